@@ -33,7 +33,7 @@ WORLDS := 2000
 
 # The simulated worlds play in one goroutine each and take ten times as long with
 # the race detector: all of them run without it, and so many with it.
-RACEDWORLDS := 100
+RACEDWORLDS := 40
 
 .PHONY: help
 help: ## list the targets
@@ -56,10 +56,10 @@ build: ## put the programs into bin/
 
 # -count=1: some tests build and run the programs, which go's cache of results does not see.
 .PHONY: test
-test: prepare lint imports ## lint, then all tests with the race detector; installs gcc, ZooKeeper and MariaDB if it may
+test: prepare lint imports ## lint, then all tests with the race detector; installs gcc, ZooKeeper, MariaDB, Chromium, … if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
-	run $(GO) test ./scheduler/sim -sim.seeds $(WORLDS); \
+	run $(GO) test -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
 	run $(GO) test -race -timeout 10m ./scheduler/sim -sim.seeds $(RACEDWORLDS); \
 	run $(GO) test -race -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
@@ -75,8 +75,8 @@ test-root: ## the tests that only root can run, such as with small disks and oth
 	$(GO) test -race -timeout 10m -count=1 -v -run '^TestAsRoot' $$packages >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
 	grep -E '^(---|ok)' "$$out"; \
 	if grep -E -- '--- SKIP' "$$out"; then echo "a test for root was skipped as root" >&2; exit 1; fi
-	@# The agent limits memory only as root, with cgroups of version 1.
-	@if $(HAVE_MESOS); then $(GO) test -race -timeout 10m -count=1 -v -run '^TestReasons$$/over_the_memory_limit' ./test/mesos | grep -E '^ *(---|ok|FAIL)|_test.go'; fi
+	@# The agent limits memory only as root, with cgroups of version 1, and runs executors as other users.
+	@if $(HAVE_MESOS); then $(GO) test -race -timeout 10m -count=1 -v -run '^(TestReasons|TestRunAs)$$/^(over_the_memory_limit|mesos)$$' ./test/mesos | grep -E '^ *(---|ok|FAIL)|_test.go'; fi
 
 .PHONY: test-mesos
 test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the same ones on cluster/local
@@ -90,13 +90,15 @@ soak: prepare ## kill and freeze everything at random for DURATION (10m), ON=mes
 	$(GO) test -tags soak -v -count=1 -timeout 0 ./test/soak -soak.on=$(ON) -soak.seed=$(SEED) -soak.duration=$(DURATION)
 
 .PHONY: lint
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck; of the console its types, and that the libraries in it are those of their packages
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 	  echo "not as gofmt writes it (gofmt -w does that):" >&2; echo "$$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet -tags soak ./test/soak
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags soak ./test/soak
+	@test -e web/node_modules || { echo "there is no web/node_modules: type tools/prepare" >&2; exit 1; }
+	cd web && npm run --silent check
 
 .PHONY: imports
 imports: ## check which package imports which
@@ -107,10 +109,15 @@ sim: ## play SEEDS (2000) simulated worlds
 	$(GO) test -timeout 0 ./scheduler/sim -run TestWorlds -sim.seeds $(SEEDS)
 
 .PHONY: bench
-bench: build ## run the benchmarks, those of the history with HISTORY_ROWS (10000000), then measure the whole system (some 25 minutes)
+bench: prepare build ## run the benchmarks, those of the history with HISTORY_ROWS (10000000), then measure the whole system (some 25 minutes)
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) test -run '^$$' -bench BenchmarkReads -timeout 0 ./history/database -history.rows $(HISTORY_ROWS)
 	$(GO) run ./test/bench
+
+.PHONY: screenshots
+screenshots: build ## take pictures of every view of the console, into docs/screenshots (VIEW=jobs: of one)
+	tools/prepare screenshots
+	node web/test/screenshots.js $(VIEW)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (60s)

@@ -1,105 +1,222 @@
 package api
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"fmt"
+	"context"
+	"errors"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"strconv"
 	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// CheckListen refuses addresses that other machines could reach, unless a
-// token is demanded of every request: as long as there are no users, who may connect may
-// do everything. addr is "host:port", as for net.Listen.
-func CheckListen(addr string, withToken bool) error {
-	host, port, err := net.SplitHostPort(addr)
+// caller is who a request comes from: nobody, on an open route, or one who was let in.
+type caller struct {
+	auth.Principal
+	// from is the client's address.
+	from string
+	// lapsed, if not nil, reports whether what they were let in by has ended since, for answers that last.
+	lapsed func() bool
+}
+
+// letIn reports whether it is known who this is.
+func (c caller) letIn() bool { return c.Kind != "" }
+
+// seesAll reports whether the caller may read what belongs to no app, such as who leads.
+func (c caller) seesAll() bool { return c.Includes(auth.Viewer) && c.Unrestricted() }
+
+// forSome reports whether what the caller may do is for some apps only.
+func (c caller) forSome() bool { return !c.Unrestricted() }
+
+// actor is the caller as the audit names one.
+func (c caller) actor() event.Actor {
+	return event.Actor{Name: c.Name, Kind: string(c.Kind), From: c.from}
+}
+
+// These keys of a request's context hold the caller; whoever a Unix socket's requests come from; that the listener can be
+// reached from other machines; and the client's address as the follower that forwarded a request has proved it.
+type (
+	callerKey       struct{}
+	socketKey       struct{}
+	wideKey         struct{}
+	forwardedForKey struct{}
+)
+
+func callerOf(ctx context.Context) caller {
+	who, _ := ctx.Value(callerKey{}).(caller)
+	return who
+}
+
+// clientAddress is where a request comes from: the other end of the connection, or, of a forwarded one, what the follower has proved.
+func clientAddress(r *http.Request) string {
+	if _, ok := r.Context().Value(socketKey{}).(auth.Principal); ok {
+		return "socket"
+	}
+	if proved, ok := r.Context().Value(forwardedForKey{}).(string); ok {
+		return proved
+	}
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		return host
+	}
+	return r.RemoteAddr // of a Unix socket
+}
+
+// admit lets a request in, or ends it here. Its order is that of the original: who asks comes before what is asked for.
+func (s *Server) admit(c *gin.Context) {
+	rule := s.ruleOf(c)
+	who, err := s.identify(c.Request, rule)
+	c.Request = c.Request.WithContext(scheduler.WithActor(context.WithValue(c.Request.Context(), callerKey{}, who), who.actor()))
+	if err == nil {
+		err = rule.check(who.Principal)
+	}
+	if err == nil {
+		err = bound(c.Writer, c.Request, rule)
+	}
 	if err != nil {
-		return fmt.Errorf("listen address %q: want host:port, such as 127.0.0.1:8899: %w", addr, err)
+		dropBadCookie(c, err)
+		fail(c.Writer, c.Request, s.log, err)
+		c.Abort()
 	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("listen address %q: %q is no port; want a number from 0 to 65535", addr, port)
+}
+
+// identify finds out who asks. On an open route whoever can't be identified is nobody.
+func (s *Server) identify(r *http.Request, rule rule) (who caller, err error) {
+	who.from = clientAddress(r)
+	if p, ok := r.Context().Value(socketKey{}).(auth.Principal); ok {
+		who.Principal = p
+		return who, nil
 	}
-	if !withToken && !isLoopback(host) {
-		return fmt.Errorf("listen address %q can be reached from other machines, where anyone could run any program through it: "+
-			"add --api-token-file FILE, with a token that every request must then bring, or listen on 127.0.0.1:%s, localhost:%s or [::1]:%s", addr, port, port, port)
+	state := s.state()
+	unguarded := state == auth.Empty && isOfThisMachine(r)
+	if err := s.checkOrigin(r, rule, unguarded); err != nil {
+		return who, err
+	}
+	if unguarded {
+		who.Principal = auth.Principal{Kind: auth.Machine, Grant: auth.Grant{Role: auth.Admin}}
+		who.lapsed = func() bool { return s.state() == auth.Closed }
+		return who, nil
+	}
+	who.Principal, who.lapsed, err = s.authenticate(r, state)
+	if rule.scope == open {
+		err = nil
+	}
+	return who, err
+}
+
+// isOfThisMachine reports whether a request came in by a loopback address of a listener that has no others.
+func isOfThisMachine(r *http.Request) bool {
+	wide, _ := r.Context().Value(wideKey{}).(bool)
+	here, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return !wide && ok && here.IP.IsLoopback()
+}
+
+var (
+	errNoUsers = failed(http.StatusForbidden, "no_users", "this server has no users yet, and its address can be reached from other machines: so it serves health and artifacts only. "+
+		"On its machine, type: scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
+	errAccessUnknown = notBegun("access_unknown", "who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")
+	errTokenMissing  = failed(http.StatusUnauthorized, "token_missing", "this server asks who you are: POST /api/login with a username and a password, and send the accessToken of its answer, "+
+		"or an API token, as Authorization: Bearer TOKEN")
+	errSeveralTokens = badRequest("several_tokens", "the request brings several tokens: send one, as Authorization: Bearer TOKEN or as accessToken, once")
+	errNoOrigin      = failed(http.StatusForbidden, "origin_not_allowed", "a change that is asked for with a session's cookie needs the header Origin, which browsers send; "+
+		"programs send a token as Authorization: Bearer TOKEN")
+)
+
+// authenticate finds out who has the token that a request brings, and says later whether it has lapsed since. One that came as a cookie
+// goes on as Authorization, so that the leader need not know how it came.
+func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Principal, lapsed func() bool, err error) {
+	if state == auth.Empty {
+		return nobody, nil, errNoUsers
+	}
+	token, byCookie, err := givenToken(r)
+	if err != nil && state == auth.Unknown || s.opts.Access == nil {
+		return nobody, nil, errAccessUnknown
+	}
+	if err != nil {
+		return nobody, nil, err
+	}
+	p, err := s.opts.Access.Authenticate(token)
+	if err != nil {
+		return nobody, nil, err
+	}
+	if byCookie {
+		if !isRead(r.Method) && r.Header.Get("Origin") == "" {
+			return nobody, nil, errNoOrigin
+		}
+		r.Header.Del("Cookie")
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return p, func() bool {
+		_, err := s.opts.Access.Authenticate(token)
+		return errors.As(err, new(*auth.Refused)) // and not because nobody knows at present
+	}, nil
+}
+
+// givenToken is the one token that a request brings: as Authorization: Bearer, in the header of the original's clients, written in either
+// way, or as a session's cookie. Who brings several that differ, or a header twice, may not mean what a proxy before us has taken it for.
+func givenToken(r *http.Request) (token string, byCookie bool, err error) {
+	take := func(given string) {
+		if given = strings.TrimSpace(given); given == "" {
+			return
+		}
+		if token != "" && token != given {
+			err = errSeveralTokens
+		}
+		token = given
+	}
+	other := false
+	for _, name := range []string{"Authorization", "accessToken", "Access-Token"} {
+		values := r.Header.Values(name)
+		if len(values) > 1 {
+			return "", false, errSeveralTokens
+		}
+		if len(values) == 0 {
+			continue
+		}
+		text := values[0]
+		if name == "Authorization" {
+			scheme, rest, _ := strings.Cut(text, " ")
+			if !strings.EqualFold(scheme, "Bearer") { // such as Basic, for a proxy
+				other = other || text != ""
+				continue
+			}
+			text = rest
+		}
+		take(text)
+	}
+	byCookie = token == ""
+	for _, cookie := range r.CookiesNamed(sessionCookie(r)) {
+		take(cookie.Value)
+	}
+	switch {
+	case err != nil:
+		return "", false, err
+	case token == "" && other:
+		return "", false, &auth.Refused{Code: auth.BadToken, Why: "that is no token of this server: send Authorization: Bearer TOKEN"}
+	case token == "":
+		return "", false, errTokenMissing
+	}
+	return token, byCookie, nil
+}
+
+// refusedAccess is what an error of auth.Access is answered with, or nil for any other error.
+func refusedAccess(err error) *failure {
+	var refused *auth.Refused
+	var many *auth.TooMany
+	switch {
+	case errors.As(err, &refused):
+		return failed(http.StatusUnauthorized, refused.Code, "%s", refused.Why)
+	case errors.As(err, &many):
+		f := failed(http.StatusTooManyRequests, "too_many_logins", "%s", many.Error())
+		f.retryAfter = many.RetryAfter
+		return f
+	case errors.Is(err, auth.ErrUnavailable):
+		return errAccessUnknown
+	case errors.Is(err, auth.ErrFull):
+		return failed(http.StatusConflict, "access_full", "%s", err.Error())
 	}
 	return nil
-}
-
-// isLoopback reports whether a host without port names this machine itself.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback() && ip.Zone() == ""
-}
-
-// hostOnly takes the port and the brackets off a Host header.
-func hostOnly(hostport string) string { return (&url.URL{Host: hostport}).Hostname() }
-
-// checkOrigin refuses what a web page makes the browser of this machine's user send.
-// A page whose name was rebound to 127.0.0.1 sends its own name as Host; any
-// other page's requests carry its Origin, or, where a browser sends none, Sec-Fetch-Site. Where a token is demanded any Host will do: a page
-// can't know the token. The address that this server advertises is its name too.
-func (s *Server) checkOrigin(r *http.Request) error {
-	host := hostOnly(r.Host)
-	if s.opts.Token == "" && !isLoopback(host) && (s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
-		return failed(http.StatusForbidden, "host_not_allowed",
-			"this server answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", quoted(r.Host))
-	}
-	if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") {
-		return failed(http.StatusForbidden, "origin_not_allowed", "this server takes no requests from pages of other sites: "+
-			"the browser says with Sec-Fetch-Site: cross-site that it comes from one")
-	}
-	origins := r.Header.Values("Origin")
-	if len(origins) == 0 || len(origins) == 1 && sameOrigin(origins[0], r.Host) {
-		return nil
-	}
-	return failed(http.StatusForbidden, "origin_not_allowed",
-		"this server takes no requests from pages of other sites: the Origin header, if there is one, must be http://%s, and is %s",
-		r.Host, quoted(strings.Join(origins, ", ")))
-}
-
-// checkToken demands the token, in a time that reveals nothing about it.
-func (s *Server) checkToken(r *http.Request) error {
-	if s.opts.Token == "" {
-		return nil
-	}
-	want := sha256.Sum256([]byte(s.opts.Token))
-	given := givenTokens(r)
-	for _, token := range given {
-		if got := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(want[:], got[:]) == 1 {
-			return nil
-		}
-	}
-	how := "send the header Authorization: Bearer TOKEN with what is in the file that the server was given with --api-token-file"
-	if _, other, _ := strings.Cut(r.Header.Get("Authorization"), " "); len(given) > 0 || strings.TrimSpace(other) != "" {
-		return failed(http.StatusUnauthorized, "bad_token", "that is not this server's token: %s", how)
-	}
-	return failed(http.StatusUnauthorized, "token_missing", "this server asks for a token: %s", how)
-}
-
-// givenTokens are what a request brings for a token: as Authorization: Bearer, or in the header of the original's clients,
-// written in either way.
-func givenTokens(r *http.Request) (given []string) {
-	scheme, bearer, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		bearer = ""
-	}
-	for _, token := range []string{bearer, r.Header.Get("accessToken"), r.Header.Get("Access-Token")} {
-		if token = strings.TrimSpace(token); token != "" {
-			given = append(given, token)
-		}
-	}
-	return given
-}
-
-func sameOrigin(origin, host string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && u.Scheme == "http" && u.User == nil && u.Path == "" && u.RawQuery == "" && strings.EqualFold(u.Host, host)
 }

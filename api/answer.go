@@ -83,6 +83,7 @@ var kinds = map[core.Kind]struct {
 	core.Unavailable:    {http.StatusServiceUnavailable, "unavailable"},
 	core.OutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
 	core.LogGone:        {http.StatusGone, "log_gone"},
+	core.Forbidden:      {http.StatusForbidden, "not_allowed"},
 	core.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
 }
 
@@ -93,9 +94,12 @@ func asFailure(r *http.Request, err error) *failure {
 		known      *failure
 		syntax     *document.SyntaxError
 		violations document.Violations
-		tooLarge   *http.MaxBytesError
+		beyond     *http.MaxBytesError
 		refused    *core.Error
 	)
+	if f := refusedAccess(err); f != nil {
+		err = f
+	}
 	switch {
 	case errors.As(err, &known):
 		if known.undone && !isRead(r.Method) {
@@ -104,8 +108,8 @@ func asFailure(r *http.Request, err error) *failure {
 			return &unchanged
 		}
 		return known
-	case errors.As(err, &tooLarge):
-		return asFailure(r, errTooLarge)
+	case errors.As(err, &beyond):
+		return asFailure(r, tooLarge(beyond.Limit))
 	case errors.As(err, &syntax):
 		return failed(http.StatusBadRequest, "bad_json", "%s", syntax)
 	case errors.As(err, &violations):
@@ -139,8 +143,11 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	f := asFailure(r, err)
 	if f == nil {
 		id := uuid.NewString()
-		log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)
+		log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", loggedPath(r), "error", err)
 		f = internal(id)
+	}
+	if refused, ok := r.Context().Value(refusalKey{}).(**failure); ok {
+		*refused = f
 	}
 	if f.status == http.StatusRequestEntityTooLarge {
 		discardBody(w, r)

@@ -19,9 +19,10 @@ func (s *Server) newApps() documents[app.Config, core.AppView] {
 			return c.Check(app.CheckOptions{Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile}), nil
 		},
 		add: of.RegisterApp, change: of.UpdateApp, all: of.Apps, one: of.App, setDisabled: of.SetAppDisabled,
-		config: func(v core.AppView) app.Config { return v.Config },
+		keep:   app.Config.KeepSecrets,
+		config: func(v core.AppView) app.Config { return v.Config.WithoutSecrets() },
 		answer: func(v core.AppView, read []string) any {
-			v.Notes = joinNotes(read, v.Notes)
+			v.Config, v.Notes = v.Config.WithoutSecrets(), joinNotes(read, v.Notes)
 			return v
 		},
 	}

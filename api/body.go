@@ -1,14 +1,19 @@
 package api
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 )
 
-// maxBody is the most that a request's body may hold, in bytes.
-const maxBody = 1 << 20
+// maxBody is the most that a request's body may hold, in bytes; openBody is that of a route that everybody may use, since a body is
+// kept in memory until it is whole. It has room for a name and a password, however they are escaped.
+const (
+	maxBody  = 1 << 20
+	openBody = 16 << 10
+)
 
 // These bound what is read of a body that is too large, and thrown away, before the answer.
 const (
@@ -16,18 +21,38 @@ const (
 	discardTime = 10 * time.Second
 )
 
-var errTooLarge = &failure{status: http.StatusRequestEntityTooLarge, code: "body_too_large",
-	message: "the body is larger than 1 MiB, the most that is read", undone: true}
+// tooLarge is the answer to a body of more than so many bytes.
+func tooLarge(most int64) *failure {
+	size := "1 MiB"
+	if most < maxBody {
+		size = fmt.Sprintf("%d KiB", most>>10)
+	}
+	return &failure{status: http.StatusRequestEntityTooLarge, code: "body_too_large",
+		message: fmt.Sprintf("the body is larger than %s, the most that is read here", size), undone: true}
+}
 
-// boundedBody gives the first maxBody bytes of a body, and then an error.
+// boundedBody gives the first bytes of a body, at most maxBody, and then an error.
 type boundedBody struct {
 	io.ReadCloser
-	whole io.Reader
+	whole io.ReadCloser
 	begun bool
 }
 
 func boundBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	return &boundedBody{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), whole: r.Body}
+}
+
+// bound bounds what is read of a request's body by its route, and refuses one that is said to be larger.
+func bound(w http.ResponseWriter, r *http.Request, of rule) error {
+	most := int64(maxBody)
+	if b, ok := r.Body.(*boundedBody); ok && of.scope == open {
+		most = openBody
+		b.ReadCloser = http.MaxBytesReader(w, b.whole, most)
+	}
+	if r.ContentLength > most {
+		return tooLarge(most)
+	}
+	return nil
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {

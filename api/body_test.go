@@ -23,10 +23,12 @@ func TestTooLargeABodyIsAnswered(t *testing.T) {
 	const large = 40 << 20 // more than two sockets hold
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<20, bytes.Repeat([]byte{' '}, 1<<20))
 	for name, c := range map[string]struct{ head, body string }{
-		"length":   {fmt.Sprintf("Content-Length: %d", large), strings.Repeat(" ", large)},
-		"chunks":   {"Transfer-Encoding: chunked", strings.Repeat(chunk, 40) + "0\r\n\r\n"},
-		"asks":     {fmt.Sprintf("Content-Length: %d\r\nExpect: 100-continue", large), ""},
-		"no route": {fmt.Sprintf("Content-Length: %d", large), strings.Repeat(" ", large)},
+		"length":          {fmt.Sprintf("Content-Length: %d", large), strings.Repeat(" ", large)},
+		"chunks":          {"Transfer-Encoding: chunked", strings.Repeat(chunk, 40) + "0\r\n\r\n"},
+		"asks":            {fmt.Sprintf("Content-Length: %d\r\nExpect: 100-continue", large), ""},
+		"no route":        {fmt.Sprintf("Content-Length: %d", large), strings.Repeat(" ", large)},
+		"login":           {fmt.Sprintf("Content-Length: %d", 17<<10), strings.Repeat(" ", 17<<10)},
+		"login in chunks": {"Transfer-Encoding: chunked", chunk + "0\r\n\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,8 +39,11 @@ func TestTooLargeABodyIsAnswered(t *testing.T) {
 			defer func() { _ = conn.Close() }()
 			_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
 			path := "/api/app"
-			if name == "no route" {
+			switch {
+			case name == "no route":
 				path = "/none"
+			case strings.HasPrefix(name, "login"):
+				path = "/api/login"
 			}
 			if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: "+address+"\r\n"+c.head+"\r\n\r\n"+c.body); err != nil {
 				t.Fatalf("it was not let send all: %v", err)

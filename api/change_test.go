@@ -198,8 +198,8 @@ func TestFollowedOutputBreaksOff(t *testing.T) {
 // TestTokensThatDiffer are named, not the client blamed.
 func TestTokensThatDiffer(t *testing.T) {
 	t.Parallel()
-	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Token: "one"})
-	here := follower(t, addressOf(leader), api.Options{Token: "two"})
+	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Access: oneToken("one")})
+	here := follower(t, addressOf(leader), api.Options{Access: oneToken("two")})
 	answer, text := ask(t, "GET", here+"/api/app/list", "", "Authorization: Bearer two")
 	if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "token_differs" || !strings.Contains(text, addressOf(leader)) ||
 		answer.Header.Get("WWW-Authenticate") != "" {

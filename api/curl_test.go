@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -102,8 +103,8 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`]`), []string{"Content-Type: application/x-www-form-urlencoded"}},
 		{"DELETE", "/api/app/my_app?jobs=true", "", with(appStored, `"disabled":false`), nil},
 		{"GET", "/api/app/list", "", "[]", nil},
-		{"GET", "/healthz", "", `{"status":"ok","version":"","leading":true,"subscribed":true}`, nil},
-		{"GET", "/readyz", "", `{"status":"ready","version":"","leading":true,"subscribed":true}`, nil},
+		{"GET", "/healthz", "", `{"status":"ok","leading":true,"subscribed":true}`, nil},
+		{"GET", "/readyz", "", `{"status":"ready","leading":true,"subscribed":true}`, nil},
 	} {
 		answer, got := call(t, server, step.method, step.path, step.body, step.headers...)
 		if answer.StatusCode != http.StatusOK || got != step.want+"\n" {
@@ -138,7 +139,7 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	call(t, server, "POST", "/api/app", appDocument)
-	document := with(jobDocument, `"jobErrorHandlerType":"WEBHOOK","props":{"webhook.url":"https://h/x?key=hunter2","webhook.secret":"hunter2","a":"b"}`)
+	posted := with(jobDocument, `"jobErrorHandlerType":"WEBHOOK","props":{"webhook.url":"https://h/x?key=hunter2","webhook.secret":"hunter2","a":"b"}`)
 	ask := func(method, path, body string) string {
 		answer, text := call(t, server, method, path, body)
 		if answer.StatusCode != http.StatusOK || strings.Contains(text, "hunter2") {
@@ -146,12 +147,12 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 		}
 		return text
 	}
-	ask("POST", "/api/job/register", document)
+	ask("POST", "/api/job/register", posted)
 	ask("GET", "/api/job/jobs", "")
 	shown := ask("GET", "/api/job/jobs/my_job", "")
 	ask("PUT", "/api/job/update", swap(shown, `"a":"b"`, `"a":"c"`))
 	ask("POST", "/api/job/my_job/disable", "")
-	want := map[string]string{"webhook.url": "https://h/x?key=hunter2", "webhook.secret": "hunter2", "a": "c"}
+	want := document.Texts{"webhook.url": {Value: "https://h/x?key=hunter2"}, "webhook.secret": {Value: "hunter2"}, "a": {Value: "c"}}
 	if diff := cmp.Diff(want, b.jobs["my_job"].Props); diff != "" {
 		t.Error(diff)
 	}
@@ -165,10 +166,10 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 // TestReservedNames [D05]: no document gets a name that a route takes.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff([]string{"list"}, api.ReservedAppNames()); diff != "" {
+	if diff := cmp.Diff([]string{"check", "list"}, api.ReservedAppNames()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"deregister", "events", "jobs", "register", "statistics", "tasks", "trigger", "update"}, api.ReservedJobNames()); diff != "" {
+	if diff := cmp.Diff([]string{"check", "deregister", "events", "jobs", "register", "statistics", "tasks", "trigger", "update"}, api.ReservedJobNames()); diff != "" {
 		t.Error(diff)
 	}
 	b := newFakeScheduler()

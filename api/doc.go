@@ -4,10 +4,13 @@
 //
 // The way of a request:
 //
-//	admit     Host, Origin and token, body at most 1 MiB                access.go
+//	observe   headers of every answer, log, metrics                     observe.go headers.go
+//	prove     what a follower says of a request that it forwards        proof.go
+//	admit     who asks, from where, and whether the route is for them   access.go origin.go rule.go
 //	route     the table of all routes, in both forms of the original    routes.go
 //	forward   to the leader, where this server isn't it                 forward.go
 //	read      query, name in the path, document in the body             request.go
+//	scope     of the scheduler, what is of the caller's apps            scoped.go
 //	call      Scheduler, or Logs for output of tasks                    apps.go jobs.go work.go logs.go operate.go
 //	answer    JSON, or the one form that all errors have                answer.go
 //
@@ -22,8 +25,8 @@
 //
 // and a status that says whose turn it is: 400 the request cannot be read, 422
 // it can, and its fields break rules (all of them are listed), 404, 405, 409,
-// 410, 413, 415 as HTTP means them, 401 the token is missing or wrong, 403 it comes from
-// outside this machine, 429 the same was asked a moment ago, 500
+// 410, 413, 415 as HTTP means them, 401 nobody knows who asks, 403 they may not, 429 the same was asked a moment ago, or
+// too many logins have failed, 500
 // a fault of this server with an id that is in the log, 503 not now. A 503 with the code
 // outcome_unknown means that the change may have been done (rule T3).
 //
@@ -32,8 +35,7 @@
 // follower stops waiting for the former leader. Routes that the table marks as local are
 // answered by every server itself.
 //
-// As long as there are no users, who may connect may do everything: without a token the server
-// serves loopback addresses only (CheckListen), and refuses requests that a web
-// page sends through the browser of this machine's user. With one, every request
-// but those for health and artifacts must bring it.
+// Who may do what Access says (package auth), and the table says what each route needs: a role, for all apps or for some. A route without a rule
+// lets nobody in. As long as there are no users, requests to a loopback address are an admin's, if no web page sends them
+// through a browser; other addresses have open routes only. Whose grant is for some apps gets a Scheduler in which there are no others.
 package api

@@ -17,7 +17,7 @@ type documents[C, V any] struct {
 	schema *document.Schema[C]
 	// check applies all rules to what was read, and has notes on it.
 	check func(C) (document.Violations, []string)
-	// keep takes secrets that answers hide, and that have come back so, from what is stored; nil where there are none.
+	// keep takes secrets that answers hide, and that have come back so, from what is stored.
 	keep func(given, stored C) C
 
 	add         func(context.Context, C) (V, error)
@@ -45,19 +45,26 @@ func (d *documents[C, V]) register(c *gin.Context) (any, error) {
 	return d.answer(view, notes), err
 }
 
-func (d *documents[C, V]) update(c *gin.Context) (any, error) {
-	body, err := readBody(c)
-	if err != nil {
-		return nil, err
+// changeBody is the body of a change, and the name of the stored document that it is about.
+func (d *documents[C, V]) changeBody(c *gin.Context) (body []byte, name string, err error) {
+	if body, err = readBody(c); err != nil {
+		return nil, "", err
 	}
-	name, err := d.schema.Name(body)
-	if err != nil {
-		return nil, err
+	if name, err = d.schema.Name(body); err != nil {
+		return nil, "", err
 	}
 	if err := app.CheckName(d.kind+"Name", name, nil).OrNil(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	isAbout(c, d.kind, name)
+	return body, name, nil
+}
+
+func (d *documents[C, V]) update(c *gin.Context) (any, error) {
+	body, name, err := d.changeBody(c)
+	if err != nil {
+		return nil, err
+	}
 	var notes []string
 	view, err := d.change(c.Request.Context(), name, func(stored C) (changed C, err error) {
 		changed, notes, err = d.read(body, stored)
@@ -110,9 +117,7 @@ func (d *documents[C, V]) read(body []byte, base C) (C, []string, error) {
 	if err != nil && !ok {
 		return c, nil, err
 	}
-	if d.keep != nil {
-		c = d.keep(c, base)
-	}
+	c = d.keep(c, base)
 	rules, hints := d.check(c)
 	return c, append(notes, hints...), unread.And(rules).OrNil()
 }

@@ -38,8 +38,14 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		if failed != nil {
 			return nil, unreadable(failed)
 		}
+		if !found && callerOf(ctx).forSome() { // why there is none would tell of others' jobs
+			return nil, err
+		}
 		if !found {
 			return nil, whyNone(within, h, id, err)
+		}
+		if unseen := s.maySee(ctx, stored.Job); unseen != nil {
+			return nil, orHidden(unseen, "execution", id)
 		}
 		v = storedExecution(stored)
 	}
@@ -51,6 +57,9 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		return a, nil
 	case more:
 		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", mostMoments)
+	}
+	for i := range life {
+		life[i].Message = withoutOthers(ctx, life[i].Message)
 	}
 	a.Life = life
 	if remembered && !ended(v.State) {

@@ -54,13 +54,30 @@ type executionRow struct {
 	DurationMillis *int64 `json:"durationMillis"`
 }
 
-// listExecutions reads what both lists take, and gives the list: what the scheduler remembers, and between and behind it what is stored.
+// listExecutions reads what both lists take, and gives the list.
 func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter) (any, error) {
-	f.States = q.states("state")
+	for _, state := range q.someOf("state", executionStates) {
+		f.States = append(f.States, core.State(state))
+	}
 	f.Since = q.moment("since", s.opts.Now())
 	f.Before, f.BeforeID = q.before("before")
 	f.Limit = q.number("limit", someExecutions, 1, mostExecutions)
 	if err := q.err(); err != nil {
+		return nil, err
+	}
+	list, err := s.allExecutions(c, f)
+	if err == nil && len(list) == f.Limit {
+		c.Header("Link", nextExecutions(c.Request.URL, list[len(list)-1]))
+	}
+	return list, err
+}
+
+// allExecutions are what the scheduler remembers, and between and behind it what is stored. A header Warning says what is missing.
+func (s *Server) allExecutions(c *gin.Context, f core.ExecutionFilter) ([]executionRow, error) {
+	if err := s.maySee(c.Request.Context(), f.Job); f.Job != "" && err != nil {
+		if !f.Known && refusal(err).Kind == core.NotFound {
+			return []executionRow{}, nil
+		}
 		return nil, err
 	}
 	remembered, err := s.opts.Scheduler.Executions(c.Request.Context(), f)
@@ -69,7 +86,9 @@ func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter
 		return nil, err
 	}
 	var stored []search.Execution
-	if s.opts.History != nil {
+	if s.opts.History != nil && f.Job == "" && callerOf(c.Request.Context()).forSome() {
+		c.Header("Warning", `199 elasticjob "these are only the executions that the scheduler remembers: your grant is for some apps, so name a job of theirs for what the history has"`)
+	} else if s.opts.History != nil {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)
 		defer cancel()
 		asked := search.Executions{Job: f.Job, Since: f.Since, Before: f.Before, BeforeID: f.BeforeID, Limit: f.Limit}
@@ -92,11 +111,7 @@ func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter
 	if unknown && len(stored) == 0 {
 		return nil, err
 	}
-	list := mergeExecutions(remembered, stored, f.Limit)
-	if len(list) == f.Limit {
-		c.Header("Link", nextExecutions(c.Request.URL, list[len(list)-1]))
-	}
-	return list, nil
+	return mergeExecutions(remembered, stored, f.Limit), nil
 }
 
 // mergeExecutions puts both lists together, the newest fire first. Of what is in both the scheduler knows more. It remembers all that
@@ -118,7 +133,7 @@ func mergeExecutions(remembered []core.ExecutionSummary, stored []search.Executi
 			continue
 		}
 		row := executionRow{DurationMillis: e.DurationMillis, ExecutionSummary: core.ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
-			Source: core.Source(e.Source), State: core.State(e.State), Reason: orZero(e.Reason), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End), Shards: map[core.State]int{}}}
+			Source: core.Source(e.Source), State: core.State(e.State), Reason: orZero(e.Reason), LaunchTime: orNil(e.Launch), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End), Shards: map[core.State]int{}}}
 		for state, n := range e.States {
 			row.Shards[core.State(state)] = n
 		}
@@ -157,19 +172,22 @@ func (q *query) before(name string) (time.Time, string) {
 	return param(q, name, time.Time{}, read, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there"), id
 }
 
-// states are one or more states of runs, separated by commas; none when absent.
-func (q *query) states(name string) []core.State {
-	read := func(text string) (states []core.State, err error) {
+// someOf are one or more of some words in capitals, separated by commas; none when absent or empty.
+func (q *query) someOf(name string, words []string) []string {
+	read := func(text string) (list []string, err error) {
+		if text == "" {
+			return nil, nil
+		}
 		for word := range strings.SplitSeq(text, ",") {
 			word = strings.ToUpper(strings.TrimSpace(word))
-			if !slices.Contains(executionStates, word) {
+			if !slices.Contains(words, word) {
 				return nil, errNoValue
 			}
-			states = append(states, core.State(word))
+			list = append(list, word)
 		}
-		return states, nil
+		return list, nil
 	}
-	return param(q, name, nil, read, "must be one or more of %s, separated by commas", strings.Join(executionStates, ", "))
+	return param(q, name, nil, read, "must be one or more of %s, separated by commas", strings.Join(words, ", "))
 }
 
 // moment is a time, or how long before now it was; zero when absent.

@@ -1,5 +1,13 @@
 package api
 
+import (
+	"net/http"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
 // RouteNames are all rows of the route table as "METHOD /path".
 func RouteNames() []string {
 	var names []string
@@ -15,3 +23,61 @@ func ReservedAppNames() []string { return reservedNames((&Server{}).routes(), "a
 
 // ReservedJobNames are the names that no job may have, for the same reason [D05].
 func ReservedJobNames() []string { return reservedNames((&Server{}).routes(), "jobName") }
+
+// RouteRule is a route of the router, with its rule.
+type RouteRule struct {
+	Method, Path, Who string
+	Needs             auth.Role
+	Complete          bool
+}
+
+// Routes are all of the router's own, and not of the table that it was made of.
+func (s *Server) Routes() (list []RouteRule) {
+	for _, r := range s.engine.Routes() {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		rule := s.rules[method+" "+r.Path]
+		list = append(list, RouteRule{r.Method, s.byPath[r.Path].path, rule.String(), rule.needs, rule.complete()})
+	}
+	return list
+}
+
+// EmptyRuleLetsIn asks the rule of a route that has none.
+func EmptyRuleLetsIn(p auth.Principal) bool { return rule{}.check(p) == nil }
+
+// Scoped is what the server asks instead of a scheduler.
+func Scoped(all Scheduler) Scheduler { return scoped{all} }
+
+// complete reports whether a rule says for whom it is.
+func (r rule) complete() bool {
+	if r.scope == byApp || r.scope == whole {
+		return r.needs != auth.NoRole
+	}
+	return (r.scope == open || r.scope == oneself) && r.needs == auth.NoRole
+}
+
+// Match is what a search finds.
+type Match = match
+
+// Find looks for a text in another that comes in pieces of a size.
+func Find(text, wanted string, most, size int) (found []Match, next int64) {
+	f := newFinder(wanted, 0, most)
+	for {
+		n := min(size, len(text))
+		f.take([]byte(text[:n]), n == len(text))
+		if text = text[n:]; text == "" || f.full() {
+			return f.found, f.next()
+		}
+	}
+}
+
+// CountFires is what GET /api/overview/fires costs, once in some seconds.
+func CountFires(schedules []core.ScheduleView, now time.Time) { countFires(schedules, now) }
+
+// FillStreams opens as many streams of events as there may be; leave makes room again.
+func (s *Server) FillStreams() (leave func()) {
+	s.streams.open.Store(streamsMost)
+	return func() { s.streams.open.Store(0) }
+}

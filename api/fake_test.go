@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
@@ -25,6 +28,7 @@ type fakeScheduler struct {
 	own      []jobs.Overrides // of triggers
 	changes  int
 	filters  []core.ExecutionFilter
+	audits   []event.Audit
 	places   map[string]core.LogPlace
 	queued   string // a task that has not begun
 	health   scheduler.Health
@@ -34,6 +38,13 @@ type fakeScheduler struct {
 	explain  func(ctx context.Context, job string) (core.Explanation, error)
 	failWith error // of every change
 	resigned bool
+	watch    *watching         // what is watched; nil is an empty core's
+	streams  bool              // events are streamed
+	live     map[string]string // jobs by their executions; if not nil, lists have what is of two apps
+	reason   string            // why these executions wait
+	cells    map[string][]search.Cell
+	ownEnv   bool                    // executions had an env of their own
+	lists    []core.ExecutionSummary // if not nil, what Executions has of my_job
 }
 
 func newFakeScheduler() *fakeScheduler {
@@ -185,6 +196,28 @@ func (b *fakeScheduler) UpdateJob(_ context.Context, name string, do func(jobs.C
 	})
 }
 
+func (b *fakeScheduler) CheckJob(_ context.Context, c jobs.Config) (core.JobCheck, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := find(b.apps, "app", c.AppName); err != nil {
+		return core.JobCheck{}, err
+	}
+	if _, exists := b.jobs[c.JobName]; exists {
+		return core.JobCheck{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
+	}
+	return core.JobCheck{Job: core.JobView{Config: c}, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Reason: cmp.Or(b.reason, "no agent has offered anything yet")}}, nil
+}
+
+func (b *fakeScheduler) CheckJobUpdate(_ context.Context, name string, do func(jobs.Config) (jobs.Config, error)) (core.JobCheck, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v, err := find(b.jobs, "job", name)
+	if err == nil {
+		v.Config, err = do(v.Config)
+	}
+	return core.JobCheck{Job: v, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Reason: b.reason}}, err
+}
+
 func (b *fakeScheduler) SetJobDisabled(_ context.Context, name string, disabled bool) (core.JobView, error) {
 	return alter(b, b.jobs, "job", name, func(v *core.JobView) error {
 		if v.Disabled, v.State = disabled, core.JobEnabled; disabled {
@@ -248,4 +281,12 @@ func (b *fakeScheduler) resign() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.resigned = true
+}
+
+// add registers an app with a job.
+func (b *fakeScheduler) add(appName, jobName string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.apps[appName] = core.AppView{Config: app.Config{AppName: appName}}
+	b.jobs[jobName] = core.JobView{Config: jobs.Config{JobName: jobName, AppName: appName, JobExecutionType: jobs.Transient}, State: core.JobEnabled}
 }

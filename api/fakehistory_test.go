@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
@@ -18,6 +19,9 @@ type fakeHistory struct {
 	life       []search.Moment
 	results    []search.TaskResults
 	statistics search.JobStatistics
+	audits     []event.Audit
+	cells      map[string][]search.Cell
+	activity   []search.Activity
 }
 
 var errDown = errors.New("dial tcp 127.0.0.1:3306: connect: connection refused")
@@ -59,6 +63,20 @@ func (h *fakeHistory) Execution(_ context.Context, id string) (search.Execution,
 		}
 	}
 	return search.Execution{}, false, h.ask(id)
+}
+
+func (h *fakeHistory) Cells(_ context.Context, ids []string) (map[string][]search.Cell, error) {
+	if err := h.ask(ids); err != nil {
+		return nil, err
+	}
+	return h.cells, nil
+}
+
+func (h *fakeHistory) Audits(_ context.Context, q search.Audits) ([]event.Audit, error) {
+	if err := h.ask(q); err != nil {
+		return nil, err
+	}
+	return matching(h.audits, q), nil
 }
 
 func (h *fakeHistory) Life(_ context.Context, id string, most int) ([]search.Moment, bool, error) {

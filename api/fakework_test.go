@@ -3,7 +3,12 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -31,6 +36,17 @@ func (b *fakeScheduler) TriggerWith(_ context.Context, job, key string, own jobs
 	})
 }
 
+func (b *fakeScheduler) TriggerAgain(ctx context.Context, id, key string, withEnv bool) (string, error) {
+	v, err := b.Execution(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if b.ownEnv && !withEnv {
+		return "", refuse(core.Forbidden, "not_allowed", "execution %q had variables of its own", id)
+	}
+	return b.TriggerWith(ctx, v.JobName, key, jobs.Overrides{})
+}
+
 func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanation, error) {
 	if b.explain != nil {
 		return b.explain(ctx, job)
@@ -42,6 +58,9 @@ func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanati
 }
 
 func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionView, error) {
+	if job := b.live[id]; job != "" {
+		return core.ExecutionView{ExecutionID: id, JobName: job, State: core.Waiting, Reason: b.reason}, nil
+	}
 	if id == "live" {
 		return core.ExecutionView{ExecutionID: id, JobName: "my_job", State: core.Waiting}, nil
 	}
@@ -64,20 +83,57 @@ func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([
 	if f.Job == "never_ran" {
 		return nil, nil
 	}
+	if b.lists != nil {
+		return b.lists[:min(len(b.lists), f.Limit)], nil
+	}
+	if b.live != nil { // one execution of each job, the newest are others'
+		all := []core.ExecutionSummary{{ExecutionID: "exec-theirs", JobName: "their_job", FireTime: noon.Add(time.Second), State: core.Waiting, Reason: b.reason},
+			{ExecutionID: "exec-mine", JobName: "mine_job", FireTime: noon, State: core.Waiting, Reason: b.reason}}
+		all = slices.DeleteFunc(all, func(e core.ExecutionSummary) bool {
+			return f.Job != "" && e.JobName != f.Job || !f.Before.IsZero() && !e.FireTime.Before(f.Before)
+		})
+		return all[:min(len(all), f.Limit)], nil
+	}
 	return []core.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: core.NormalTrigger, State: core.Failed,
 		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[core.State]int{core.Failed: 1}}}, nil
 }
 
+func (b *fakeScheduler) Cells(context.Context, string, []string) (map[string][]search.Cell, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.cells), nil
+}
+
+func (b *fakeScheduler) Audits(_ context.Context, q search.Audits) ([]event.Audit, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return matching(b.audits, q), nil
+}
+
+// matching are the rows that a question is about.
+func matching(rows []event.Audit, q search.Audits) []event.Audit {
+	return q.Page(slices.DeleteFunc(slices.Clone(rows), func(a event.Audit) bool { return !q.Matches(&a) }))
+}
+
 func (b *fakeScheduler) RunningTasks(context.Context) ([]core.TaskView, error) {
+	if b.live != nil {
+		return []core.TaskView{{TaskID: taskOfMine, JobName: "mine_job"}, {TaskID: taskOfTheirs, JobName: "their_job"}}, nil
+	}
 	return []core.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
 		ExecutionID: "exec-1", State: core.Running, Progress: &core.ProgressView{Fraction: 0.4, Message: "4000 of 10000 rows", At: noon}}}, nil
 }
 
 func (b *fakeScheduler) ReadyJobs(context.Context) ([]core.ReadyView, error) {
+	if b.live != nil {
+		return []core.ReadyView{{JobName: "mine_job", Times: 2}, {JobName: "their_job", Times: 2}}, nil
+	}
 	return []core.ReadyView{{JobName: "my_job", Times: 2}}, nil
 }
 
 func (b *fakeScheduler) FailoverShards(context.Context) ([]core.FailoverView, error) {
+	if b.live != nil {
+		return []core.FailoverView{{JobName: "mine_job"}, {JobName: "their_job"}}, nil
+	}
 	return []core.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}, nil
 }
 

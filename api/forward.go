@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -16,29 +18,58 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/api/certificate"
+	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// forwardedBy is a header that a follower adds, with its own address, so that no
-// request goes round in circles.
-const forwardedBy = "X-Elasticjob-Forwarded-By"
-
-// dialLeader bounds how long a follower tries to reach the leader.
+// dialLeader bounds how long a follower tries to reach the leader, and then for how long to agree on TLS with it.
 const dialLeader = 2 * time.Second
 
 // leaderTransports carry requests to the leader. Those that change something have a
 // connection of their own: on one that was used before, Go's transport may send again what
-// broke, and a follower never repeats a write (rule T3).
-type leaderTransports struct{ reads, writes *http.Transport }
+// broke, and a follower never repeats a write (rule T3). With TLS both speak HTTP/1.1 over it: streams of output and requests that share
+// a connection would break off together.
+type leaderTransports struct {
+	scheme        string
+	reads, writes *http.Transport
+}
 
-func newLeaderTransports() leaderTransports {
+func newLeaderTransports(own *certificate.Keeper) leaderTransports {
 	dialer := &net.Dialer{Timeout: dialLeader, KeepAlive: 15 * time.Second}
 	reads := &http.Transport{
 		DialContext: dialer.DialContext, DisableCompression: true,
 		MaxIdleConnsPerHost: 32, IdleConnTimeout: 30 * time.Second,
 	}
+	scheme := "http"
+	if own != nil {
+		scheme, reads.DialTLSContext = "https", secureDial(dialer, own)
+	}
 	writes := reads.Clone()
 	writes.DisableKeepAlives = true
-	return leaderTransports{reads: reads, writes: writes}
+	return leaderTransports{scheme: scheme, reads: reads, writes: writes}
+}
+
+// secureDial makes TLS connections, each with those trusted that are trusted by then.
+func secureDial(dialer *net.Dialer, own *certificate.Keeper) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, dialLeader)
+		defer cancel()
+		secure := tls.Client(plain, own.Client(host))
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = plain.Close() // the handshake's error says more
+			return nil, err
+		}
+		return secure, nil
+	}
 }
 
 func (m leaderTransports) close() {
@@ -48,11 +79,12 @@ func (m leaderTransports) close() {
 
 // leaderOnly wraps the work of a route that only the leader does: a follower forwards the request to it.
 func (s *Server) leaderOnly(r route, work gin.HandlerFunc) gin.HandlerFunc {
-	if r.local {
+	if r.local && r.scope != byApp {
 		return work
 	}
 	return func(c *gin.Context) {
-		if s.opts.Scheduler.Health().Leading {
+		// Which jobs are of somebody's apps only the leader knows.
+		if s.opts.Scheduler.Health().Leading || r.local && !callerOf(c.Request.Context()).forSome() {
 			work(c)
 			return
 		}
@@ -70,7 +102,7 @@ var (
 
 // forward answers with what the leader answers. When the lead changes meanwhile, a request that
 // changes nothing, or that was not sent yet, goes to the next leader. That may be this server: then work
-// answers it here. All of it takes at most Options.ForwardTimeout, but for the answer of a route that streams.
+// answers it here. All of it takes at most Options.ForwardTimeout, but for the answer of a route that streams, and for one that waits for a package.
 func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 	// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
 	body, err := wholeBody(c.Request)
@@ -82,7 +114,10 @@ func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 		c.Set(unmeasured, true)
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
 	}
-	patience, cancel := context.WithTimeout(c.Request.Context(), s.opts.ForwardTimeout)
+	if fetchesPackage(c) {
+		lastLonger(c)
+	}
+	patience, cancel := context.WithTimeout(c.Request.Context(), timeFor(c, s.opts.ForwardTimeout))
 	defer cancel()
 	for address := ""; ; {
 		var here bool
@@ -173,6 +208,10 @@ func (p *forwarding) send(patience context.Context) error {
 	request := p.c.Request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
 	}))
+	headers, err := s.proof(request)
+	if err != nil {
+		return err
+	}
 	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body)), nil
 	transport := s.transports.reads
 	if !isRead(request.Method) {
@@ -181,12 +220,15 @@ func (p *forwarding) send(patience context.Context) error {
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
 		Rewrite: func(out *httputil.ProxyRequest) {
-			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = "http", p.address, p.address
+			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = s.transports.scheme, p.address, p.address
 			out.Out.URL.RawQuery = out.In.URL.RawQuery // wrong ones too: the leader says what is wrong
 			out.Out.Header.Del("Origin")               // was checked here
-			out.Out.Header.Set(forwardedBy, cmp.Or(s.opts.Advertise, "unknown"))
+			maps.Copy(out.Out.Header, headers)
 		},
 		ModifyResponse: func(answer *http.Response) error {
+			if err := p.speaksTLS(answer); err != nil {
+				return err
+			}
 			if err := p.refusedToken(answer); err != nil {
 				return err
 			}
@@ -201,7 +243,7 @@ func (p *forwarding) send(patience context.Context) error {
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { p.failed = p.failure(ctx, err) },
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	proxy.ServeHTTP(&patientWriter{ResponseWriter: p.c.Writer, line: http.NewResponseController(p.c.Writer)}, request)
+	proxy.ServeHTTP(&patientWriter{ResponseWriter: p.c.Writer, line: http.NewResponseController(p.c.Writer), stall: s.opts.WriteStall}, request)
 	return p.failed
 }
 
@@ -232,7 +274,7 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 
 // refusedToken is why the leader refuses a token that this server took, if it does.
 func (p *forwarding) refusedToken(answer *http.Response) error {
-	if answer.StatusCode != http.StatusUnauthorized || p.server.opts.Token == "" {
+	if answer.StatusCode != http.StatusUnauthorized || callerOf(p.c.Request.Context()).Kind != auth.TokenFile {
 		return nil
 	}
 	p.server.log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
@@ -262,6 +304,9 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
+	if differs := p.refusedTLS(err); differs != nil && !p.sent.Load() {
+		return differs
+	}
 	read := isRead(p.c.Request.Method)
 	switch {
 	case p.sent.Load() && !read:
@@ -277,15 +322,23 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 }
 
 // patientWriter gives the client some time for each piece of an answer, however
-// long all of it takes.
+// long all of it takes, and however long nothing comes in between.
 type patientWriter struct {
 	http.ResponseWriter
-	line *http.ResponseController
+	line  *http.ResponseController
+	stall time.Duration
 }
 
 func (w *patientWriter) Write(b []byte) (int, error) {
-	_ = w.line.SetWriteDeadline(time.Now().Add(logStall))
+	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
 	return w.ResponseWriter.Write(b)
+}
+
+// FlushError sends what was written. Then there is no deadline: of a stream over HTTP/2 it would be the end, although nobody waits for a write.
+func (w *patientWriter) FlushError() error {
+	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
+	defer func() { _ = w.line.SetWriteDeadline(time.Time{}) }()
+	return w.line.Flush()
 }
 
 // Unwrap lets http.ResponseController flush what is below.

@@ -88,6 +88,7 @@ func TestAFollowerAnswersAsTheLeaderDoes(t *testing.T) {
 		{"GET", "/api/execution/exec-1", ""}, {"POST", "/api/task/t1/forget", ""}, {"GET", "/api/task/none/logs", ""},
 		{"POST", "/api/operate/reconcile/explicit", ""}, {"POST", "/api/operate/reconcile/implicit", ""},
 		{"GET", "/api/operate/sandbox?appName=my_app", ""}, {"GET", "/api/operate/sandbox?appName=", ""}, {"GET", "/api/operate/sandbox", ""}, {"GET", "/api/operate/sandbox?appName=none", ""},
+		{"GET", "/api/cluster?search=h", ""}, {"GET", "/api/cluster/agents/S0", ""}, {"GET", "/api/cluster/agents/S9", ""},
 		{"GET", "/api/none", ""}, {"PATCH", "/api/app", ""}, {"DELETE", "/api/job/my_job/deregister", ""},
 	} {
 		// What changes something is asked of the follower only, then compared with what the leader says to the same again.
@@ -251,8 +252,8 @@ func TestATokenIsDemanded(t *testing.T) {
 	t.Parallel()
 	const token = "s3cret-token"
 	b := newFakeScheduler()
-	leader := serveUntilEnd(t, api.Options{Scheduler: b, Token: token})
-	here := follower(t, addressOf(leader), api.Options{Token: token})
+	leader := serveUntilEnd(t, api.Options{Scheduler: b, Access: oneToken(token)})
+	here := follower(t, addressOf(leader), api.Options{Access: oneToken(token)})
 	for _, url := range []string{leader, here} {
 		for _, c := range []struct {
 			method, path, authorization string
@@ -279,7 +280,7 @@ func TestATokenIsDemanded(t *testing.T) {
 			}
 		}
 	}
-	server := start(t, api.Options{Scheduler: b, Token: token})
+	server := start(t, api.Options{Scheduler: b, Access: oneToken(token)})
 	if answer, text := call(t, server, "GET", "/api/app/list", "", "Host: any.example", "Authorization: Bearer "+token); answer.StatusCode != 200 {
 		t.Errorf("any host with a token: %d %s", answer.StatusCode, text)
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
@@ -20,6 +22,8 @@ type History interface {
 
 	// Executions lists executions, the newest fire first, of one moment by their ids, backwards.
 	Executions(ctx context.Context, q search.Executions) ([]search.Execution, error)
+	// Cells are the last runs of the shards of some executions, by the executions' ids; some that have many may be missing.
+	Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error)
 	// Execution is one with the last runs of its shards; false when it is not stored.
 	Execution(ctx context.Context, id string) (search.Execution, bool, error)
 	// Life is the begin of an execution's life, at most so many moments; more says that there are others.
@@ -31,6 +35,11 @@ type History interface {
 	TasksRunning(ctx context.Context, from time.Time) ([]search.Running, error)
 	JobsRunning(ctx context.Context, from time.Time) ([]search.Running, error)
 	JobsRegistered(ctx context.Context) ([]search.Registered, error)
+	// Activity is what is known of each minute that began from a moment on and before another one; others are missing.
+	Activity(ctx context.Context, from, until time.Time) ([]search.Activity, error)
+
+	// Audits lists audit rows, the newest first.
+	Audits(ctx context.Context, q search.Audits) ([]event.Audit, error)
 }
 
 // historyPatience bounds how long what the scheduler itself can answer waits for what the history adds.
@@ -63,8 +72,8 @@ func orUnreadable[A any](answer A, err error) (any, error) {
 }
 
 // runEvents searches the runs of shards.
-func runEvents(c *gin.Context, h History) (any, error) {
-	q, err := question(c.Request, search.Runs)
+func (s *Server) runEvents(c *gin.Context, h History) (any, error) {
+	q, err := s.question(c.Request, search.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -72,21 +81,35 @@ func runEvents(c *gin.Context, h History) (any, error) {
 }
 
 // traceEvents searches the changes of tasks' states.
-func traceEvents(c *gin.Context, h History) (any, error) {
-	q, err := question(c.Request, search.Traces)
+func (s *Server) traceEvents(c *gin.Context, h History) (any, error) {
+	q, err := s.question(c.Request, search.Traces)
 	if err != nil {
 		return nil, err
 	}
 	return orUnreadable(h.Traces(c.Request.Context(), q))
 }
 
-// question reads a search. Forms of consoles send fields that nobody has filled in, too: they count as not given.
-func question(r *http.Request, of *search.Subject) (search.Question, error) {
-	q := readQuery(r, of.Parameters()...)
+// question reads a search, which must be about one job of their apps when it is of somebody whose grant is for some.
+func (s *Server) question(r *http.Request, of *search.Subject) (search.Question, error) {
+	asked, q, err := parsed(r, of.Parameters(), of.Parse)
+	who := callerOf(r.Context())
+	if err != nil || !who.forSome() {
+		return asked, err
+	}
+	job := q.values.Get("jobName")
+	if job == "" {
+		return asked, notAllowed(who.Principal, "a grant for all apps, or a job that it is asked about, by jobName")
+	}
+	return asked, s.maySee(r.Context(), job)
+}
+
+// parsed reads a question. Forms of consoles send fields that nobody has filled in, too: they count as not given.
+func parsed[Q any](r *http.Request, parameters []string, parse func(url.Values) (Q, []search.Violation)) (Q, *query, error) {
+	q := readQuery(r, parameters...)
 	maps.DeleteFunc(q.values, func(_ string, given []string) bool { return given[0] == "" })
-	asked, bad := of.Parse(q.values)
+	asked, bad := parse(q.values)
 	for _, v := range bad {
 		q.bad = append(q.bad, document.Violate(v.Parameter, v.Value, "%s", v.Rule))
 	}
-	return asked, q.err()
+	return asked, q, q.err()
 }

@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
@@ -16,7 +18,7 @@ func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
 	return documents[jobs.Config, core.JobView]{
 		kind: "job", schema: jobs.Schema,
 		check: func(c jobs.Config) (document.Violations, []string) {
-			return c.Check(jobs.CheckOptions{Reserved: s.reserved("jobName"), Now: s.opts.Now(), Local: s.opts.Zone})
+			return c.Check(s.jobOptions())
 		},
 		add: of.RegisterJob, change: of.UpdateJob, all: of.Jobs, one: of.Job, setDisabled: of.SetJobDisabled,
 		keep:   jobs.Config.KeepSecrets,
@@ -26,6 +28,11 @@ func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
 			return v
 		},
 	}
+}
+
+// jobOptions are those of a job's rules, now.
+func (s *Server) jobOptions() jobs.CheckOptions {
+	return jobs.CheckOptions{Reserved: s.reserved("jobName"), Now: s.opts.Now(), Local: s.opts.Zone}
 }
 
 // isJobDisabled is true, as in the original, if the job or its app is.
@@ -64,9 +71,9 @@ const maxKey = 200
 // trigger asks for a run. With ownSettings the body says what the run has instead of the job's settings.
 func (s *Server) trigger(name naming, ownSettings bool) handler {
 	return func(c *gin.Context) (any, error) {
-		key := c.GetHeader("Idempotency-Key")
-		if len(key) > maxKey {
-			return nil, badRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most", len(key), maxKey)
+		key, err := idempotencyKey(c)
+		if err != nil {
+			return nil, err
 		}
 		name, err := name(c)
 		if err != nil {
@@ -77,10 +84,54 @@ func (s *Server) trigger(name naming, ownSettings bool) handler {
 			if own, err = s.overrides(c, name); err != nil {
 				return nil, err
 			}
+			// With variables such as LD_PRELOAD or PATH whoever sets them says what is run.
+			if who := callerOf(c.Request.Context()); len(own.Env) > 0 && !who.Includes(auth.Admin) {
+				return nil, notAllowed(who.Principal, "the role admin, as env says what is run: trigger without it")
+			}
 		}
 		id, err := s.opts.Scheduler.TriggerWith(c.Request.Context(), name, key, own)
 		return triggered{ExecutionID: id}, err
 	}
+}
+
+func idempotencyKey(c *gin.Context) (string, error) {
+	key := c.GetHeader("Idempotency-Key")
+	if len(key) > maxKey {
+		return "", badRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most", len(key), maxKey)
+	}
+	return key, nil
+}
+
+// triggerAgain asks for a run as another one was. An env of that one's own is an admin's to give, here as with a trigger.
+func (s *Server) triggerAgain(c *gin.Context) (any, error) {
+	key, err := idempotencyKey(c)
+	if err != nil {
+		return nil, err
+	}
+	id, err := pathValue(c, "executionId")
+	if err != nil {
+		return nil, err
+	}
+	ctx := c.Request.Context()
+	made, err := s.opts.Scheduler.TriggerAgain(ctx, id, key, callerOf(ctx).Includes(auth.Admin))
+	if refusal(err).Code == "execution_not_found" {
+		err = s.forgotten(ctx, id, err)
+	}
+	return triggered{ExecutionID: made}, err
+}
+
+// forgotten says of an execution that only the history has what to do instead of running it again.
+func (s *Server) forgotten(ctx context.Context, id string, otherwise error) error {
+	if s.opts.History == nil {
+		return otherwise
+	}
+	ctx, cancel := context.WithTimeout(ctx, historyPatience)
+	defer cancel()
+	stored, found, err := s.opts.History.Execution(ctx, id)
+	if err != nil || !found || s.maySee(ctx, stored.Job) != nil {
+		return otherwise
+	}
+	return failed(http.StatusConflict, "execution_forgotten", "only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", quoted(id), stored.Job)
 }
 
 // overrides reads the body of a trigger. What can't be read is reported together with the rules that the rest breaks.
@@ -101,5 +152,5 @@ func (s *Server) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 	if err != nil {
 		return own, err
 	}
-	return own, unread.And(own.Check(view.Config)).OrNil()
+	return own, unread.And(own.KeepSecrets(view.Config).Check(view.Config)).OrNil()
 }

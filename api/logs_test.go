@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/auth"
 )
 
 const stdout, stderr = "/sandbox/tasks/1/stdout", "/sandbox/tasks/1/stderr"
@@ -210,4 +211,37 @@ func TestFollowEndsWithItsClient(t *testing.T) {
 	line(t, r, "one\n")
 	leave()
 	server.Close() // waits for the handler
+}
+
+// TestFollowingEndsWithTheToken: who is no longer let in follows no more.
+func TestFollowingEndsWithTheToken(t *testing.T) {
+	t.Parallel()
+	access := realAccess(t, auth.Options{})
+	token(t, access, "other", auth.Admin)
+	given := token(t, access, "given", auth.Viewer)
+	b, f := newFakeScheduler(), &files{}
+	b.place("t1", true)
+	f.set(stdout, "one\n")
+	server := start(t, api.Options{Scheduler: b, Logs: f, Access: access})
+	r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/task/t1/logs?follow=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+given)
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if one := make([]byte, 4); answer.StatusCode != 200 {
+		t.Fatal(answer.Status)
+	} else if _, err := io.ReadFull(answer.Body, one); err != nil || string(one) != "one\n" {
+		t.Fatalf("%q, %v", one, err)
+	}
+	if err := access.RemoveToken(t.Context(), callerOfTests, "given"); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(answer.Body); err == nil || len(rest) > 0 {
+		t.Errorf("got %q, %v: want the connection broken", rest, err)
+	}
 }

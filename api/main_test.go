@@ -27,6 +27,9 @@ func start(t *testing.T, opts api.Options) *httptest.Server {
 	if opts.FollowEvery == 0 {
 		opts.FollowEvery = time.Millisecond
 	}
+	if opts.Access == nil {
+		opts.Access = noUsers{}
+	}
 	server := httptest.NewServer(api.New(opts))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.Client().CloseIdleConnections)

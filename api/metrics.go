@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 
@@ -12,7 +13,7 @@ import (
 
 // newMetrics makes the handler of /metrics and the histogram of our own
 // requests, in a registry of their own.
-func newMetrics(opts Options) (http.Handler, *prometheus.HistogramVec) {
+func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.HistogramVec) {
 	registry := prometheus.NewRegistry()
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "elasticjob_http_request_duration_seconds",
@@ -28,10 +29,20 @@ func newMetrics(opts Options) (http.Handler, *prometheus.HistogramVec) {
 		durations, build,
 		collector[core.Stats]{opts.Scheduler.Stats, schedulerFamilies},
 	)
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "elasticjob_event_streams",
+		Help: "Browsers and others that follow GET /api/events of this server."}, func() float64 { return float64(open.open.Load()) }))
 	if opts.HistoryStats != nil {
 		registry.MustRegister(collector[HistoryStats]{opts.HistoryStats, historyFamilies})
 	}
+	if opts.TLS != nil {
+		registry.MustRegister(collector[time.Time]{opts.TLS.NotAfter, tlsFamilies})
+	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), durations
+}
+
+// tlsFamilies are the metrics of the certificate that is in force.
+var tlsFamilies = []family[time.Time]{
+	gauge("tls_certificate_expiry_timestamp_seconds", "When the TLS certificate that is in force expires, in seconds since 1970.", func(t *time.Time) int64 { return t.Unix() }),
 }
 
 // collector takes one picture of some statistics per scrape, so that the numbers of a scrape belong together.

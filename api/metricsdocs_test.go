@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/test/certificates"
 )
 
 // TestDocsNameEveryMetric of a server that has something of everything, and no other, with its type and its labels.
@@ -16,7 +17,7 @@ func TestDocsNameEveryMetric(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	b.stats = someStats()
-	server := start(t, api.Options{Scheduler: b, HistoryStats: someHistory})
+	server := start(t, api.Options{Scheduler: b, HistoryStats: someHistory, TLS: keep(t, certificates.New(t))})
 	call(t, server, "GET", "/api/job/jobs/any", "")
 	_, scrape := call(t, server, "GET", "/metrics", "")
 	served := map[string]string{}

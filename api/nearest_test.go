@@ -16,7 +16,6 @@ func TestNearestRoute(t *testing.T) {
 		"GET /api/apps/list":               "GET /api/app/list",
 		"GET /job/jobs":                    "GET /api/job/jobs",
 		"GET /api/job/my_job":              "GET /api/job/jobs/{jobName}",
-		"GET /api/jobs":                    "GET /api/job/jobs",
 		"POST /api/my_job/trigger":         "POST /api/job/{jobName}/trigger",
 		"POST /api/job/my_job/triger":      "POST /api/job/{jobName}/trigger",
 		"DELETE /api/job/my_job":           "",

@@ -157,13 +157,13 @@ func (q *query) flag(name string) bool {
 	return param(q, name, false, strconv.ParseBool, "must be true or false")
 }
 
-// offset is a number of bytes that is 0 when absent.
-func (q *query) offset(name string) int64 {
+// bytes is a number of bytes; otherwise when absent.
+func (q *query) bytes(name string, otherwise int64) int64 {
 	read := func(text string) (int64, error) {
 		n, err := strconv.ParseUint(text, 10, 63)
 		return int64(n), err
 	}
-	return param(q, name, 0, read, "must be a number of bytes, 0 or more")
+	return param(q, name, otherwise, read, "must be a number of bytes, 0 or more")
 }
 
 // errNoValue says that a text is none of what a parameter may be.

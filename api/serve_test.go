@@ -20,6 +20,9 @@ func serve(t *testing.T, opts api.Options) (url string, stop context.CancelFunc,
 	if err != nil {
 		t.Fatal(err)
 	}
+	if opts.Access == nil {
+		opts.Access = noUsers{}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- api.New(opts).Serve(ctx, l) }()
@@ -118,17 +121,42 @@ func TestShutdownHasADeadline(t *testing.T) {
 	_ = await(t, "the request", answered) // cut off or answered with an error: both may be
 }
 
-func TestServeRefusesOtherMachines(t *testing.T) {
+// TestOtherMachinesNeedUsers: an address that others reach has open routes only while there are no users, by whatever name and from wherever it is asked.
+func TestOtherMachinesNeedUsers(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := api.New(api.Options{Scheduler: newFakeScheduler()}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), "other machines") {
-		t.Error(err)
+	b := newFakeScheduler()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- api.New(api.Options{Scheduler: b, Access: noUsers{}}).Serve(ctx, l) }()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	url := "http://127.0.0.1:" + port
+	for _, c := range []struct {
+		route  string
+		status int
+		code   string
+	}{
+		{"GET /healthz", 200, ""}, {"GET /readyz", 200, ""}, {"GET /", 200, ""}, {"GET /artifacts/none", 404, "artifact_not_found"},
+		{"GET /api/app/list", 403, "no_users"}, {"POST /api/app", 403, "no_users"}, {"GET /metrics", 403, "no_users"}, {"POST /api/users", 403, "no_users"},
+		{"GET /none", 403, "no_users"}, {"GET /api/session", 403, "no_users"},
+	} {
+		for _, host := range []string{"127.0.0.1:" + port, "any.example"} {
+			method, path, _ := strings.Cut(c.route, " ")
+			answer, text := ask(t, method, url+path, "", "Host: "+host)
+			if answer.StatusCode != c.status || c.code != "" && readError(t, answer, text).Error.Code != c.code {
+				t.Errorf("%s of %s: %d %s", c.route, host, answer.StatusCode, text)
+			}
+			if (c.code == "no_users" || path == "/") && !strings.Contains(text, "scheduler user add NAME --role admin") {
+				t.Errorf("%s does not say what to type: %s", c.route, text)
+			}
+		}
 	}
-	if _, err := l.Accept(); err == nil {
-		t.Error("the listener is open")
+	stop()
+	if err := await(t, "the server", ended); err != nil || b.changed() != 0 {
+		t.Error(err)
 	}
 }
 

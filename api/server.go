@@ -19,7 +19,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -33,11 +35,23 @@ type Options struct {
 	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked. Nil has none.
 	Artifact func(name string) (file string, ok bool)
 	Logger   *slog.Logger
-	// Token, if not empty, is what every request must bring as Authorization: Bearer, but those
-	// for health, artifacts and the front page. Without it, loopback addresses alone are served.
-	Token string
+	// Access says who may do what. Without any, open routes alone are served.
+	Access Access
+	// TLS, if not nil, is what is spoken with clients and with the leader; nothing is then said or asked without it.
+	TLS *certificate.Keeper
+	// Proofs let a follower prove to the leader who it is. Without them nothing that a follower says of a request is believed.
+	Proofs Proofs
+	// OpenID, if not nil, is the provider whose users may log in, Issuer who gives them the token for it.
+	OpenID OpenID
+	Issuer Issuer
+	// AgentURL is where agents reach this server, without a path.
+	AgentURL string
 	// Advertise is the host:port at which others find this server; it is allowed as Host.
 	Advertise string
+	// Console, if not nil, is what browsers are shown.
+	Console Console
+	// Packages, if not nil, fetches packages to be looked at.
+	Packages Packages
 	// RegistryRoot is what stands before the registry's own paths where people look at them, such as
 	// "/elasticjob-cloud"; empty without ZooKeeper.
 	RegistryRoot string
@@ -64,6 +78,8 @@ type Options struct {
 	LastAnswer time.Duration
 	// ShutdownGrace is how long Serve waits for requests at its end. Default 10 s.
 	ShutdownGrace time.Duration
+	// WriteStall is how long a client may take for one piece of an answer that comes bit by bit. Default 1 min.
+	WriteStall time.Duration
 	// FollowEvery is how often the agent is asked for more output. Default 200 ms.
 	FollowEvery time.Duration
 }
@@ -75,14 +91,23 @@ type Server struct {
 	engine *gin.Engine
 	table  []route
 	byPath map[string]route // one of the routes of each of the router's paths
+	rules  map[string]rule  // by method and the router's path
 	names  map[string][]string
 	apps   documents[app.Config, core.AppView]
 	jobs   documents[jobs.Config, core.JobView]
 
 	transports leaderTransports
+	compress   func(http.Handler) http.HandlerFunc
+
+	packedExample func() ([]byte, error)
+
+	packageCheck sync.Mutex // held while a package is fetched: one at a time
 
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
+	refusals  refusals
+	fires     firesCache
+	streams   streams
 
 	ending       context.Context // over at the beginning of the end
 	endFollowers context.CancelFunc
@@ -101,6 +126,7 @@ func New(opts Options) *Server {
 	opts.LastAnswer = cmp.Or(opts.LastAnswer, 500*time.Millisecond)
 	opts.ShutdownGrace = cmp.Or(opts.ShutdownGrace, 10*time.Second)
 	opts.FollowEvery = cmp.Or(opts.FollowEvery, 200*time.Millisecond)
+	opts.WriteStall = cmp.Or(opts.WriteStall, time.Minute)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -111,10 +137,12 @@ func New(opts Options) *Server {
 	if opts.Artifact == nil {
 		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
-	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{},
-		transports: newLeaderTransports()}
+	opts.Scheduler = scoped{opts.Scheduler}
+	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{}, rules: map[string]rule{},
+		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor()}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
-	s.metrics, s.durations = newMetrics(opts)
+	s.packedExample = sync.OnceValues(packExample)
+	s.metrics, s.durations = newMetrics(opts, &s.streams)
 	s.apps, s.jobs = s.newApps(), s.newJobs()
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"), "jobName": reservedNames(s.table, "jobName")}
@@ -126,7 +154,7 @@ func New(opts Options) *Server {
 	s.engine.UseEscapedPath, s.engine.UnescapePathValues = true, false
 	s.engine.ForwardedByClientIP = false
 	_ = s.engine.SetTrustedProxies(nil) // fails for addresses only, and there are none
-	s.engine.Use(s.observe, s.recover, s.admit)
+	s.engine.Use(s.observe, s.recover, s.proven, s.admit)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
 	s.register(s.table)
@@ -158,19 +186,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Serve answers requests on l until ctx ends; then it ends those who follow
 // output, waits for all others up to ShutdownGrace, and returns nil when none
-// was cut off. It closes l. A Server serves once.
+// was cut off. It closes l. A Server serves once. As long as there are no users, a listener that other machines can reach has open routes only.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
-		if err := CheckListen(tcp.String(), s.opts.Token != ""); err != nil {
-			return errors.Join(err, l.Close())
-		}
+	tcp, ok := l.Addr().(*net.TCPAddr)
+	wide := ok && !tcp.IP.IsLoopback()
+	if wide && s.state() == auth.Empty {
+		s.log.Warn("no users yet: this address serves health and artifacts only, until scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that this server has, has made one", "address", l.Addr().String())
 	}
+	return s.serve(ctx, l, func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, wideKey{}, wide) })
+}
+
+// serve is Serve, with what requests of a connection have in their context.
+func (s *Server) serve(ctx context.Context, l net.Listener, about func(context.Context, net.Conn) context.Context) error {
 	defer s.transports.close()
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	server := &http.Server{
 		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return requests },
+		ConnContext:       about,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
@@ -178,8 +212,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	accept := server.Serve
+	if s.opts.TLS != nil && l.Addr().Network() == "tcp" {
+		server.TLSConfig = s.opts.TLS.Server()
+		accept = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- accept(l) }()
 
 	select {
 	case err := <-served:
@@ -203,36 +242,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// unmeasured marks requests that last as long as their client likes.
-const unmeasured = "unmeasured"
-
-// observe logs and measures every request, by its route's template.
-func (s *Server) observe(c *gin.Context) {
-	begin := time.Now()
-	defer func() {
-		took := time.Since(begin)
-		if !c.GetBool(unmeasured) {
-			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c), fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
-		}
-		s.log.DebugContext(c.Request.Context(), "request", "method", c.Request.Method, "path", c.Request.URL.Path,
-			"status", c.Writer.Status(), "bytes", max(0, c.Writer.Size()), "took", took, "remote", c.Request.RemoteAddr)
-	}()
-	c.Next()
-}
-
-func (s *Server) template(c *gin.Context) string {
-	return cmp.Or(s.byPath[c.FullPath()].path, "none")
-}
-
-// methodLabel keeps what clients invent out of the metrics.
-func methodLabel(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete:
-		return method
-	}
-	return "other"
-}
-
 // recover turns a panic into an answer, or, too late for one, into a broken
 // connection, so that nobody takes half an answer for a whole one.
 func (s *Server) recover(c *gin.Context) {
@@ -244,7 +253,7 @@ func (s *Server) recover(c *gin.Context) {
 		if fault != http.ErrAbortHandler {
 			id := uuid.NewString()
 			s.log.ErrorContext(c.Request.Context(), "request panicked", "id", id, "method", c.Request.Method,
-				"path", c.Request.URL.Path, "panic", fault, "stack", string(debug.Stack()))
+				"path", loggedPath(c.Request), "panic", fault, "stack", string(debug.Stack()))
 			if !c.Writer.Written() {
 				writeJSON(c.Writer, http.StatusInternalServerError, internal(id).body())
 				return
@@ -255,25 +264,11 @@ func (s *Server) recover(c *gin.Context) {
 	c.Next()
 }
 
-// admit lets a request in, or ends it here.
-func (s *Server) admit(c *gin.Context) {
-	h := c.Writer.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
-	err := s.checkOrigin(c.Request)
-	if err == nil && !s.byPath[c.FullPath()].open {
-		err = s.checkToken(c.Request)
-	}
-	if err == nil && c.Request.ContentLength > maxBody {
-		err = errTooLarge
-	}
-	if err != nil {
-		fail(c.Writer, c.Request, s.log, err)
-		c.Abort()
-	}
-}
-
 func (s *Server) noRoute(c *gin.Context) {
+	if s.opensPage(c.Request) {
+		s.page(c)
+		return
+	}
 	hint := "GET / says what there is, docs/api.md has all routes"
 	if near := nearestRoute(s.table, c.Request.Method, c.Request.URL.Path); near != nil {
 		hint = fmt.Sprintf("did you mean %s %s?", near.method, near.path)
@@ -306,7 +301,7 @@ func (s *Server) artifact(c *gin.Context) {
 
 type health struct {
 	Status     string `json:"status"`
-	Version    string `json:"version"`
+	Version    string `json:"version,omitempty"`
 	Leading    bool   `json:"leading"`
 	Subscribed bool   `json:"subscribed"`
 	Leader     string `json:"leader,omitempty"`
@@ -320,30 +315,57 @@ func (s *Server) health(status string) health {
 	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed, Leader: l.Address, Detail: h.Detail, Warning: s.opts.Warning()}
 }
 
+// shownTo is what a caller sees of it: how this server does, everybody; of the others, and of what is wrong, only who may read all. While nobody
+// can be let in, as the registry does not answer, this machine sees why on a loopback address.
+func (s *Server) shownTo(c *gin.Context, h health) health {
+	if callerOf(c.Request.Context()).seesAll() || s.state() == auth.Unknown && isOfThisMachine(c.Request) {
+		return h
+	}
+	return health{Status: h.Status, Leading: h.Leading, Subscribed: h.Subscribed}
+}
+
 // healthz says that the process answers.
-func (s *Server) healthz(*gin.Context) (any, error) { return s.health("ok"), nil }
+func (s *Server) healthz(c *gin.Context) (any, error) { return s.shownTo(c, s.health("ok")), nil }
 
 // readyz says whether it can do its work now: a leader, when the cluster's events
 // come in, a follower, when there is a leader to forward requests to.
-func (s *Server) readyz(*gin.Context) (any, error) {
+func (s *Server) readyz(c *gin.Context) (any, error) {
 	h := s.health("ready")
 	follows := !h.Leading && h.Leader != "" && h.Leader != s.opts.Advertise
 	if !follows && !(h.Leading && h.Subscribed) {
-		return nil, unavailable("not_ready", "%s", cmp.Or(h.Detail, "the scheduler cannot do its work yet"))
+		return nil, unavailable("not_ready", "%s", cmp.Or(s.shownTo(c, h).Detail, "the scheduler cannot do its work yet"))
 	}
-	return h, nil
+	return s.shownTo(c, h), nil
 }
 
-// front is for the one who opens the address without knowing what is here.
+// front is for the one who comes to the address without knowing what is here: with a browser, the console.
 func (s *Server) front(c *gin.Context) {
+	if s.opensPage(c.Request) {
+		s.page(c)
+		return
+	}
 	c.Header("Content-Type", "text/plain; charset=utf-8")
-	at := "http://" + c.Request.Host
-	if s.opts.Token != "" {
+	who := callerOf(c.Request.Context())
+	name, hint, at := "ElasticJob", "", schemeOf(c.Request)+"://"+c.Request.Host
+	if who.seesAll() {
+		name += " " + s.opts.Version
+	}
+	if who.Kind != auth.Machine { // who is nobody, or has a token
 		at = `-H "Authorization: Bearer $TOKEN" ` + at
 	}
+	switch {
+	case s.state() == auth.Empty && who.Kind == auth.Machine:
+		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has\n"
+	case s.state() == auth.Empty && !who.letIn():
+		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has\n"
+	}
+	console := ""
+	if s.opts.Console != nil {
+		console = "Its console is for a browser, at " + schemeOf(c.Request) + "://" + c.Request.Host + "\n"
+	}
 	_, _ = io.WriteString(c.Writer, strings.Join([]string{
-		"ElasticJob " + s.opts.Version + ": a scheduler for batch jobs. This is its REST API; docs/api.md has all of it.",
-		"",
+		name + ": a scheduler for batch jobs. This is its REST API; docs/api.md has all of it.",
+		console + hint,
 		"curl " + at + "/api/app/list",
 		"curl " + at + "/api/job/jobs",
 		"curl -X POST " + at + "/api/job/my_job/trigger",

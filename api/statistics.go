@@ -111,6 +111,9 @@ func (s *Server) jobStatistics(c *gin.Context, h History) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
+	if err := s.maySee(c.Request.Context(), name); err != nil {
+		return nil, err
+	}
 	statistics, err := h.JobStatistics(c.Request.Context(), name, since)
 	if err != nil {
 		return nil, unreadable(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // CheckOptions is what the rules of an app depend on besides its document.
@@ -34,11 +35,11 @@ const (
 	MaxCommandBytes = 64 << 10
 )
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var namePattern = regexp.MustCompile(NamePattern)
 
 // Check returns all rules that the document breaks [D12].
 func (c Config) Check(opts CheckOptions) document.Violations {
-	bad := CheckName("appName", c.AppName, opts.Reserved)
+	bad := append(c.checkPlaceholders(), CheckName("appName", c.AppName, opts.Reserved)...)
 	bad = append(bad, checkURL("appURL", c.AppURL, opts.AllowFile)...)
 	bad = append(bad, CheckCommand("bootstrapScript", c.BootstrapScript)...)
 	bad = append(bad, CheckAmounts(c.CPUCount, c.MemoryMB)...)
@@ -154,7 +155,7 @@ func maskUser(text string) string {
 	}
 	scheme, _, found := strings.Cut(text[:at], "//")
 	if !found {
-		return "***" + text[at:]
+		return secrets.Hidden + text[at:]
 	}
-	return scheme + "//***" + text[at:]
+	return scheme + "//" + secrets.Hidden + text[at:]
 }

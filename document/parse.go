@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // SyntaxError says that a body is no JSON object, where, and what was found.
@@ -99,7 +101,7 @@ func splitObject(object []byte) ([]member, error) {
 
 func isReadable(into reflect.Value) bool {
 	switch into.Addr().Interface().(type) {
-	case *string, **string, *bool, *float64, *int, *map[string]string:
+	case *string, **string, *bool, *float64, *int, *Texts:
 		return true
 	}
 	return false
@@ -109,7 +111,7 @@ func isReadable(into reflect.Value) bool {
 // accepts is strict: no number in a string, no fraction for an integer.
 func readValue(name string, raw json.RawMessage, into reflect.Value) Violations {
 	wrong := func(expected string) Violations {
-		return Violations{Violate(name, string(raw), "%s is expected, found %s", expected, describe(raw))}
+		return Violations{Violate(name, shownRaw(raw), "%s is expected, found %s", expected, describe(raw))}
 	}
 	isNumber := raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
 	switch p := into.Addr().Interface().(type) {
@@ -149,7 +151,7 @@ func readValue(name string, raw json.RawMessage, into reflect.Value) Violations 
 			return Violations{Violate(name, string(raw), "a whole number is expected, found a fraction")}
 		}
 		*p = int(n)
-	case *map[string]string:
+	case *Texts:
 		if raw[0] != '{' {
 			return Violations{Violate(name, "", "an object of strings is expected, found %s", describe(raw))}
 		}
@@ -159,21 +161,20 @@ func readValue(name string, raw json.RawMessage, into reflect.Value) Violations 
 }
 
 // readMap, like its caller, leaves values out of violations: they may be secrets.
-func readMap(name string, raw json.RawMessage, into *map[string]string) Violations {
+func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 	members, err := splitObject(raw)
 	if err != nil {
 		return Violations{Violate(name, "", "%s", err.Error())}
 	}
 	var bad Violations
-	read := make(map[string]string, len(members))
+	read := make(Texts, len(members))
 	for _, m := range members {
 		path := name + "." + m.name
-		var value string
+		value, wrong := readText(path, m.raw)
 		if _, repeated := read[m.name]; repeated {
-			bad = append(bad, Violate(path, "", "is given more than once"))
-		} else if m.raw[0] != '"' || json.Unmarshal(m.raw, &value) != nil {
-			bad = append(bad, Violate(path, "", "a string is expected, found %s", describe(m.raw)))
+			wrong = Violations{Violate(path, "", "is given more than once")}
 		}
+		bad = append(bad, wrong...)
 		read[m.name] = value
 	}
 	if len(bad) > maxStrays {
@@ -183,6 +184,18 @@ func readMap(name string, raw json.RawMessage, into *map[string]string) Violatio
 		*into = read
 	}
 	return bad
+}
+
+// shownRaw is a JSON value as a violation may show it: what may hold secrets under names of its own is left out.
+func shownRaw(raw json.RawMessage) string {
+	var text string
+	switch {
+	case raw[0] == '{' || raw[0] == '[':
+		return ""
+	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil && secrets.HideURLs(text) != text:
+		return secrets.HideURLs(text)
+	}
+	return string(raw)
 }
 
 // describe names the type of a JSON value for people.

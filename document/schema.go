@@ -5,7 +5,7 @@
 //	                                        ── DecodeStored ─▶ from the registry
 //	                                        ── EncodeYAML ──▶ to the registry
 //
-// What the fields mean, and their rules, are matters of the packages app and jobs. Of this repository it imports spelling alone.
+// What the fields mean, and their rules, are matters of the packages app and jobs. Of this repository it imports spelling and secrets alone.
 package document
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Schema reads JSON documents of type C strictly. Everything about a field is
 // said by the struct C itself: its name by the json tag, its type by the Go
-// type (string, float64, int, bool or map[string]string; *string where a text that is not given
+// type (string, float64, int, bool or Texts; *string where a text that is not given
 // differs from an empty one, which is never stored), its default by the
 // tag "default", written as JSON; without one it is the zero value. A Schema
 // never changes and may be used by several goroutines.
@@ -131,7 +131,7 @@ func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 			if !seen[m.name] {
 				message = s.unknown(m.name)
 			}
-			bad = append(bad, Violate(m.name, string(m.raw), "%s", message))
+			bad = append(bad, Violate(m.name, shownRaw(m.raw), "%s", message))
 		case f != nil:
 			bad = append(bad, s.merge(f, m.raw, into)...)
 		default:
@@ -200,10 +200,10 @@ func (s *Schema[C]) CheckText(c C) Violations {
 		switch v := values.Field(f.at).Interface().(type) {
 		case string:
 			check(f.name, v)
-		case map[string]string:
+		case Texts:
 			for _, key := range slices.Sorted(maps.Keys(v)) {
 				check(f.name, key)
-				check(f.name+"."+key, v[key])
+				check(f.name+"."+key, v[key].Value+v[key].FromFile+v[key].FromEnv)
 			}
 		}
 	}

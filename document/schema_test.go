@@ -40,9 +40,9 @@ func TestMustSchemaRefusesMistakes(t *testing.T) {
 func TestSchemaFields(t *testing.T) {
 	t.Parallel()
 	type counted struct {
-		Name  string            `json:"name"`
-		Count int               `json:"count,omitempty" default:"3"`
-		Map   map[string]string `json:"map"`
+		Name  string         `json:"name"`
+		Count int            `json:"count,omitempty" default:"3"`
+		Map   document.Texts `json:"map"`
 	}
 	s := document.MustSchema[counted]("name", nil)
 	if diff := cmp.Diff([]string{"name", "count", "map"}, s.Fields()); diff != "" {

@@ -15,7 +15,7 @@ import (
 // A stored document is one from a registry that people and the original write to, too:
 // YAML as ElasticJob-Cloud 3.x writes it (contract 2.1), or JSON as 2.x did and we do.
 
-// entry is one field of a stored document: a scalar, a map of scalars, or a list, which no
+// entry is one field of a stored document: a scalar, a map of scalars or of such maps, or a list, which no
 // field can hold.
 type entry struct {
 	name string
@@ -43,7 +43,7 @@ func (e *entry) found() string {
 	case isList:
 		return "a list"
 	default:
-		return strconv.Quote(shorten(e.text, shortStored))
+		return strconv.Quote(shorten(Text{Value: e.text}.Shown(e.name).Value, shortStored))
 	}
 }
 
@@ -108,8 +108,8 @@ func entriesOf(doc []byte) ([]entry, error) {
 	return parseYAML(doc)
 }
 
-// jsonEntries reads the fields of a document, and those of maps among them; what is
-// deeper no field can hold.
+// jsonEntries reads the fields of a document, those of maps among them, and those of texts in these that are objects;
+// what is deeper no field can hold.
 func jsonEntries(given []member, depth int) ([]entry, error) {
 	out := make([]entry, 0, len(given))
 	seen := make(map[string]bool, len(given))
@@ -125,7 +125,7 @@ func jsonEntries(given []member, depth int) ([]entry, error) {
 				return nil, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
 			}
 		case '{':
-			if e.kind = isMap; depth > 0 {
+			if e.kind = isMap; depth > 1 {
 				break
 			}
 			inner, err := splitObject(m.raw)
@@ -177,7 +177,7 @@ func setStored(e *entry, into reflect.Value) Violations {
 			return wrong("a whole number")
 		}
 		*p = n
-	case *map[string]string:
+	case *Texts:
 		if e.kind != isMap {
 			return wrong("a map of strings")
 		}
@@ -187,14 +187,13 @@ func setStored(e *entry, into reflect.Value) Violations {
 }
 
 // setStoredMap leaves values out of violations: they may be secrets.
-func setStoredMap(e *entry, into *map[string]string) Violations {
+func setStoredMap(e *entry, into *Texts) Violations {
 	var bad Violations
-	read := make(map[string]string, len(e.fields))
+	read := make(Texts, len(e.fields))
 	for i := range e.fields {
-		if f := &e.fields[i]; f.kind != isScalar {
-			bad = append(bad, Violate(e.name+"."+f.name, "", "a string is expected"))
-		} else if !f.isNull() {
-			read[f.name] = f.text
+		if f := &e.fields[i]; !f.isNull() {
+			value, wrong := storedText(e.name+"."+f.name, f)
+			read[f.name], bad = value, append(bad, wrong...)
 		}
 	}
 	if len(read) > 0 {

@@ -10,13 +10,13 @@ import (
 
 // everything has a field of each type that a document can hold.
 type everything struct {
-	Name  string            `json:"name"`
-	Text  string            `json:"text"`
-	Extra string            `json:"extra,omitempty"`
-	On    bool              `json:"on1" default:"true"`
-	Size  float64           `json:"size" default:"1"`
-	Count int               `json:"count"`
-	Map   map[string]string `json:"map,omitempty"`
+	Name  string  `json:"name"`
+	Text  string  `json:"text"`
+	Extra string  `json:"extra,omitempty"`
+	On    bool    `json:"on1" default:"true"`
+	Size  float64 `json:"size" default:"1"`
+	Count int     `json:"count"`
+	Map   Texts   `json:"map,omitempty"`
 }
 
 func everythingSchema() *Schema[everything] {
@@ -31,7 +31,7 @@ func TestDecodeStored(t *testing.T) {
 	count := func(n int) everything { return with(func(c *everything) { c.Count = n }) }
 	size := func(n float64) everything { return with(func(c *everything) { c.Size = n }) }
 	on := func(b bool) everything { return with(func(c *everything) { c.On = b }) }
-	entries := func(m map[string]string) everything { return with(func(c *everything) { c.Map = m }) }
+	entries := func(m Texts) everything { return with(func(c *everything) { c.Map = m }) }
 	for doc, want := range map[string]everything{
 		// Texts are texts, whatever they look like (Norway, octals, versions, dates).
 		"text: no\n":                      text("no"),
@@ -71,15 +71,15 @@ func TestDecodeStored(t *testing.T) {
 		"on1: 'false'\n":                             on(false),
 		"map: {}\n":                                  base,
 		"map:\n":                                     base,
-		"map:\n  a: 1\n  b.c: 'no'\n  d: yes\n":      entries(map[string]string{"a": "1", "b.c": "no", "d": "yes"}),
-		"map: !!java.util.Properties\n  a: b\n":      entries(map[string]string{"a": "b"}),
-		"map: {a: b, 'c d': e}\n":                    entries(map[string]string{"a": "b", "c d": "e"}),
+		"map:\n  a: 1\n  b.c: 'no'\n  d: yes\n":      entries(Texts{"a": {Value: "1"}, "b.c": {Value: "no"}, "d": {Value: "yes"}}),
+		"map: !!java.util.Properties\n  a: b\n":      entries(Texts{"a": {Value: "b"}}),
+		"map: {a: b, 'c d': e}\n":                    entries(Texts{"a": {Value: "b"}, "c d": {Value: "e"}}),
 		"!!org.example.Pojo\nname: x\n":              with(func(c *everything) { c.Name = "x" }),
 		"--- !!org.example.Pojo {name: x}\n":         with(func(c *everything) { c.Name = "x" }),
 		"%YAML 1.1\n---\nname: x\n...\n":             with(func(c *everything) { c.Name = "x" }),
 		"{name: x, count: 2}":                        with(func(c *everything) { c.Name, c.Count = "x", 2 }),
 		`{"name":"x","count":2.0,"text":null}`:       with(func(c *everything) { c.Name, c.Count = "x", 2 }),
-		`{"size":"0.5","map":{"a":"b"},"on1":false}`: with(func(c *everything) { c.Size, c.On, c.Map = 0.5, false, map[string]string{"a": "b"} }),
+		`{"size":"0.5","map":{"a":"b"},"on1":false}`: with(func(c *everything) { c.Size, c.On, c.Map = 0.5, false, Texts{"a": {Value: "b"}} }),
 	} {
 		got, notes, err := everythingSchema().DecodeStored([]byte(doc))
 		if err != nil || len(notes) > 0 {
@@ -123,7 +123,7 @@ func TestDecodeStoredRefuses(t *testing.T) {
 		"map:\n  a: [b]\n":          "a string is expected",
 		"text: {a: b}\n":            "a string is expected, found a map",
 		"text: [a]\n":               "a string is expected, found a list",
-		"text: *nobody\n":           "unknown anchor 'nobody'",
+		"text: *nobody\n":           "no YAML: an alias (*) of no anchor",
 		"text: " + deep + "\n":      "too deep",
 		"count: x\nsize: y\n":       "size",
 		"text: &a {b: *a}\n":        "",
@@ -149,9 +149,9 @@ func TestEncodeYAMLReadsBack(t *testing.T) {
 			On: rapid.Bool().Draw(t, "on"), Size: float64(rapid.Int64Range(0, 1e9).Draw(t, "size")) / 1000, Count: rapid.IntRange(-9, 1e6).Draw(t, "count")}
 		for range rapid.IntRange(0, 3).Draw(t, "entries") {
 			if c.Map == nil {
-				c.Map = map[string]string{}
+				c.Map = Texts{}
 			}
-			c.Map[valid(tricky.Draw(t, "key"))] = valid(tricky.Draw(t, "value"))
+			c.Map[valid(tricky.Draw(t, "key"))] = drawText(t, func(label string) string { return valid(tricky.Draw(t, label)) })
 		}
 		doc := everythingSchema().EncodeYAML(c)
 		got, _, err := everythingSchema().DecodeStored(doc)
@@ -166,11 +166,24 @@ func TestLongNamesReadBack(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{100, 1000, 1022, 1023, 1024, 1025, 5000} {
 		for _, letter := range []string{"a", "'", "\n", "ä"} {
-			want := everything{Map: map[string]string{strings.Repeat(letter, length): "a", "b": "c"}}
+			want := everything{Map: Texts{strings.Repeat(letter, length): {Value: "a"}, "b": {Value: "c"}}}
 			doc := everythingSchema().EncodeYAML(want)
 			if got, _, err := everythingSchema().DecodeStored(doc); err != nil || !cmp.Equal(got, want) {
 				t.Errorf("%d times %q: %v\n%.300s", length, letter, err, doc)
 			}
 		}
 	}
+}
+
+// drawText is a text in one of its forms.
+func drawText(t *rapid.T, draw func(label string) string) Text {
+	switch rapid.IntRange(0, 4).Draw(t, "form") {
+	case 0:
+		return Text{Value: draw("secret value"), Secret: true}
+	case 1:
+		return Text{FromFile: "/" + draw("file")}
+	case 2:
+		return Text{FromEnv: "A" + draw("variable")}
+	}
+	return Text{Value: draw("value")}
 }

@@ -19,8 +19,13 @@ type Violation struct {
 const shortValue = 80
 
 // Violate makes a Violation with the value, and a field's name that someone
-// made up, shortened to about 80 bytes.
+// made up, shortened to about 80 bytes. What is secret in the value is hidden, as far as the field's name or the value itself tells.
 func Violate(field, value, format string, args ...any) Violation {
+	name := field
+	if strings.HasSuffix(field, ".fromFile") || strings.HasSuffix(field, ".fromEnv") {
+		name = "" // it is not the text of that name
+	}
+	value = Text{Value: value}.Shown(name).Value
 	return Violation{Field: shorten(field, shortValue), Value: shorten(value, shortValue), Message: fmt.Sprintf(format, args...)}
 }
 

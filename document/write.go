@@ -40,10 +40,10 @@ func valueNode(value any) *yaml.Node {
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(x)}
 	case float64:
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: javaDouble(x)}
-	case map[string]string:
+	case Texts:
 		entries := &yaml.Node{Kind: yaml.MappingNode}
 		for _, name := range slices.Sorted(maps.Keys(x)) {
-			entries.Content = append(entries.Content, textNode(name), textNode(x[name]))
+			entries.Content = append(entries.Content, textNode(name), x[name].node())
 		}
 		return entries
 	default:

@@ -41,7 +41,11 @@ func onlyNode(doc []byte) (*yaml.Node, error) {
 		case errors.Is(err, io.EOF):
 			return found, nil
 		case err != nil:
-			return nil, fmt.Errorf("no YAML: %.150s", strings.ToValidUTF8(strings.TrimPrefix(err.Error(), "yaml: "), ""))
+			message := strings.TrimPrefix(err.Error(), "yaml: ")
+			if before, _, ok := strings.Cut(message, "unknown anchor"); ok {
+				message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes" // its name may be a password
+			}
+			return nil, fmt.Errorf("no YAML: %.150s", strings.ToValidUTF8(message, ""))
 		}
 		root := one.Content[0]
 		if root.Kind == yaml.ScalarNode && root.Value == "" && root.Style == 0 {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
@@ -36,14 +37,41 @@ func ownCache(sandbox string) string { return filepath.Join(sandbox, "cache") }
 
 // openStore opens the shared cache or, where it can't be used, one in the sandbox: on most agents the work
 // folder is root's, and then executors of other users can't make anything in it.
-func openStore(config Config, log *slog.Logger) (*pack.Store, error) {
-	dir := config.Cache
-	if err := makeOwn(dir); err != nil {
-		dir = ownCache(config.Sandbox)
-		log.Warn("shared package cache not usable: packages are cached in the sandbox, for this executor only",
-			"cache", dir, "error", err)
+// The user that tasks run as may read what is in it; config says then where it is.
+func openStore(config *Config, as *isolation.Account, log *slog.Logger) (*pack.Store, error) {
+	own := ownCache(config.Sandbox)
+	if as != nil && config.Cache != own {
+		config.Cache += "-for-" + strconv.Itoa(int(as.UID)) // others have no part in his packages
 	}
-	return pack.Open(dir, filepath.Join(config.Sandbox, "packages"), config.Package, log)
+	err := makeOwn(config.Cache)
+	if err == nil {
+		err = letPass(config.Cache, as)
+	}
+	if err != nil {
+		config.Cache = own
+		log.Warn("shared package cache not usable: packages are cached in the sandbox, for this executor only",
+			"cache", own, "error", err)
+	}
+	store, err := pack.Open(config.Cache, filepath.Join(config.Sandbox, "packages"), config.Package, log)
+	if err != nil {
+		return nil, err
+	}
+	store.OpenFilesWith(packageOpener(as, config.Hide))
+	return store, nil
+}
+
+// packageOpener opens packages of this machine. A task sees its package: a file that its user can't read, or that is hidden from him, is none.
+func packageOpener(as *isolation.Account, hide *isolation.Places) func(path string) (*os.File, error) {
+	return func(path string) (file *os.File, err error) {
+		err = as.Do(func() error {
+			file, err = pack.OpenFile(path)
+			return err
+		})
+		if err == nil && hide.Hides(file) {
+			return nil, errors.Join(fmt.Errorf("%s is hidden from jobs: put packages into a folder of their own", path), file.Close())
+		}
+		return file, err
+	}
 }
 
 // makeOwn makes a folder that only this user can write to, if it isn't there, and says why it can't be used: others'

@@ -128,11 +128,22 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 	return fmt.Errorf("start command %q: %s", name, what)
 }
 
-// near looks for what was perhaps meant.
+// near says what was perhaps meant, or else what there is.
 func near(root, name string) string {
+	found, files, more := lookNear(root, name)
+	switch {
+	case len(found) > 0:
+		return "; near it: " + strings.Join(found[:min(3, len(found))], ", ")
+	case len(files) > 0:
+		return "; it holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[more]
+	}
+	return ""
+}
+
+// lookNear looks for files with a name like that, the nearest first, and for a few of all files.
+func lookNear(root, name string) (found, files []string, more bool) {
 	base := strings.ToLower(path.Base(name))
 	distance := func(file string) int { return spelling.Distance(base, strings.ToLower(path.Base(file))) }
-	var found, files []string
 	seen := 0
 	_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if seen++; err != nil || seen > 5000 {
@@ -154,11 +165,5 @@ func near(root, name string) string {
 		return nil
 	})
 	slices.SortStableFunc(found, func(a, b string) int { return distance(a) - distance(b) })
-	switch {
-	case len(found) > 0:
-		return "; near it: " + strings.Join(found[:min(3, len(found))], ", ")
-	case len(files) > 0:
-		return "; it holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[seen > 6]
-	}
-	return ""
+	return found, files, seen > 6
 }

@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
@@ -47,10 +49,20 @@ type Config struct {
 	Output  OutputLimits
 	// Processes bounds each task's processes and threads, where that can be had; 0 does not.
 	Processes int
+	// Secrets are the folders, absolute, that jobs may name files in (SecretsVariable).
+	Secrets []string
+	// RunAs is who the processes of tasks are, by name or uid; empty for who the executor is, unless that is root: then tasks
+	// are refused.
+	RunAs string
+	// Hide is what tasks of the executor's own user don't see, nil for nothing.
+	Hide *isolation.Places
 	// KeepFailed is how many working folders of failed tasks are kept, in the sandbox's folder "failed", each by the
 	// number that its output has in "tasks". The newest are.
 	KeepFailed int
 }
+
+// HideVariable has, in an executor's environment, what is hidden from its tasks: isolation.Places in JSON.
+const HideVariable = "ELASTICJOB_HIDE"
 
 // DefaultProcesses bounds each task's processes and threads.
 const DefaultProcesses = 4096
@@ -104,8 +116,14 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		Package:       pack.Defaults(),
 		Output:        DefaultOutputLimits(),
 		Processes:     DefaultProcesses,
+		Secrets:       SecretFolders(getenv(SecretsVariable)),
 	}
 	problems = append(problems, c.limits(getenv)...)
+	if text := getenv(HideVariable); text != "" {
+		if err := json.Unmarshal([]byte(text), &c.Hide); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", HideVariable, err))
+		}
+	}
 	checkpoint := getenv("MESOS_CHECKPOINT")
 	c.Checkpoint = checkpoint == "1" || strings.EqualFold(checkpoint, "true")
 	if c.Sandbox == "" {

@@ -212,6 +212,7 @@ func (s *shard) started() { s.machine.Began(s.now()) }
 
 // finished is told by the runner when it has ended.
 func (s *shard) finished(result daemon.Result) {
+	result.Cause = s.hide(result.Cause)
 	if s.killed() {
 		if result.Cause != "" {
 			s.last = result // cut off, and not failed by itself

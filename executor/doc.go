@@ -34,10 +34,17 @@
 // Packages are cached in the agent's work folder, for each user in a folder of its own, or in the sandbox where the user
 // can't write there (cache.go). Each task works in a folder of its own that shows its package (work.go).
 //
+// With --run-as tasks are another user's, and the executor is root's (package isolation). The sandbox and the cache are root's then, and that user may
+// pass through them and read packages; working and temporary folders are his, and nothing in them is touched but with his rights. Output files are his in
+// folders that are root's. An executor that is root without being told who tasks run as refuses them.
+//
+// Of an executor and its supervisor tasks see nothing below /proc. Where they are the executor's user and the agent is that of
+// scheduler --local, the data folder is hidden from them, but for the sandbox and the cache.
+//
 // # What is beyond reach
 //
-// Tasks run as the executor's user and without a control group of their own, so one that
-// means harm can do to the executor, and to the app's other tasks on this agent, what that user can:
+// Tasks run without a control group of their own. One that means harm can do to the app's other tasks on this agent, and without
+// --run-as to the executor, what its user can:
 //
 //   - Kill the supervisor or the executor: all tasks of this executor end, with that reason if the
 //     executor lives to tell it. What had left the executor's session is killed too, unless

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -20,9 +22,12 @@ const taskVariable = "ELASTICJOB_TASK_ID"
 // variable of the executor's own goes on.
 type environment map[string]string
 
-func baseEnvironment() environment {
+// baseEnvironment is that of a user's processes, nil for the executor's own.
+func baseEnvironment(as *isolation.Account) environment {
 	home := "/"
-	if account, err := user.Current(); err == nil && account.HomeDir != "" {
+	if as != nil {
+		home = cmp.Or(as.Home, home)
+	} else if account, err := user.Current(); err == nil && account.HomeDir != "" {
 		home = account.HomeDir
 	}
 	return environment{

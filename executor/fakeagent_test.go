@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -130,6 +132,10 @@ func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...opti
 	}
 	for _, o := range options {
 		o(a.cmd)
+	}
+	chosen := slices.ContainsFunc(a.cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ELASTICJOB_RUN_AS=") })
+	if os.Geteuid() == 0 && a.cmd.SysProcAttr.Credential == nil && !chosen {
+		a.cmd.Env = append(a.cmd.Env, "ELASTICJOB_RUN_AS=root")
 	}
 	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -59,8 +59,8 @@ func (t *task) requestEnded(code int, err error) {
 		t.report(killed, status.Cause, status)
 		return
 	}
-	t.log.Warn("task failed", "phase", status.Phase, "error", err)
-	status.Cause = readable(err.Error(), causeLength)
+	status.Cause = t.hide(readable(err.Error(), causeLength))
+	t.log.Warn("task failed", "phase", status.Phase, "error", status.Cause)
 	first, _, _ := strings.Cut(status.Cause, "\n")
 	t.report(failedState, readable(first, messageLength), status)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A setting is a bound that whoever starts the executor may change, as an argument (--package-bytes=1GiB)
+// A setting is a bound, or who tasks run as, that whoever starts the executor may change, as an argument (--package-bytes=1GiB)
 // or in the environment (ELASTICJOB_PACKAGE_BYTES); the argument counts. Sizes are in bytes, or
 // end in KiB, MiB or GiB; durations are as Go writes them, 90s or 1h30m.
 //
@@ -32,6 +32,7 @@ import (
 //	output-tasks         1000    how many ended tasks' output is kept
 //	output-bytes         1GiB    how large that may be together
 //	keep-failed          0       how many failed tasks' working folders are kept
+//	run-as                       the user, by name or uid, that tasks run as; see Config.RunAs
 type setting struct {
 	name string
 	set  func(text string) error
@@ -57,6 +58,7 @@ func (c *Config) settings() []setting {
 		bound("output-tasks", &c.Output.Tasks, parseCount),
 		bound("output-bytes", &c.Output.Bytes, parseSize),
 		bound("keep-failed", &c.KeepFailed, parseNumber),
+		bound("run-as", &c.RunAs, parseUser),
 	}
 }
 
@@ -149,6 +151,13 @@ func parseNumber(text string) (int, error) {
 		return 0, errors.New("a whole number is wanted, 0 or more")
 	}
 	return int(n), nil
+}
+
+func parseUser(text string) (string, error) {
+	if text == "" || strings.ContainsAny(text, " \t\n:,") {
+		return "", errors.New("a user is a name or a uid")
+	}
+	return text, nil
 }
 
 func parseWait(text string) (time.Duration, error) {

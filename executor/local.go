@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -23,8 +24,11 @@ type Local struct {
 	Timeout time.Duration
 	// Sandbox is an empty folder, absolute, that all files go to.
 	Sandbox string
-	// Supervisor is as in Config.
+	// Supervisor and Secrets are as in Config.
 	Supervisor []string
+	Secrets    []string
+	// RunAs is as in Config, but who starts this as root means root.
+	RunAs string
 	// Stdout and Stderr get the task's output as it comes.
 	Stdout, Stderr io.Writer
 	// Progress, unless it is nil, hears how far the task has come, as it says; it is called by one goroutine at a time.
@@ -47,7 +51,10 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	config := Config{
 		FrameworkID: "local", ExecutorID: "local", Sandbox: l.Sandbox, AgentSandbox: l.Sandbox, Cache: ownCache(l.Sandbox),
 		Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second, ShutdownGrace: ShutdownGrace(grace), Supervisor: l.Supervisor,
-		Package: pack.Defaults(), Output: DefaultOutputLimits(), Processes: DefaultProcesses,
+		Package: pack.Defaults(), Output: DefaultOutputLimits(), Processes: DefaultProcesses, Secrets: l.Secrets,
+	}
+	if config.RunAs = l.RunAs; config.RunAs == "" && os.Geteuid() == 0 {
+		config.RunAs = "0"
 	}
 	data, err := l.Task.Encode()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
@@ -36,6 +37,7 @@ func DefaultOutputLimits() OutputLimits {
 type outputs struct {
 	sandbox string
 	limits  OutputLimits
+	owner   uint32 // of the files
 	log     *slog.Logger
 
 	mu       sync.Mutex
@@ -53,8 +55,12 @@ type folder struct {
 
 var streams = []string{"stdout", "stderr"}
 
-func newOutputs(sandbox string, limits OutputLimits, log *slog.Logger) *outputs {
-	return &outputs{sandbox: sandbox, limits: limits, log: log, live: map[string]*watched{}, begun: make(chan struct{}, 1)}
+func newOutputs(sandbox string, limits OutputLimits, as *isolation.Account, log *slog.Logger) *outputs {
+	owner := uint32(os.Geteuid())
+	if as != nil {
+		owner = as.UID
+	}
+	return &outputs{sandbox: sandbox, limits: limits, owner: owner, log: log, live: map[string]*watched{}, begun: make(chan struct{}, 1)}
 }
 
 func (o *outputs) file(number, name string) string {
@@ -80,10 +86,10 @@ func (o *outputs) end(number string) {
 	delete(o.live, number)
 	o.mu.Unlock()
 	dir := filepath.Join(o.sandbox, tasksFolder, number)
-	found := contentsOf(dir)
+	found := o.contentsOf(dir)
 	if found.largest > o.limits.File {
 		o.shorten(number)
-		found = contentsOf(dir)
+		found = o.contentsOf(dir)
 	}
 	f := folder{number, found}
 	o.mu.Lock()
@@ -148,7 +154,7 @@ func (o *outputs) folder(number string) (string, error) {
 	o.mu.Unlock()
 	if old != "" {
 		used := filepath.Join(o.sandbox, tasksFolder, old)
-		if emptied(used) && syscall.Rename(used, path) == nil {
+		if o.emptied(used) && syscall.Rename(used, path) == nil {
 			return path, nil
 		}
 		_ = pack.RemoveTree(used)

@@ -16,7 +16,7 @@ import (
 
 func newTestOutputs(t *testing.T, limits OutputLimits) *outputs {
 	t.Helper()
-	o := newOutputs(t.TempDir(), limits, slog.New(slog.DiscardHandler))
+	o := newOutputs(t.TempDir(), limits, nil, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	var watcher sync.WaitGroup
 	watcher.Go(func() { o.watch(ctx) })
@@ -165,14 +165,14 @@ func TestOutputFolderIsNew(t *testing.T) {
 	if text, err := os.ReadFile(precious); err != nil || len(text) != 5000 {
 		t.Errorf("behind the link: %d bytes, %v", len(text), err)
 	}
-	if found := contentsOf(filepath.Dir(precious)); found.bytes == 0 {
+	if found := o.contentsOf(filepath.Dir(precious)); found.bytes == 0 {
 		t.Error("nothing is counted")
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(filepath.Dir(precious), link); err != nil {
 		t.Fatal(err)
 	}
-	if found := contentsOf(link); found.bytes != 0 || found.plain {
+	if found := o.contentsOf(link); found.bytes != 0 || found.plain {
 		t.Errorf("behind a link: %+v", found)
 	}
 }

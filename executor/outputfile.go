@@ -98,7 +98,7 @@ type contents struct {
 	plain, empty bool
 }
 
-func contentsOf(dir string) (c contents) {
+func (o *outputs) contentsOf(dir string) (c contents) {
 	entries, err := readOwnDir(dir)
 	c.plain, c.empty = err == nil && len(entries) == len(streams), true
 	for _, entry := range entries {
@@ -113,14 +113,14 @@ func contentsOf(dir string) (c contents) {
 		c.empty = c.empty && info.Size() == 0
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		c.plain = c.plain && slices.Contains(streams, entry.Name()) &&
-			(!ok || stat.Nlink == 1 && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o600 == 0o600)
+			(!ok || stat.Nlink == 1 && stat.Uid == o.owner && info.Mode().Perm()&0o600 == 0o600)
 	}
 	return c
 }
 
 // emptied empties the output files of a folder that was found plain, if it still is.
-func emptied(dir string) bool {
-	c := contentsOf(dir)
+func (o *outputs) emptied(dir string) bool {
+	c := o.contentsOf(dir)
 	if !c.plain || c.empty {
 		return c.plain
 	}
@@ -200,13 +200,14 @@ func (o *outputs) mark(number string) (m outputMark) {
 	return m
 }
 
-// cause is why something failed: the end of the stderr since the mark, or of its stdout if that is empty, after what happened.
-func (o *outputs) cause(number, what string, since outputMark) string {
+// cause is why something failed: the end of the stderr since the mark, or of its stdout if that is empty, after what happened. hide
+// sees what is read before it is cut to its length, so that no half of a secret is left.
+func (o *outputs) cause(number, what string, since outputMark, hide func(string) string) string {
 	for i := len(streams) - 1; i >= 0; i-- {
 		path := o.file(number, streams[i])
-		end, whole := tail(path, since[i])
+		end, whole := tail(path, since[i], hide)
 		if end == "" && whole {
-			end, _ = tail(path+".1", 0)
+			end, _ = tail(path+".1", 0, hide)
 		}
 		if end != "" {
 			return withReason(what, end) + "; end of " + streams[i] + ":\n" + end
@@ -216,7 +217,7 @@ func (o *outputs) cause(number, what string, since outputMark) string {
 }
 
 // tail reads the end of a file, what was in it at a mark left out. whole says that all of the file is newer: it was empty then, or was rotated since.
-func tail(path string, since int64) (text string, whole bool) {
+func tail(path string, since int64, hide func(string) string) (text string, whole bool) {
 	f, err := openOwn(path, os.O_RDONLY)
 	if err != nil {
 		return "", since == 0
@@ -242,7 +243,7 @@ func tail(path string, since int64) (text string, whole bool) {
 	if len(data) == most { // perhaps cut in a character
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
-	return readable(string(data), causeLength), since == 0
+	return readable(hide(string(data)), causeLength), since == 0
 }
 
 // readable keeps the last limit bytes of a text, in whole characters, without control characters

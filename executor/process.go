@@ -73,6 +73,10 @@ func (t *task) root(spec wire.Task) string {
 
 // startIn starts the process in its folders, unless the task was killed meanwhile.
 func (t *task) startIn(at places, p *process, spec wire.Task) error {
+	spec, err := t.withReferences(spec)
+	if err != nil {
+		return err
+	}
 	shard, err := shardContext(spec)
 	if err != nil {
 		return err
@@ -92,7 +96,7 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 	}
 	p.Process, err = t.session.supervisor.Start(supervisor.Spec{
 		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.work,
-		Processes: t.session.config.Processes, Stdout: filepath.Join(t.output, "stdout"), Stderr: filepath.Join(t.output, "stderr"),
+		Processes: t.session.config.Processes, As: t.session.as, Stdout: filepath.Join(t.output, "stdout"), Stderr: filepath.Join(t.output, "stderr"),
 	}, theirs...)
 	for _, f := range theirs {
 		_ = f.Close()

@@ -91,6 +91,7 @@ func (r *processRunner) hear(p *process, m pipe.Message) {
 	switch m.Type {
 	case pipe.Progress:
 		if n := r.current.Load(); n != 0 && (m.Run == "" || m.Run == strconv.FormatInt(n, 10)) {
+			m.Message = r.hide(m.Message)
 			r.session.reports.progress(r.id, m)
 		}
 	case pipe.Hello:

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
@@ -54,6 +55,8 @@ type session struct {
 	ledger     *ledger
 	outputs    *outputs
 	base       environment
+	as         *isolation.Account // who tasks run as, nil for the executor's own user
+	refuses    error              // why no process of a task can be started, or nil
 
 	temporaries workFolders
 	works       workFolders
@@ -61,6 +64,7 @@ type session struct {
 	turns       *turns
 	clock       *clockWatch
 	alarm       *alarm
+	references  references
 	reports     *reports
 
 	// orphaned is closed when the supervisor has ended and what it left behind was killed, but for processes in left.
@@ -83,15 +87,22 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 
 func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (err error) {
 	defer of.close()
-	store, err := openStore(config, log)
+	as, refuses := isolation.Needed(config.RunAs, os.Geteuid())
+	store, err := openStore(&config, as, log)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	for _, folder := range []string{tasksFolder, temporariesFolder, workFoldersFolder} {
-		if err := makeSpread(config.Sandbox, folder); err != nil {
-			return fmt.Errorf("make the folder for tasks: %w", err)
+	if err := makeFolders(config, as); err != nil {
+		return err
+	}
+	for _, folder := range []string{config.Sandbox, config.Cache} {
+		if refuses == nil {
+			refuses = as.Reaches(folder)
 		}
+	}
+	if refuses != nil {
+		log.Error("tasks refused", "error", refuses)
 	}
 	if len(config.Supervisor) == 0 {
 		return errors.New("start supervisor: no command is configured")
@@ -99,16 +110,17 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	if err := supervisor.Inherit(); err != nil {
 		return err
 	}
-	supervised, err := supervisor.Launch(config.Supervisor[0], config.Supervisor[1:]...)
+	supervised, err := launchSupervisor(config)
 	if err != nil {
 		return err
 	}
 	s := &session{
 		config: config, log: log, agent: of, supervisor: supervised, store: store,
-		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
-		temporaries: workFolders{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
+		references: references{folders: config.Secrets, lookup: os.LookupEnv},
+		ledger:     newLedger(), outputs: newOutputs(config.Sandbox, config.Output, as, log), base: baseEnvironment(as), as: as, refuses: refuses, tasks: map[string]*task{},
+		temporaries: workFolders{dir: filepath.Join(config.Sandbox, temporariesFolder), as: as, log: log},
 		works: workFolders{
-			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, log: log,
+			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, as: as, log: log,
 		},
 		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), alarm: newAlarm(), reports: newReports(), orphaned: make(chan struct{}),
 	}
@@ -120,7 +132,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 		_ = supervised.Close()
 		s.work.Wait()
 		s.alarm.wait()
-		s.works.remove(s.works.dir) // sandboxes are kept for long, and links take disk space
+		s.works.removeAll() // sandboxes are kept for long, and links take disk space
 		stop()
 		s.ledger.close()
 		helpers.Wait()
@@ -161,6 +173,51 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	}
 	s.drain()
 	return nil
+}
+
+// launchSupervisor starts the supervisor, with what is to be hidden from tasks out of its sight. The server has tried that the kernel can
+// do that: where it can't any more, perhaps because a task has used up the namespaces of its user, nothing is run.
+func launchSupervisor(config Config) (*supervisor.Client, error) {
+	// The sandbox is there to be seen in a list of processes.
+	args := append(slices.Clone(config.Supervisor[1:]), config.Sandbox)
+	if config.Hide == nil || os.Geteuid() == 0 {
+		return supervisor.Launch(nil, config.Supervisor[0], args...)
+	}
+	hidden := *config.Hide
+	hidden.Keep = []string{config.Sandbox, config.Cache}
+	supervised, err := supervisor.Launch(&hidden, config.Supervisor[0], args...)
+	if err != nil {
+		return nil, fmt.Errorf("hide %s from tasks: %w; start the server again, which then finds out whether the kernel can do it", hidden.Folder, err)
+	}
+	return supervised, nil
+}
+
+// makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can reach is
+// only touched with his rights. The sandbox itself stays the executor's, and he may pass through it.
+func makeFolders(config Config, as *isolation.Account) error {
+	folders := []string{tasksFolder, temporariesFolder, workFoldersFolder}
+	if as != nil && config.KeepFailed > 0 {
+		folders = append(folders, failedFolder)
+	}
+	err := letPass(config.Sandbox, as)
+	for _, folder := range folders {
+		err = errors.Join(err, makeSpread(config.Sandbox, folder))
+		if err == nil && as != nil && folder != tasksFolder {
+			err = os.Lchown(filepath.Join(config.Sandbox, folder), int(as.UID), int(as.GID))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make the folder for tasks: %w", err)
+	}
+	return nil
+}
+
+// letPass lets a user go through a folder of the executor's, and nobody else but root.
+func letPass(folder string, as *isolation.Account) error {
+	if as == nil {
+		return nil
+	}
+	return errors.Join(os.Chown(folder, os.Geteuid(), int(as.GID)), os.Chmod(folder, 0o710))
 }
 
 // listen keeps a subscription. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at once (rule X6).

@@ -48,6 +48,8 @@ type task struct {
 	fired   bool          // it is a daemon's shard, and ready to be fired
 	drainBy time.Time
 	reason  string // why it drains
+	// concealed are the secrets that the task was given: no report has them.
+	concealed []string
 }
 
 func newTask(s *session, a assignment, number int) *task {
@@ -163,6 +165,10 @@ func (t *task) begin() (report func(), err error) {
 	t.mu.Lock()
 	t.spec = spec
 	t.mu.Unlock()
+	t.conceal(secretsOf(spec))
+	if err := t.session.refuses; err != nil && spec.HTTP == nil {
+		return nil, err
+	}
 	fetching := false
 	if spec.Package.URL != "" {
 		if t.fetched, fetching, err = t.fetch(spec.Package); err != nil {
@@ -220,8 +226,13 @@ func (t *task) report(s state, message string, status wire.Status) {
 	t.deliver(s, message, status, nil)
 }
 
-// deliver reports a state, and closes delivered, unless that is nil, when the agent has the report.
+// deliver reports a state, without the task's secrets, and closes delivered, unless that is nil, when the agent has the report.
 func (t *task) deliver(s state, message string, status wire.Status, delivered chan struct{}) {
+	message, status.Cause = t.hide(message), t.hide(status.Cause)
+	if status.Run != nil {
+		run := *status.Run
+		run.Cause, status.Run = t.hide(run.Cause), &run
+	}
 	data, err := status.Encode()
 	if err != nil {
 		t.log.Error("task status not encoded", "error", err)

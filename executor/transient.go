@@ -62,6 +62,7 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 	switch {
 	case m.Type == pipe.Progress && (m.Run == "" || m.Run == transientRun):
+		m.Message = t.hide(m.Message)
 		t.session.reports.progress(t.id, m)
 	case m.Type == pipe.Hello && !said.hello:
 		said.hello = true
@@ -74,7 +75,7 @@ func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 			_ = p.Kill(t.grace())
 		}
 	case m.Type == pipe.Done && said.hello && !said.done && m.Run == transientRun:
-		said.done, said.failure = true, errorOf(m)
+		said.done, said.failure = true, t.hide(errorOf(m))
 		p.pipe.End()
 		t.endLater(said, p) // its run has ended, whatever it does now
 	}
@@ -173,7 +174,7 @@ func (t *task) causeOf(what string, since outputMark) string {
 	if t.session.outputs.diskFull() {
 		what += "; the agent's disk is full"
 	}
-	return t.session.outputs.cause(t.number, what, since)
+	return t.session.outputs.cause(t.number, what, since, t.hide)
 }
 
 // firstLine is a text for where there is room for one line; never empty.

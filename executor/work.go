@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
@@ -229,9 +230,10 @@ func inView(root, work, path string, args []string) (string, []string) {
 
 // workFolders are the working folders, or those for TMPDIR, of an executor's tasks.
 type workFolders struct {
-	dir  string // of the folders in use, and of those that wait to be
-	kept string // of those of failed tasks
-	keep int    // how many of these
+	dir  string             // of the folders in use, and of those that wait to be
+	kept string             // of those of failed tasks
+	keep int                // how many of these
+	as   *isolation.Account // with whose rights all is done in them
 	log  *slog.Logger
 
 	mu     sync.Mutex
@@ -268,7 +270,7 @@ func (f *workFolders) take(root, state string) (path string, release func(keepAs
 	}
 	f.mu.Unlock()
 	if !w.untouched(pool.view) {
-		if err := w.restore(pool.view); err != nil {
+		if err := f.as.Do(func() error { return w.restore(pool.view) }); err != nil {
 			f.remove(w.path)
 			return "", nil, err
 		}
@@ -320,7 +322,7 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 		return
 	}
 	if !w.untouched(pool.view) {
-		if err := w.restore(pool.view); err != nil {
+		if err := f.as.Do(func() error { return w.restore(pool.view) }); err != nil {
 			f.log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
 			f.remove(w.path)
 			return
@@ -334,11 +336,13 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 // keepFailed keeps the folder of a failed task, and removes the oldest beyond the bound.
 func (f *workFolders) keepFailed(path, name string) {
 	to := filepath.Join(f.kept, name)
-	err := os.MkdirAll(f.kept, folderMode)
-	if err == nil {
+	err := f.as.Do(func() error {
+		if err := os.MkdirAll(f.kept, folderMode); err != nil {
+			return err
+		}
 		_ = pack.RemoveTree(to) // which is a task's doing
-		err = os.Rename(path, to)
-	}
+		return os.Rename(path, to)
+	})
 	if err != nil {
 		f.log.Warn("working folder of a failed task not kept", "folder", path, "error", err)
 		f.remove(path)
@@ -357,7 +361,21 @@ func (f *workFolders) keepFailed(path, name string) {
 }
 
 func (f *workFolders) remove(path string) {
-	if err := pack.RemoveTree(path); err != nil {
+	if err := f.as.Do(func() error { return pack.RemoveTree(path) }); err != nil {
 		f.log.Warn("working folder of a task not removed", "folder", path, "error", err)
+	}
+}
+
+// removeAll removes the folders in use and those that wait to be, and the folder of all of them, which is the executor's to remove.
+func (f *workFolders) removeAll() {
+	_ = f.as.Do(func() error {
+		entries, err := os.ReadDir(f.dir) // its own folder is closed to who isn't its executor
+		for _, e := range entries {
+			err = errors.Join(err, pack.RemoveTree(filepath.Join(f.dir, e.Name())))
+		}
+		return err
+	})
+	if err := os.Remove(f.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.log.Warn("working folders of tasks not removed", "folder", f.dir, "error", err)
 	}
 }

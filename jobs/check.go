@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,10 +43,11 @@ const (
 // about what is legal but may not be meant. Whether the app exists, and whether
 // any agent has the resources, is not said here.
 func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
-	timing, notes := c.checkTiming(opts)
+	timing, notes := c.CheckTiming(opts)
 	props, propNotes := c.checkProps()
 	handlers, handlerNotes := c.checkHandlers()
 	bad := slices.Concat(
+		c.checkPlaceholders(),
 		app.CheckName("jobName", c.JobName, opts.Reserved),
 		app.CheckName("appName", c.AppName, nil),
 		c.checkExecutionType(),
@@ -90,8 +90,8 @@ func (c Config) checkExecutionType() document.Violations {
 	return document.Violations{document.Violate("jobExecutionType", c.JobExecutionType, "%s", message)}
 }
 
-// checkTiming is about cron and timeZone.
-func (c Config) checkTiming(opts CheckOptions) (bad document.Violations, notes []string) {
+// CheckTiming is what Check says of cron and timeZone alone.
+func (c Config) CheckTiming(opts CheckOptions) (bad document.Violations, notes []string) {
 	if _, err := Zone(c, opts.Local); err != nil {
 		bad = append(bad, document.Violate("timeZone", c.TimeZone, "%s", err.Error()))
 		c.TimeZone = "" // the cron is still judged
@@ -170,25 +170,4 @@ func jsonBytes(text string) int {
 		return len(text)
 	}
 	return len(encoded)
-}
-
-var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// checkEnv leaves the values out of its violations: they may be secrets.
-func (c Config) checkEnv() document.Violations {
-	var bad document.Violations
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		field := "env." + name
-		switch {
-		case len(bad) == maxMessages:
-			return bad
-		case !variablePattern.MatchString(name):
-			bad = append(bad, document.Violate(field, "", "the name of a variable must be letters, digits and '_', not beginning with a digit"))
-		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"):
-			bad = append(bad, document.Violate(field, "", "names that begin with ELASTICJOB_ or MESOS_ are the scheduler's own; choose another"))
-		case len(name)+len(c.Env[name]) > MaxParameterBytes:
-			bad = append(bad, document.Violate(field, "", "must be at most %d KiB; put data into the package", MaxParameterBytes>>10))
-		}
-	}
-	return bad
 }

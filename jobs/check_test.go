@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -60,9 +61,9 @@ func TestCheck(t *testing.T) {
 		{"no CPU", func(c *config) { c.CPUCount = 0 }, "cpuCount", "from 0.001"},
 		{"CPU NaN", func(c *config) { c.CPUCount = math.NaN() }, "cpuCount", "from 0.001"},
 		{"no memory", func(c *config) { c.MemoryMB = 0 }, "memoryMB", "from 1"},
-		{"script", func(c *config) { c.Props = map[string]string{jobs.PropScript: "sh -c 'a | b'", "x": ""} }, "", ""},
-		{"empty script", func(c *config) { c.Props = map[string]string{jobs.PropScript: ""} }, "props.script.command.line", "is missing"},
-		{"script with pipe", func(c *config) { c.Props = map[string]string{jobs.PropScript: "a | b"} }, "props.script.command.line", "sh -c '…'"},
+		{"script", func(c *config) { c.Props = document.Texts{jobs.PropScript: {Value: "sh -c 'a | b'"}, "x": {Value: ""}} }, "", ""},
+		{"empty script", func(c *config) { c.Props = document.Texts{jobs.PropScript: {Value: ""}} }, "props.script.command.line", "is missing"},
+		{"script with pipe", func(c *config) { c.Props = document.Texts{jobs.PropScript: {Value: "a | b"}} }, "props.script.command.line", "sh -c '…'"},
 		{"zone", func(c *config) { c.TimeZone = "Asia/Shanghai" }, "", ""},
 		{"unknown zone", func(c *config) { c.TimeZone = "Europe/Atlantis" }, "timeZone", "unknown time zone"},
 		{"zone of Lite", func(c *config) { c.TimeZone = "GMT+8:00" }, "timeZone", "Etc/GMT-8"},
@@ -78,16 +79,16 @@ func TestCheck(t *testing.T) {
 		{"too long backoff", func(c *config) { c.RetryBackoffSeconds = 86_401 }, "retryBackoffSeconds", "from 0 to 86400"},
 		{"longest grace", func(c *config) { c.KillGraceSeconds = 3600 }, "", ""},
 		{"too long grace", func(c *config) { c.KillGraceSeconds = 3601 }, "killGraceSeconds", "from 0 to 3600"},
-		{"env", func(c *config) { c.Env = map[string]string{"_a1": "", "PATH": "/bin"} }, "", ""},
-		{"env with dash", func(c *config) { c.Env = map[string]string{"a-b": "hunter2"} }, "env.a-b", "letters, digits"},
-		{"env with digit", func(c *config) { c.Env = map[string]string{"1a": ""} }, "env.1a", "letters, digits"},
-		{"env without name", func(c *config) { c.Env = map[string]string{"": "x"} }, "env.", "letters, digits"},
-		{"reserved env", func(c *config) { c.Env = map[string]string{"ELASTICJOB_X": "1"} }, "env.ELASTICJOB_X", "the scheduler's own"},
-		{"env of Mesos", func(c *config) { c.Env = map[string]string{"MESOS_X": "1"} }, "env.MESOS_X", "the scheduler's own"},
-		{"env too long", func(c *config) { c.Env = map[string]string{"X": strings.Repeat("x", 70_000)} }, "env.X", "at most 64 KiB"},
-		{"env with NUL", func(c *config) { c.Env = map[string]string{"X": "hunter2\x00"} }, "env.X", "NUL"},
+		{"env", func(c *config) { c.Env = document.Texts{"_a1": {Value: ""}, "PATH": {Value: "/bin"}} }, "", ""},
+		{"env with dash", func(c *config) { c.Env = document.Texts{"a-b": {Value: "hunter2"}} }, "env.a-b", "letters, digits"},
+		{"env with digit", func(c *config) { c.Env = document.Texts{"1a": {Value: ""}} }, "env.1a", "letters, digits"},
+		{"env without name", func(c *config) { c.Env = document.Texts{"": {Value: "x"}} }, "env.", "letters, digits"},
+		{"reserved env", func(c *config) { c.Env = document.Texts{"ELASTICJOB_X": {Value: "1"}} }, "env.ELASTICJOB_X", "the scheduler's own"},
+		{"env of Mesos", func(c *config) { c.Env = document.Texts{"MESOS_X": {Value: "1"}} }, "env.MESOS_X", "the scheduler's own"},
+		{"env too long", func(c *config) { c.Env = document.Texts{"X": {Value: strings.Repeat("x", 70_000)}} }, "env.X", "at most 64 KiB"},
+		{"env with NUL", func(c *config) { c.Env = document.Texts{"X": {Value: "hunter2\x00"}} }, "env.X", "NUL"},
 		{"parameter with NUL", func(c *config) { c.JobParameter = "a\x00" }, "jobParameter", "NUL"},
-		{"props key with NUL", func(c *config) { c.Props = map[string]string{"a\x00": ""} }, "props", "NUL"},
+		{"props key with NUL", func(c *config) { c.Props = document.Texts{"a\x00": {Value: ""}} }, "props", "NUL"},
 		{"description with NUL", func(c *config) { c.Description = "\x00" }, "description", "NUL"},
 		{"handler", func(c *config) { c.JobExecutorServiceHandlerType = "SINGLE_THREAD" }, "", "jobExecutorServiceHandlerType has no effect"},
 		{"unknown handler", func(c *config) { c.JobExecutorServiceHandlerType = "GPU" }, "jobExecutorServiceHandlerType", "CPU, SINGLE_THREAD"},
@@ -137,9 +138,9 @@ func TestCheck(t *testing.T) {
 func TestCheckSaysAllAtOnce(t *testing.T) {
 	t.Parallel()
 	c := jobs.Config{
-		Cron: "x", ShardingItemParameters: "a=b", Props: map[string]string{jobs.PropScript: "'"}, TimeZone: "x",
+		Cron: "x", ShardingItemParameters: "a=b", Props: document.Texts{jobs.PropScript: {Value: "'"}}, TimeZone: "x",
 		JobExecutorServiceHandlerType: "x", JobErrorHandlerType: "x", TimeoutSeconds: -1, MaxRetries: -1,
-		RetryBackoffSeconds: -1, KillGraceSeconds: -1, Env: map[string]string{"-": ""},
+		RetryBackoffSeconds: -1, KillGraceSeconds: -1, Env: document.Texts{"-": {Value: ""}},
 	}
 	bad, _ := c.Check(options())
 	var fields []string

@@ -47,7 +47,7 @@ type Config struct {
 	// Description is for people.
 	Description string `json:"description"`
 	// Props are properties by name: those of the families that have a meaning here (script.command.line and others), and the job's own.
-	Props map[string]string `json:"props,omitempty"`
+	Props document.Texts `json:"props,omitempty"`
 	// JobExecutorServiceHandlerType bounds how many shards of a daemon an executor runs at once (ConcurrencyCPU and others).
 	JobExecutorServiceHandlerType string `json:"jobExecutorServiceHandlerType,omitempty"`
 	// JobErrorHandlerType is what is done about runs that failed: HandlerLog and others.
@@ -63,8 +63,8 @@ type Config struct {
 	RetryBackoffSeconds int `json:"retryBackoffSeconds,omitempty"`
 	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 is the server's.
 	KillGraceSeconds int `json:"killGraceSeconds,omitempty"`
-	// Env (added) is added to the environment of the job's processes.
-	Env map[string]string `json:"env,omitempty"`
+	// Env (added) is added to the environment of the job's processes. A variable can name a file or a variable of the executor instead.
+	Env document.Texts `json:"env,omitempty"`
 }
 
 // Schema reads and writes a job's document. The original's older fields and those of ElasticJob-Lite give

@@ -53,18 +53,18 @@ func TestDecodeQuickStart(t *testing.T) {
 func TestDecodeUpdate(t *testing.T) {
 	t.Parallel()
 	base := stored()
-	base.Props = map[string]string{"a": "1", "b": "2"}
-	base.Env = map[string]string{"X": "1"}
+	base.Props = document.Texts{"a": {Value: "1"}, "b": {Value: "2"}}
+	base.Env = document.Texts{"X": {Value: "1"}}
 	got, _, err := jobs.Schema.Decode([]byte(`{"jobName":"my_job","cron":null,"props":{"c":"3"},"env":null,"failover":true}`), base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := stored()
-	want.Cron, want.Failover, want.Props = "", true, map[string]string{"c": "3"}
+	want.Cron, want.Failover, want.Props = "", true, document.Texts{"c": {Value: "3"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if base.Props["a"] != "1" || base.Env["X"] != "1" {
+	if base.Props["a"].Value != "1" || base.Env["X"].Value != "1" {
 		t.Errorf("the stored document was changed: %+v", base)
 	}
 }
@@ -121,10 +121,26 @@ func TestDecodeViolations(t *testing.T) {
 		{`{"shardingTotalcount":3}`, "shardingTotalcount", "3", "unknown field; did you mean shardingTotalCount?"},
 		{`{"timezone":"UTC"}`, "timezone", `"UTC"`, "unknown field; did you mean timeZone?"},
 		{`{"props":"a"}`, "props", "", "an object of strings is expected, found a string"},
-		{`{"props":{"a":1}}`, "props.a", "", "a string is expected, found a number"},
-		{`{"props":{"a":null}}`, "props.a", "", "a string is expected, found null"},
+		{`{"props":{"a":1}}`, "props.a", "", "a string, or an object with value, fromFile or fromEnv, is expected, found a number"},
+		{`{"props":{"a":null}}`, "props.a", "", "a string, or an object with value, fromFile or fromEnv, is expected, found null"},
 		{`{"props":{"a":"1","a":"2"}}`, "props.a", "", "is given more than once"},
-		{`{"env":{"TOKEN":["secret"]}}`, "env.TOKEN", "", "a string is expected, found an array"},
+		{`{"env":{"TOKEN":["secret"]}}`, "env.TOKEN", "", "a string, or an object with value, fromFile or fromEnv, is expected, found an array"},
+		{`{"env":{"A":{}}}`, "env.A", "", "give one of value, fromFile and fromEnv"},
+		{`{"env":{"A":{"secret":true}}}`, "env.A", "", "give one of value"},
+		{`{"env":{"A":{"value":"hunter2","fromEnv":"B"}}}`, "env.A", "", "give one of value"},
+		{`{"env":{"A":{"value":5,"secret":true}}}`, "env.A.value", "", "a string is expected"},
+		{`{"env":{"A":{"value":null}}}`, "env.A.value", "", "a string is expected"},
+		{`{"env":{"A":{"value":"x","value":"y"}}}`, "env.A.value", "", "is given more than once"},
+		{`{"env":{"A":{"value":"x","secret":"yes"}}}`, "env.A.secret", "", "true or false is expected"},
+		{`{"env":{"DB_PASSWORD":{"fromfile":"/x"}}}`, "env.DB_PASSWORD.fromfile", "", "unknown key; did you mean fromFile?"},
+		{`{"env":{"A":{"vault":"x"}}}`, "env.A.vault", "", "unknown key; known are value, secret, fromFile and fromEnv"},
+		{`{"env":{"A":{"from":"x"}}}`, "env.A.from", "", "unknown key; "},
+		{`{"env":{"A":{"fromFile":""}}}`, "env.A.fromFile", "", "is empty"},
+		{`{"env":{"A":{"fromFile":"/x","secret":true}}}`, "env.A.secret", "", "goes with value only"},
+		{`{"passwort":{"value":"hunter2"}}`, "passwort", "", "unknown field"},
+		{`{"password":"hunter2"}`, "password", "******", "unknown field"},
+		{`{"database":"https://me:hunter2@h/x"}`, "database", "https://me:******@h/x", "unknown field"},
+		{`{"cpuCount":"https:\/\/me:hunter2@h/x"}`, "cpuCount", "https://me:******@h/x", "a number is expected"},
 		{`{"jobName":"another"}`, "jobName", "another", "cannot be changed"},
 		{`{"label":1,"label":2}`, "label", "2", "is given more than once"},
 	}
@@ -152,7 +168,9 @@ func TestName(t *testing.T) {
 }
 
 func configs() *rapid.Generator[jobs.Config] {
-	texts := rapid.MapOf(rapid.String(), rapid.String())
+	texts := rapid.MapOf(rapid.String(), rapid.Custom(func(t *rapid.T) document.Text {
+		return document.Text{Value: rapid.String().Draw(t, "value"), Secret: rapid.Bool().Draw(t, "secret")}
+	}))
 	return rapid.Custom(func(t *rapid.T) jobs.Config {
 		return jobs.Config{
 			JobName:                       rapid.String().Draw(t, "name"),
@@ -167,12 +185,12 @@ func configs() *rapid.Generator[jobs.Config] {
 			Failover:                      rapid.Bool().Draw(t, "failover"),
 			Misfire:                       rapid.Bool().Draw(t, "misfire"),
 			Description:                   rapid.String().Draw(t, "description"),
-			Props:                         texts.Draw(t, "props"),
+			Props:                         document.Texts(texts.Draw(t, "props")),
 			JobExecutorServiceHandlerType: rapid.String().Draw(t, "executor handler"),
 			JobErrorHandlerType:           rapid.String().Draw(t, "error handler"),
 			TimeZone:                      rapid.String().Draw(t, "zone"),
 			MaxRetries:                    int(rapid.Int32().Draw(t, "retries")),
-			Env:                           texts.Draw(t, "env"),
+			Env:                           document.Texts(texts.Draw(t, "env")),
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/mail"
@@ -98,19 +97,23 @@ func (f *family) names() []string {
 func (c Config) checkProps() (bad document.Violations, notes []string) {
 	used := map[string]bool{} // families of which a property is given
 	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
-		if len(bad) == maxMessages {
+		if len(bad) >= maxMessages {
 			return bad, notes
+		}
+		if c.Props[name].IsReference() {
+			bad = append(bad, document.Violate("props."+name, "", "must be a text: the server reads properties, too, and has no file or variable of an agent; only env can name one"))
 		}
 		f := familyOf(name)
 		if f == nil {
 			continue
 		}
 		used[f.prefix] = true
-		field, value, p := "props."+name, c.Props[name], f.find(name)
+		at, text, p := place{"props", name}, c.Props[name], f.find(name)
+		field := "props." + name
 		if p == nil { // its value is not shown: it may be a secret whose name has a mistake
 			bad = append(bad, document.Violate(field, "", "%s", f.unknown(name)))
-		} else if wrong := cmp.Or(placeholder(value, p), p.rule(value)); wrong != "" {
-			bad = append(bad, document.Violate(field, p.shown(value), "%s", wrong))
+		} else if wrong := p.rule(text.Value); wrong != "" && !text.IsReference() && !at.isPlaceholder(text) {
+			bad = append(bad, document.Violate(field, at.show(text).Value, "%s", wrong))
 		}
 	}
 	for i := range families {
@@ -159,10 +162,10 @@ func (c Config) checkHTTP(used map[string]bool) (bad document.Violations) {
 	switch {
 	case !hasURL && !hasURI:
 		violate(PropHTTPURL, "The property `%s` is required.", PropHTTPURL)
-	case hasURL && hasURI && address != same:
+	case hasURL && hasURI && address.Value != same.Value:
 		violate(PropHTTPURI, "differs from %s, and means the same; give one of them", PropHTTPURL)
 	}
-	method := strings.ToUpper(c.Props[PropHTTPMethod])
+	method := strings.ToUpper(c.Prop(PropHTTPMethod))
 	if _, given := c.Props[PropHTTPData]; given && slices.Contains(methods, method) && !slices.Contains(methodsWithBody, method) {
 		violate(PropHTTPData, "has no effect with the method %s, whose requests have no body; remove it, or use one of %s", method, strings.Join(methodsWithBody, ", "))
 	}

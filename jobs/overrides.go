@@ -15,7 +15,7 @@ type Overrides struct {
 	JobParameter           *string `json:"jobParameter,omitempty"`
 	ShardingItemParameters *string `json:"shardingItemParameters,omitempty"`
 	// Env are variables beside the job's own; one of the same name comes instead of the job's.
-	Env map[string]string `json:"env,omitempty"`
+	Env document.Texts `json:"env,omitempty"`
 }
 
 var overridesSchema = document.MustSchema[Overrides]("", nil)
@@ -35,7 +35,7 @@ func (o Overrides) IsZero() bool {
 	return o.JobParameter == nil && o.ShardingItemParameters == nil && len(o.Env) == 0
 }
 
-// Apply is the job's document as the run has it. The job's own is not changed.
+// Apply is the job's document as the run has it. The job's own is not changed; what it marks as a secret is one in the run, too.
 func (o Overrides) Apply(c Config) Config {
 	if o.JobParameter != nil {
 		c.JobParameter = *o.JobParameter
@@ -44,12 +44,36 @@ func (o Overrides) Apply(c Config) Config {
 		c.ShardingItemParameters = *o.ShardingItemParameters
 	}
 	if len(o.Env) > 0 {
-		env := make(map[string]string, len(c.Env)+len(o.Env))
+		env := make(document.Texts, len(c.Env)+len(o.Env))
 		maps.Copy(env, c.Env)
-		maps.Copy(env, o.Env)
+		for name, text := range o.Env {
+			text.Secret = text.Secret || env[name].Secret && !text.IsReference()
+			env[name] = text
+		}
 		c.Env = env
 	}
 	return c
+}
+
+// KeepSecrets is the overrides with the job's own secrets where they are hidden as in its document.
+func (o Overrides) KeepSecrets(c Config) Overrides { return o.as(o.Apply(c).KeepSecrets(c)) }
+
+// WithoutSecrets is the overrides as people may see them, of a run of that job: what it marks as a secret is hidden here, too.
+func (o Overrides) WithoutSecrets(c Config) Overrides { return o.as(o.Apply(c).WithoutSecrets()) }
+
+// as is the same settings with the values that a document has for them.
+func (o Overrides) as(c Config) Overrides {
+	if o.JobParameter != nil {
+		o.JobParameter = &c.JobParameter
+	}
+	if o.ShardingItemParameters != nil {
+		o.ShardingItemParameters = &c.ShardingItemParameters
+	}
+	o.Env = maps.Clone(o.Env)
+	for name := range o.Env {
+		o.Env[name] = c.Env[name]
+	}
+	return o
 }
 
 // Check returns all rules that the overridden fields break in a run of that job: those of the job's own fields.
@@ -58,7 +82,7 @@ func (o Overrides) Check(c Config) document.Violations {
 		return nil
 	}
 	c = o.Apply(c)
-	bad := append(c.checkShards(), c.checkEnv()...)
+	bad := slices.Concat(c.checkPlaceholders(), c.checkShards(), c.checkEnv())
 	bad = append(bad.And(Schema.CheckText(c)), c.checkSize()...)
 	return slices.DeleteFunc(bad, func(v document.Violation) bool {
 		field, _, _ := strings.Cut(v.Field, ".")

@@ -20,7 +20,7 @@ func TestDecodeOverrides(t *testing.T) {
 		" \n":                  {},
 		"{}":                   {},
 		`{"jobParameter":"p"}`: {JobParameter: text("p")},
-		`{"jobParameter":"","shardingItemParameters":"0=a","env":{"A":"1"}}`: {JobParameter: text(""), ShardingItemParameters: text("0=a"), Env: map[string]string{"A": "1"}},
+		`{"jobParameter":"","shardingItemParameters":"0=a","env":{"A":"1"}}`: {JobParameter: text(""), ShardingItemParameters: text("0=a"), Env: document.Texts{"A": {Value: "1"}}},
 		`{"jobParameter":null,"shardingItemParameters":null,"env":null}`:     {},
 	} {
 		got, err := jobs.DecodeOverrides([]byte(body))
@@ -60,13 +60,13 @@ func TestDecodeOverrides(t *testing.T) {
 
 func TestOverridesApplyToACopy(t *testing.T) {
 	t.Parallel()
-	job := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "0=a", ShardingTotalCount: 2, Env: map[string]string{"A": "1", "B": "2"}}
-	o := jobs.Overrides{ShardingItemParameters: text("1=z"), Env: map[string]string{"B": "3", "C": "4"}}
-	want := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "1=z", ShardingTotalCount: 2, Env: map[string]string{"A": "1", "B": "3", "C": "4"}}
+	job := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "0=a", ShardingTotalCount: 2, Env: document.Texts{"A": {Value: "1"}, "B": {Value: "2"}}}
+	o := jobs.Overrides{ShardingItemParameters: text("1=z"), Env: document.Texts{"B": {Value: "3"}, "C": {Value: "4"}}}
+	want := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "1=z", ShardingTotalCount: 2, Env: document.Texts{"A": {Value: "1"}, "B": {Value: "3"}, "C": {Value: "4"}}}
 	if diff := cmp.Diff(want, o.Apply(job)); diff != "" {
 		t.Error(diff)
 	}
-	if job.Env["B"] != "2" || job.ShardingItemParameters != "0=a" {
+	if job.Env["B"].Value != "2" || job.ShardingItemParameters != "0=a" {
 		t.Errorf("the job's own has changed: %+v", job)
 	}
 }
@@ -80,8 +80,8 @@ func TestOverridesAreChecked(t *testing.T) {
 		fields    []string
 	}{
 		"nothing": {jobs.Overrides{}, nil},
-		"good":    {jobs.Overrides{JobParameter: text("p"), ShardingItemParameters: text("0=a,1=b"), Env: map[string]string{"A": "1"}}, nil},
-		"all": {jobs.Overrides{JobParameter: text(strings.Repeat("p", jobs.MaxParameterBytes)), ShardingItemParameters: text("2=a"), Env: map[string]string{"MESOS_X": "1", "2": ""}},
+		"good":    {jobs.Overrides{JobParameter: text("p"), ShardingItemParameters: text("0=a,1=b"), Env: document.Texts{"A": {Value: "1"}}}, nil},
+		"all": {jobs.Overrides{JobParameter: text(strings.Repeat("p", jobs.MaxParameterBytes)), ShardingItemParameters: text("2=a"), Env: document.Texts{"MESOS_X": {Value: "1"}, "2": {Value: ""}}},
 			[]string{"shardingItemParameters", "jobParameter", "env.2", "env.MESOS_X"}},
 		"NUL":   {jobs.Overrides{JobParameter: text("\x00")}, []string{"jobParameter"}},
 		"large": {jobs.Overrides{Env: many(9)}, []string{""}},
@@ -97,10 +97,10 @@ func TestOverridesAreChecked(t *testing.T) {
 }
 
 // many are n variables of about 60 KiB each.
-func many(n int) map[string]string {
-	env := map[string]string{}
+func many(n int) document.Texts {
+	env := document.Texts{}
 	for i := range n {
-		env[string(rune('A'+i))] = strings.Repeat("x", 60<<10)
+		env[string(rune('A'+i))] = document.Text{Value: strings.Repeat("x", 60<<10)}
 	}
 	return env
 }

@@ -1,7 +1,7 @@
 package jobs
 
 import (
-	"maps"
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -31,13 +31,17 @@ const (
 // OwnProps are the properties that are passed on to a job's program: its own, and those of streaming, which is for its SDK. No
 // others reach an agent: they may be secrets of error handlers.
 func (c Config) OwnProps() map[string]string {
-	own := maps.Clone(c.Props)
-	maps.DeleteFunc(own, func(name, _ string) bool {
-		f := familyOf(name)
-		return f != nil && f.prefix != "streaming."
-	})
+	own := make(map[string]string, len(c.Props))
+	for name, text := range c.Props {
+		if f := familyOf(name); f == nil || f.prefix == "streaming." {
+			own[name] = text.Value
+		}
+	}
 	return own
 }
+
+// Prop is the value of a property, "" if it is not given.
+func (c Config) Prop(name string) string { return c.Props[name].Value }
 
 // HTTPRequest is the request that an HTTP job is.
 type HTTPRequest struct {
@@ -48,21 +52,18 @@ type HTTPRequest struct {
 
 // HTTP is the request of an HTTP job, and false for every other job.
 func (c Config) HTTP() (HTTPRequest, bool) {
-	url := c.Props[PropHTTPURL]
-	if url == "" {
-		url = c.Props[PropHTTPURI]
-	}
+	url := cmp.Or(c.Prop(PropHTTPURL), c.Prop(PropHTTPURI))
 	if url == "" {
 		return HTTPRequest{}, false
 	}
 	millis := func(name string, byDefault int64) int64 {
-		if n, err := strconv.ParseInt(c.Props[name], 10, 64); err == nil && n > 0 {
+		if n, err := strconv.ParseInt(c.Prop(name), 10, 64); err == nil && n > 0 {
 			return n
 		}
 		return byDefault
 	}
 	return HTTPRequest{
-		URL: url, Method: strings.ToUpper(c.Props[PropHTTPMethod]), Data: c.Props[PropHTTPData], ContentType: c.Props[PropHTTPContentType],
+		URL: url, Method: strings.ToUpper(c.Prop(PropHTTPMethod)), Data: c.Prop(PropHTTPData), ContentType: c.Prop(PropHTTPContentType),
 		ConnectTimeout: millis(PropHTTPConnectTimeout, DefaultHTTPConnectTimeout), ReadTimeout: millis(PropHTTPReadTimeout, DefaultHTTPReadTimeout),
 	}, true
 }

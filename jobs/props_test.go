@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -21,6 +22,15 @@ func with(base props, more ...string) props {
 		all[more[i]] = more[i+1]
 	}
 	return all
+}
+
+// texts are properties as a document has them.
+func texts(all props) document.Texts {
+	of := document.Texts{}
+	for name, value := range all {
+		of[name] = document.Text{Value: value}
+	}
+	return of
 }
 
 func without(base props, name string) props {
@@ -100,7 +110,7 @@ func TestProps(t *testing.T) {
 			t.Parallel()
 			c := stored()
 			c.Cron = "0/5 * * * * ?"
-			c.Props, c.JobErrorHandlerType = test.props, test.handler
+			c.Props, c.JobErrorHandlerType = texts(test.props), test.handler
 			bad, notes := c.Check(options())
 			var got []string
 			for _, v := range bad {
@@ -131,34 +141,34 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 	for _, family := range []props{email, wechat, dingtalk, webhook} {
 		maps.Copy(all, family)
 	}
-	c := jobs.Config{JobName: "j", Props: all}
-	before := maps.Clone(all)
+	c := jobs.Config{JobName: "j", Props: texts(all)}
 	hidden := c.WithoutSecrets()
 	shown := props{
 		"own": token, "http.url": "https://h/x?a=b", "email.host": "mail.example.com", "email.password": "******", "dingtalk.secret": "******", "webhook.secret": "******",
 		"wechat.webhook": "https://qyapi.example.com/******", "dingtalk.webhook": "https://oapi.example.com/******", "webhook.url": "https://h/******",
 	}
 	for name, want := range shown {
-		if hidden.Props[name] != want {
-			t.Errorf("%s is shown as %s", name, hidden.Props[name])
+		if hidden.Prop(name) != want {
+			t.Errorf("%s is shown as %s", name, hidden.Prop(name))
 		}
 	}
 	if diff := cmp.Diff(c, hidden.KeepSecrets(c)); diff != "" {
 		t.Errorf("what came back: %s", diff)
 	}
 	changed := hidden
-	changed.Props = with(hidden.Props, "webhook.secret", "new", "wechat.webhook", "https://other/******")
+	changed.Props = maps.Clone(hidden.Props)
+	maps.Copy(changed.Props, texts(props{"webhook.secret": "new", "wechat.webhook": "https://other/******"}))
 	changed = changed.KeepSecrets(c)
-	if changed.Props["webhook.secret"] != "new" || changed.Props["wechat.webhook"] != "https://other/******" || changed.Props["email.password"] != token {
+	if changed.Prop("webhook.secret") != "new" || changed.Prop("wechat.webhook") != "https://other/******" || changed.Prop("email.password") != token {
 		t.Errorf("after a change: %v", changed.Props)
 	}
-	if diff := cmp.Diff(before, all); diff != "" {
+	if diff := cmp.Diff(texts(all), c.Props); diff != "" {
 		t.Errorf("the document itself was changed: %s", diff)
 	}
 	if got := c.OwnProps(); len(got) != 1 || got["own"] != token {
 		t.Errorf("a job's program would get %v", got)
 	}
-	if got := c.WithoutNotifications().Props; len(got) != 2 || got["http.url"] == "" {
+	if got := c.WithoutNotifications().Props; len(got) != 2 || got["http.url"].Value == "" {
 		t.Errorf("a run would keep %v", got)
 	}
 	if got := c.Redact("dial https://h/x?token=" + token + ": refused " + token); strings.Contains(got, token) {
@@ -184,13 +194,15 @@ func FuzzProps(f *testing.F) {
 		}
 		c.JobErrorHandlerType = handler
 		for _, name := range []string{"email.password", "dingtalk.secret", "webhook.secret"} {
-			if _, given := c.Props[name]; given {
-				c.Props[name] += token
+			if text, given := c.Props[name]; given {
+				text.Value += token
+				c.Props[name] = text
 			}
 		}
 		for _, name := range []string{"wechat.webhook", "dingtalk.webhook", "webhook.url"} {
-			if _, given := c.Props[name]; given {
-				c.Props[name] += "?k=" + token
+			if text, given := c.Props[name]; given {
+				text.Value += "?k=" + token
+				c.Props[name] = text
 			}
 		}
 		bad, notes := c.Check(options())

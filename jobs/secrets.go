@@ -3,10 +3,17 @@ package jobs
 import (
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
-// hidden says how much of a property's value is a secret: it is in no answer, violation, note or log.
+// What of a job is a secret, here and nowhere else: texts of env and props that are marked so, or whose names say so; what the known
+// properties hide; and what URLs in any text hide (document.Text.Shown).
+
+// hidden says how much of a known property's value is a secret: it is in no answer, violation, note or log.
 type hidden int
 
 const (
@@ -18,69 +25,102 @@ const (
 	secretToken
 )
 
-// hiddenText stands where a secret is.
-const hiddenText = "******"
-
-// shown is as much of the value as people may see.
-func (p *property) shown(value string) string {
+// show is as much of the value as people may see.
+func (p *property) show(value string) string {
 	switch p.hidden {
 	case secret:
 		if value != "" {
-			return hiddenText
+			return secrets.Hidden
 		}
 	case secretUser, secretToken:
 		u, err := url.Parse(value)
 		if err != nil || u.User != nil || u.Opaque != "" {
-			return hiddenText // nobody knows what of it is secret
+			return secrets.Hidden // nobody knows what of it is secret
 		}
 		if host := u.Scheme + "://" + u.Host + "/"; p.hidden == secretToken && len(value) > len(host) {
-			return host + hiddenText
+			return host + secrets.Hidden
 		}
 	}
 	return value
 }
 
-// placeholder says what is wrong with a value that was read from an answer, in which it is hidden.
-func placeholder(value string, p *property) string {
-	if p.hidden != shown && strings.Contains(value, hiddenText) {
-		return "holds " + hiddenText + ", which answers show in place of a secret; give the secret itself"
+// place is where a text stands in the document: in env or props under a name, or in a field of its own without one.
+type place struct{ field, name string }
+
+// property is the known property of a place, nil for all else.
+func (at place) property() *property {
+	if f := familyOf(at.name); at.field == "props" && f != nil {
+		return f.find(at.name)
 	}
-	return ""
+	return nil
 }
 
-// WithoutSecrets is the document as people may see it: secrets among its properties are hidden.
-func (c Config) WithoutSecrets() Config {
-	return c.mapSecrets(func(p *property, value string) string { return p.shown(value) })
+// show is the text of that place as people may see it.
+func (at place) show(t document.Text) document.Text {
+	if p := at.property(); p != nil && p.hidden != shown && !t.Secret {
+		t.Value = p.show(t.Value)
+	}
+	return t.Shown(at.name)
 }
+
+// isPlaceholder reports whether the text was read from an answer, in which it is hidden.
+func (at place) isPlaceholder(t document.Text) bool {
+	p := at.property()
+	return t.IsPlaceholder(at.name) || p != nil && p.hidden != shown && strings.Contains(t.Value, secrets.Hidden)
+}
+
+// mapTexts replaces texts that may hold secrets, in a copy where one of them changes.
+func (c Config) mapTexts(change func(place, document.Text) document.Text) Config {
+	each := func(field string, texts document.Texts) document.Texts {
+		changed, cloned := texts, false
+		for name, old := range texts {
+			text := change(place{field, name}, old)
+			if text != old && !cloned {
+				changed, cloned = maps.Clone(texts), true
+			}
+			if text != old {
+				changed[name] = text
+			}
+		}
+		return changed
+	}
+	one := func(field, text string) string { return change(place{field: field}, document.Text{Value: text}).Value }
+	c.Env, c.Props = each("env", c.Env), each("props", c.Props)
+	c.JobParameter, c.ShardingItemParameters = one("jobParameter", c.JobParameter), one("shardingItemParameters", c.ShardingItemParameters)
+	c.Description = one("description", c.Description)
+	return c
+}
+
+// WithoutSecrets is the document as people may see it.
+func (c Config) WithoutSecrets() Config { return c.mapTexts(place.show) }
 
 // KeepSecrets is a document that replaces stored: what of its secrets is hidden, since it was made from WithoutSecrets, is as
-// it was.
+// it was. What was marked as a secret is it still, or whoever takes the mark away would see it.
 func (c Config) KeepSecrets(stored Config) Config {
-	return c.mapSecrets(func(p *property, value string) string {
-		if old, there := stored.Props[p.name]; there && value == p.shown(old) {
+	before := map[place]document.Text{}
+	stored.mapTexts(func(at place, t document.Text) document.Text {
+		before[at] = t
+		return t
+	})
+	return c.mapTexts(func(at place, t document.Text) document.Text {
+		if old := before[at]; strings.Contains(t.Value, secrets.Hidden) && t.Value == at.show(old).Value {
+			old.Secret = old.Secret || t.Secret
 			return old
 		}
-		return value
+		return t
 	})
 }
 
-// mapSecrets replaces the values of the properties that hold secrets, in a copy.
-func (c Config) mapSecrets(value func(*property, string) string) Config {
-	cloned := false
-	for i := range families {
-		for j := range families[i].props {
-			p := &families[i].props[j]
-			old, given := c.Props[p.name]
-			if !given || p.hidden == shown {
-				continue
-			}
-			if !cloned {
-				c.Props, cloned = maps.Clone(c.Props), true
-			}
-			c.Props[p.name] = value(p, old)
+// checkPlaceholders refuses what answers show in place of secrets, and what therefore nobody knows.
+func (c Config) checkPlaceholders() (bad document.Violations) {
+	c.mapTexts(func(at place, t document.Text) document.Text {
+		if at.isPlaceholder(t) {
+			bad = append(bad, document.Violate(strings.TrimSuffix(at.field+"."+at.name, "."), "", "%s", document.PlaceholderMessage))
 		}
-	}
-	return c
+		return t
+	})
+	slices.SortFunc(bad, func(a, b document.Violation) int { return strings.Compare(a.Field, b.Field) })
+	return bad[:min(len(bad), maxMessages)]
 }
 
 // WithoutNotifications is the document without the properties of its error handler: a run needs none of them.
@@ -88,7 +128,7 @@ func (c Config) WithoutNotifications() Config {
 	if len(c.Props) == 0 {
 		return c
 	}
-	own := make(map[string]string, len(c.Props))
+	own := make(document.Texts, len(c.Props))
 	for name, value := range c.Props {
 		if f := familyOf(name); f == nil || f.handler == "" {
 			own[name] = value
@@ -102,25 +142,18 @@ func (c Config) WithoutNotifications() Config {
 
 // Redact takes the job's secrets out of a text, such as an error of a library that was given them.
 func (c Config) Redact(text string) string {
-	c.mapSecrets(func(p *property, value string) string {
-		secrets := []string{value}
-		if p.hidden == secretToken {
-			_, query, _ := strings.Cut(value, "?")
-			secrets = []string{query}
+	var known []string
+	c.mapTexts(func(at place, t document.Text) document.Text {
+		known = append(known, t.Secrets(at.name)...)
+		if p := at.property(); p != nil && p.hidden == secretToken {
+			_, query, _ := strings.Cut(t.Value, "?")
+			known = append(known, query)
 			for pair := range strings.SplitSeq(query, "&") {
 				_, token, _ := strings.Cut(pair, "=")
-				secrets = append(secrets, token)
+				known = append(known, token)
 			}
 		}
-		for _, s := range secrets {
-			if len(s) > 3 { // else it would be found in words
-				text = strings.ReplaceAll(text, s, hiddenText)
-				if plain, err := url.QueryUnescape(s); err == nil {
-					text = strings.ReplaceAll(text, plain, hiddenText)
-				}
-			}
-		}
-		return value
+		return t
 	})
-	return text
+	return secrets.Redact(text, known)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 func TestDecodeStoredJobsOfTheOriginal(t *testing.T) {
@@ -20,7 +22,7 @@ func TestDecodeStoredJobsOfTheOriginal(t *testing.T) {
 	script.JobParameter = "first line\n  second, indented\n\nit's the last"
 	script.Description = "a job whose description is so long that the original folds the line at eighty columns, where the next one begins with two spaces"
 	script.JobErrorHandlerType, script.JobExecutorServiceHandlerType = "EMAIL", "SINGLE_THREAD"
-	script.Props = map[string]string{"email.password": "0123", PropScript: `python3 bin/report.py --day "yesterday" it''s`, "streaming.process": "true"}
+	script.Props = document.Texts{"email.password": {Value: "0123"}, PropScript: {Value: `python3 bin/report.py --day "yesterday" it''s`}, "streaming.process": {Value: "true"}}
 	old := common
 	old.JobName = "test_script_job"
 	for _, c := range []struct {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,20 +31,20 @@ const (
 )
 
 func (s *Sender) wechat(ctx context.Context, n core.Notification) error {
-	return postText(ctx, n.Job.Props[jobs.PropWechatWebhook], text(n, mostWechat),
+	return postText(ctx, n.Job.Prop(jobs.PropWechatWebhook), text(n, mostWechat),
 		millis(n.Job, jobs.PropWechatConnectTimeout, connectByDefault), millis(n.Job, jobs.PropWechatReadTimeout, readByDefault))
 }
 
 func (s *Sender) dingtalk(ctx context.Context, n core.Notification) error {
-	address := n.Job.Props[jobs.PropDingtalkWebhook]
-	if secret := n.Job.Props[jobs.PropDingtalkSecret]; secret != "" {
+	address := n.Job.Prop(jobs.PropDingtalkWebhook)
+	if secret := n.Job.Prop(jobs.PropDingtalkSecret); secret != "" {
 		separator := "?"
 		if strings.Contains(address, "?") {
 			separator = "&"
 		}
 		address += separator + signDingtalk(secret, s.now()).Encode()
 	}
-	return postText(ctx, address, n.Job.Props[jobs.PropDingtalkKeyword]+text(n, mostDingtalk),
+	return postText(ctx, address, n.Job.Prop(jobs.PropDingtalkKeyword)+text(n, mostDingtalk),
 		millis(n.Job, jobs.PropDingtalkConnectTimeout, connectByDefault), millis(n.Job, jobs.PropDingtalkReadTimeout, readByDefault))
 }
 
@@ -77,9 +78,9 @@ func postText(ctx context.Context, address, content string, connect, read time.D
 	}
 	switch {
 	case status != http.StatusOK:
-		return fmt.Errorf("the robot answers %d: %s", status, cut(string(answer), shortAnswer))
+		return fmt.Errorf("the robot answers %d", status)
 	case json.Unmarshal(answer, &result) != nil || result.Code == nil:
-		return fmt.Errorf("the robot's answer has no errcode: %s", cut(string(answer), shortAnswer))
+		return errors.New("the robot's answer has no errcode")
 	case *result.Code != 0:
 		return fmt.Errorf("the robot refuses the message, errcode %d: %s", *result.Code, cut(result.Message, shortAnswer))
 	}

@@ -29,7 +29,7 @@ func (s *Sender) email(ctx context.Context, n core.Notification) error {
 	if err != nil {
 		return fmt.Errorf("write the mail: %w", err)
 	}
-	host, port := n.Job.Props[jobs.PropEmailHost], n.Job.Props[jobs.PropEmailPort]
+	host, port := n.Job.Prop(jobs.PropEmailHost), n.Job.Prop(jobs.PropEmailPort)
 	if err := s.sendMail(ctx, n.Job, host, port, message); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("it takes too long")
@@ -41,15 +41,15 @@ func (s *Sender) email(ctx context.Context, n core.Notification) error {
 
 func mailOf(n core.Notification) (*mail.Msg, error) {
 	m := mail.NewMsg()
-	p := n.Job.Props
-	errs := []error{m.From(p[jobs.PropEmailFrom]), m.ToFromString(p[jobs.PropEmailTo])}
-	if cc := p[jobs.PropEmailCC]; cc != "" {
+	p := n.Job.Prop
+	errs := []error{m.From(p(jobs.PropEmailFrom)), m.ToFromString(p(jobs.PropEmailTo))}
+	if cc := p(jobs.PropEmailCC); cc != "" {
 		errs = append(errs, m.CcFromString(cc))
 	}
-	if bcc := p[jobs.PropEmailBCC]; bcc != "" {
+	if bcc := p(jobs.PropEmailBCC); bcc != "" {
 		errs = append(errs, m.BccFromString(bcc))
 	}
-	m.Subject(cmp.Or(p[jobs.PropEmailSubject], subjectByDefault))
+	m.Subject(cmp.Or(p(jobs.PropEmailSubject), subjectByDefault))
 	plain := text(n, mostMail)
 	m.SetBodyString(mail.TypeTextPlain, plain)
 	m.AddAlternativeString(mail.TypeTextHTML, "<html><body><pre>"+html.EscapeString(plain)+"</pre></body></html>\n")
@@ -62,9 +62,9 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 	if err != nil {
 		return fmt.Errorf("the port is no number: %w", err)
 	}
-	encrypted := !strings.EqualFold(c.Props[jobs.PropEmailSSL], "false")
+	encrypted := !strings.EqualFold(c.Prop(jobs.PropEmailSSL), "false")
 	startTLS := encrypted && slices.Contains(s.startTLSPorts, number)
-	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: trusts(c.Props[jobs.PropEmailTrust], host)}
+	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: trusts(c.Prop(jobs.PropEmailTrust), host)}
 	talk, end := context.WithCancel(ctx)
 	defer end()
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -88,8 +88,8 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 		policy, auth = mail.TLSOpportunistic, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
 	}
 	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(most), mail.WithTLSPolicy(policy), mail.WithTLSConfig(security), mail.WithDialContextFunc(dial)}
-	if user := c.Props[jobs.PropEmailUsername]; user != "" {
-		options = append(options, auth, mail.WithUsername(user), mail.WithPassword(c.Props[jobs.PropEmailPassword]))
+	if user := c.Prop(jobs.PropEmailUsername); user != "" {
+		options = append(options, auth, mail.WithUsername(user), mail.WithPassword(c.Prop(jobs.PropEmailPassword)))
 	}
 	client, err := mail.NewClient(host, options...)
 	if err != nil {

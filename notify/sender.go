@@ -52,7 +52,7 @@ func (s *Sender) Notify(ctx context.Context, n core.Notification) error {
 
 // millis is a timeout among a job's properties; byDefault are milliseconds, too.
 func millis(c jobs.Config, name string, byDefault int) time.Duration {
-	if n, err := strconv.Atoi(c.Props[name]); err == nil && n > 0 {
+	if n, err := strconv.Atoi(c.Prop(name)); err == nil && n > 0 {
 		byDefault = n
 	}
 	return time.Duration(byDefault) * time.Millisecond

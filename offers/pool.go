@@ -63,6 +63,15 @@ func (p *Pool) Free(agent string) resources.Amount {
 	return free
 }
 
+// Sum is what all offers hold together.
+func (p *Pool) Sum() resources.Amount {
+	var sum resources.Amount
+	for _, o := range p.offers {
+		sum = sum.Plus(o.Free)
+	}
+	return sum
+}
+
 // Oldest is when the first of an agent's offers came, zero if it has none.
 func (p *Pool) Oldest(agent string) time.Time {
 	var first time.Time

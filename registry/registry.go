@@ -27,6 +27,18 @@ type Registry interface {
 	Close() error
 }
 
+// Shared keeps a few values beside all terms. Every process that has the registry open may read and change them, whoever leads: by
+// version, so that nobody overwrites what he has not read. It is for what people manage with or without a leader, such as users.
+// All methods may be called concurrently.
+type Shared interface {
+	// ReadShared returns a value by its name ([a-z][a-z-]{0,30}), or ErrNotFound. Entry.Path is the name.
+	ReadShared(ctx context.Context, name string) (Entry, error)
+	// WriteShared stores a value if the condition holds, which must be Absent or AtVersion, and returns its version then.
+	// Errors: *Conflict when it does not hold; ErrTooLarge; one that is ErrOutcomeUnknown when nobody knows whether
+	// it was stored: read it again.
+	WriteShared(ctx context.Context, name string, value []byte, condition Condition) (version int64, err error)
+}
+
 // Leader is who leads: since when, in which term, and the address that others find him at.
 type Leader struct {
 	Term    int64

@@ -10,7 +10,7 @@ import (
 // SetJobPaused pauses a job or ends its pause (rule F10).
 func (s *Scheduler) SetJobPaused(ctx context.Context, name string, paused bool) (core.JobView, error) {
 	reply, err := s.ask(ctx, func(token uint64) core.Request {
-		return core.PauseRequested{Token: token, Job: name, Paused: paused}
+		return core.PauseRequested{Token: token, Job: name, Paused: paused, Actor: actorOf(ctx)}
 	})
 	if err == nil {
 		s.opt.Logger.Info("job "+pauseText(paused), "job", name)

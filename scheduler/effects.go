@@ -48,6 +48,8 @@ func (r *termRunner) do(e term.Effect) {
 		r.reply(e.Reply)
 	case term.Notes:
 		r.notes.write(time.Now(), e)
+	case term.Changed:
+		r.view.Note(e.Changed)
 	case term.Notify:
 		r.notify(e.Notification)
 	case term.Log:

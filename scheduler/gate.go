@@ -40,6 +40,11 @@ func read[T any](ctx context.Context, s *Scheduler, f func(*core.Core) (T, error
 	if err != nil {
 		return none, err
 	}
+	return readOf(ctx, r, f)
+}
+
+// readOf is read for the core of one term.
+func readOf[T any](ctx context.Context, r *termRunner, f func(*core.Core) (T, error)) (none T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
 	if r.gate.enter(ctx) != nil {

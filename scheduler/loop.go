@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
+	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
 // termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, in run, tells the machine what
@@ -37,6 +38,7 @@ type termRunner struct {
 	work     sync.WaitGroup
 	sessions map[int64]openSession // the loop's
 	unwatch  func()                // ends the look for another master
+	view     *view.Jobs            // what people watch, beside the loop
 	messages messages              // the loop's
 
 	subscribed atomic.Bool
@@ -58,6 +60,7 @@ func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Tim
 		machine: term.New(c, s.opt.Random, term.Options{RefusedMost: s.opt.RefusedMost}),
 		ended:   make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{}, sessions: map[int64]openSession{}, unwatch: func() {}}
 	r.outage.Store("")
+	r.view = view.New(r.watched)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	first := c.Stats()
 	r.measured.Store(&first)
@@ -78,6 +81,10 @@ func (r *termRunner) run(ctx context.Context) (err error) {
 		defer r.s.opt.History.Lead(false)
 		r.work.Go(r.followHistory)
 	}
+	if r.s.opt.Audits != nil {
+		r.work.Go(r.takeAudits)
+	}
+	r.work.Go(func() { r.view.Run(r.ctx) })
 	defer r.end()
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -67,7 +68,7 @@ func fail(t *testing.T, s *stage, name string) {
 	t.Helper()
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, "my_app", jobs.Transient, 1, 0.1, 32
-	j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook, map[string]string{jobs.PropWebhookURL: "https://h/x?key=hunter2"}
+	j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook, document.Texts{jobs.PropWebhookURL: {Value: "https://h/x?key=hunter2"}}
 	if _, err := s.RegisterJob(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}

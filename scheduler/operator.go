@@ -24,7 +24,9 @@ func (s *Scheduler) Reconcile(ctx context.Context, explicit bool) error {
 	if err := s.mayReconcile(); err != nil {
 		return err
 	}
-	_, err = s.ask(ctx, func(token uint64) core.Request { return core.ReconcileRequested{Token: token, Explicit: explicit} })
+	_, err = s.ask(ctx, func(token uint64) core.Request {
+		return core.ReconcileRequested{Token: token, Explicit: explicit, Actor: actorOf(ctx)}
+	})
 	return err
 }
 
@@ -39,6 +41,15 @@ func (s *Scheduler) mayReconcile() error {
 	}
 	s.reconciled = now
 	return nil
+}
+
+// TriggerAgain asks for an execution as another one was, which has ended or not: with the settings of its own, if it had any, and the others
+// of its job as they are now. Without withEnv it is Forbidden if that one had an env of its own. See Trigger for the key.
+func (s *Scheduler) TriggerAgain(ctx context.Context, executionID, idempotencyKey string, withEnv bool) (string, error) {
+	reply, err := s.ask(ctx, func(token uint64) core.Request {
+		return core.TriggerRequested{Token: token, Again: executionID, Key: idempotencyKey, NoEnv: !withEnv, Actor: actorOf(ctx)}
+	})
+	return reply.ExecutionID, err
 }
 
 // Sandboxes lists where the executors of an app keep their files.

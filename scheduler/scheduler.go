@@ -36,6 +36,8 @@ type Options struct {
 	Notifier Notifier
 	// History keeps what is recorded (rule H1); without one nothing is.
 	History History
+	// Audits, if not nil, has rows of changes that are made beside the scheduler (rule A1).
+	Audits AuditOutbox
 	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster does nothing but
 	// refuse it (4xx): then Lead and Stand give it up and return ErrRefused, so that another
 	// scheduler, with other credentials, may lead.
@@ -192,7 +194,9 @@ func (s *Scheduler) DeleteApp(ctx context.Context, name string, withJobs bool) (
 
 // changeApp asks for a change of an app, and logs one that was made.
 func (s *Scheduler) changeApp(ctx context.Context, what string, ch core.Change) (core.AppView, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Request { return core.ChangeRequested{Token: token, Change: ch} })
+	reply, err := s.ask(ctx, func(token uint64) core.Request {
+		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
+	})
 	if err == nil {
 		s.opt.Logger.Info(what, "app", reply.App.Config.AppName)
 	}
@@ -251,7 +255,9 @@ func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (core.JobVie
 
 // changeJob asks for a change of a job, and logs one that was made.
 func (s *Scheduler) changeJob(ctx context.Context, what string, ch core.Change) (core.JobView, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Request { return core.ChangeRequested{Token: token, Change: ch} })
+	reply, err := s.ask(ctx, func(token uint64) core.Request {
+		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
+	})
 	if err == nil {
 		s.opt.Logger.Info(what, "job", reply.Job.Config.JobName)
 	}
@@ -268,14 +274,16 @@ func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (st
 // them is answered as Invalid.
 func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (string, error) {
 	reply, err := s.ask(ctx, func(token uint64) core.Request {
-		return core.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
+		return core.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own, Actor: actorOf(ctx)}
 	})
 	return reply.ExecutionID, err
 }
 
 // ForgetTask removes an orphan because an operator says that it has ended (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Request { return core.ForgetRequested{Token: token, TaskID: taskID} })
+	_, err := s.ask(ctx, func(token uint64) core.Request {
+		return core.ForgetRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
+	})
 	return err
 }
 
@@ -286,13 +294,17 @@ func (s *Scheduler) FaultyDocuments(ctx context.Context) ([]core.FaultyView, err
 
 // KillTask ends a task on the cluster; its job and the other shards of its execution go on.
 func (s *Scheduler) KillTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Request { return core.KillRequested{Token: token, TaskID: taskID} })
+	_, err := s.ask(ctx, func(token uint64) core.Request {
+		return core.KillRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
+	})
 	return err
 }
 
 // KillExecution ends what runs of an execution and what waits of it; its job goes on.
 func (s *Scheduler) KillExecution(ctx context.Context, id string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Request { return core.KillRequested{Token: token, ExecutionID: id} })
+	_, err := s.ask(ctx, func(token uint64) core.Request {
+		return core.KillRequested{Token: token, ExecutionID: id, Actor: actorOf(ctx)}
+	})
 	return err
 }
 

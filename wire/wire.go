@@ -11,8 +11,12 @@ import (
 	"time"
 )
 
-// Version is the newest version that this code writes and reads.
-const Version = 1
+// Version is the newest version that this code writes and reads. A task without references to secrets is of the first version,
+// which older executors read, too; one with them would be run without its secrets there.
+const (
+	Version      = 2
+	firstVersion = 1
+)
 
 // Task is all that an executor needs to run one attempt of one shard.
 type Task struct {
@@ -37,10 +41,17 @@ type Task struct {
 	// already split into words: program and arguments. Nothing in it is
 	// expanded, no shell reads it.
 	Command []string `json:"command"`
-	// Env is the job's own environment.
-	Env map[string]string `json:"env,omitempty"`
-	// Props are the job's own properties; those that the scheduler or the executor reads, secrets among them, are left out.
+	// AppName is the app that the job belongs to.
+	AppName string `json:"appName,omitempty"`
+	// Env is the job's own environment; EnvFiles and EnvVariables are variables of it whose values are in a file on the agent, or in a
+	// variable of the executor's own environment, by those names.
+	Env          map[string]string `json:"env,omitempty"`
+	EnvFiles     map[string]string `json:"envFiles,omitempty"`
+	EnvVariables map[string]string `json:"envVariables,omitempty"`
+	// Props are the job's own properties; those that the scheduler or the executor reads, secrets of error handlers among them, are left out.
 	Props map[string]string `json:"props,omitempty"`
+	// Secrets are the names of those in Env and Props that are marked as secrets; others say so by their names.
+	Secrets []string `json:"secrets,omitempty"`
 	// KillGraceMillis is the time between SIGTERM and SIGKILL.
 	KillGraceMillis int64 `json:"killGraceMillis"`
 	// HTTP is set for a job that is a request: it has neither package nor process.
@@ -220,9 +231,12 @@ type Progress struct {
 // MaxProgressMessage bounds Progress.Message, in bytes.
 const MaxProgressMessage = 200
 
-// Encode writes t with the present version.
+// Encode writes t with the oldest version that has all of it.
 func (t Task) Encode() ([]byte, error) {
-	t.Version = Version
+	t.Version = firstVersion
+	if len(t.EnvFiles)+len(t.EnvVariables) > 0 {
+		t.Version = Version
+	}
 	data, err := json.Marshal(t)
 	if err != nil {
 		return nil, fmt.Errorf("describe task %s: %w", t.TaskID, err)
@@ -243,9 +257,9 @@ func DecodeTask(data []byte) (Task, error) {
 	return t, nil
 }
 
-// Encode writes s with the present version.
+// Encode writes s; its form has not changed since the first version.
 func (s Status) Encode() ([]byte, error) {
-	s.Version = Version
+	s.Version = firstVersion
 	data, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("describe task status: %w", err)
@@ -263,9 +277,9 @@ func DecodeStatus(data []byte) (Status, bool) {
 	return s, true
 }
 
-// Encode writes r with the present version.
+// Encode writes r; its form has not changed since the first version.
 func (r Report) Encode() ([]byte, error) {
-	r.Version = Version
+	r.Version = firstVersion
 	data, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("describe report: %w", err)

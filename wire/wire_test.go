@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestTaskRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := wire.Task{
-		Version: wire.Version, TaskID: "my_job@-@2@-@READY@-@S0@-@u", ExecutionID: "e", JobName: "my_job", Item: 2, Total: 3,
+		Version: 1, TaskID: "my_job@-@2@-@READY@-@S0@-@u", ExecutionID: "e", JobName: "my_job", Item: 2, Total: 3,
 		JobParameter: "a", ShardingParameter: "b", Source: "TRIGGER", FireTime: time.Date(2026, 7, 1, 12, 0, 0, 5e6, time.UTC), Attempt: 1,
 		Package: wire.Package{URL: "http://h/x", Cache: true},
 		Command: []string{"sh", "-c", "a | b", ""}, Env: map[string]string{"X": "1"}, KillGraceMillis: 5000,
@@ -29,12 +29,21 @@ func TestTaskRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
+	// An executor that knows no references must not run it without them.
+	want.Version, want.EnvFiles = wire.Version, map[string]string{"DB_PASSWORD": "/s/db"}
+	if data, err = want.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	got, err = wire.DecodeTask(data)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" || wire.Version < 2 {
+		t.Error(err, diff)
+	}
 }
 
 func TestStatusRoundTrip(t *testing.T) {
 	t.Parallel()
 	exit := 3
-	want := wire.Status{Version: wire.Version, Dir: "tasks/7", Phase: wire.PhaseRun, ExitStatus: &exit, Cause: "no such file"}
+	want := wire.Status{Version: 1, Dir: "tasks/7", Phase: wire.PhaseRun, ExitStatus: &exit, Cause: "no such file"}
 	data, err := want.Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -27,5 +27,5 @@ func holder(port int) string {
 			return fmt.Sprintf("pid %s (%s)", pid, strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
 		}
 	}
-	return "a process of another user"
+	return "a process that this user can't look into, of another user or another scheduler"
 }

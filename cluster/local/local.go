@@ -60,6 +60,8 @@ type Options struct {
 	CPUs, MemoryMB float64
 	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as lost. Then the agent's port may change.
 	GiveUpExecutors bool
+	// ExecutorEnvironment is added to that of every executor, as what a Mesos agent has of its operator.
+	ExecutorEnvironment map[string]string
 	// NoCredentials lets everybody of this machine use the APIs, for tests and for programs that can't send credentials.
 	NoCredentials bool
 	// Secret is asked for and shown, by the agents to the master, instead of what the data folder holds, if not nil: the processes
@@ -124,7 +126,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(opts.DataDir, 0o700); err != nil {
+	// Others may pass through, where tasks run as another user. What is secret is not for them to read.
+	if err := os.MkdirAll(opts.DataDir, 0o711); err != nil {
 		return err
 	}
 	lock, err := lockFolder(opts.DataDir)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -113,16 +112,31 @@ func parseChunk(body []byte) (data []byte, offset int64, err error) {
 	return unquote(answer.Data[1 : len(answer.Data)-1]), answer.Offset, nil
 }
 
-// escapes are those of a JSON string that stand beside each other: a character may be a pair of them.
-var escapes = regexp.MustCompile(`(\\(u....|[^u]))+`)
+// plain are the escapes of a JSON string that stand for one byte.
+var plain = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unquote resolves the escapes in the text of a JSON string that encoding/json found to be
-// well-formed, and leaves all other bytes alone; encoding/json itself would
+// well-formed, in place, and leaves all other bytes alone; encoding/json itself would
 // replace those that are no UTF-8, and then offsets were wrong as well.
 func unquote(in []byte) []byte {
-	return escapes.ReplaceAllFunc(in, func(escaped []byte) []byte {
+	out := in[:0]
+	for {
+		n := bytes.IndexByte(in, '\\')
+		if n < 0 {
+			return append(out, in...)
+		}
+		out, in = append(out, in[:n]...), in[n:]
+		if b := plain[in[1]]; b != 0 {
+			out, in = append(out, b), in[2:]
+			continue
+		}
+		// Characters may be pairs of those that stand beside each other.
+		run := 0
+		for len(in) > run+1 && in[run] == '\\' && in[run+1] == 'u' {
+			run += len(`\u0000`)
+		}
 		var text string
-		_ = json.Unmarshal(slices.Concat([]byte(`"`), escaped, []byte(`"`)), &text) // well-formed
-		return []byte(text)
-	})
+		_ = json.Unmarshal(slices.Concat([]byte(`"`), in[:run], []byte(`"`)), &text) // well-formed
+		out, in = append(out, text...), in[run:]
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
@@ -26,8 +27,18 @@ func main() {
 }
 
 func run() int {
+	err := isolation.Enter()
+	if err == nil {
+		err = isolation.Conceal()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "executor:", err)
+		return 1
+	}
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
+		case "can-hide":
+			return canHide()
 		case "supervisor":
 			if err := supervisor.Serve(); err != nil {
 				fmt.Fprintln(os.Stderr, "executor supervisor:", err)

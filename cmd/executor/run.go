@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -32,6 +33,7 @@ environment, arguments, limits and end. Nothing is registered anywhere.
   --job job.json    the job's document as it is posted; without it a job of one shard, or as many as --item needs
   --item N          the shard, from 0 (default 0)
   --param TEXT      the shard's own parameter, in place of the one of the job
+  --run-as USER     run it as this user of the machine, as a server with --run-as would (needs root; default: as who starts this)
 
 Status: that of the process, 128 and the signal's number if a signal ended it, 124 if it took longer than the job's timeoutSeconds, 1 if
 it failed otherwise (an HTTP job, say), 125 if it could not be started.
@@ -47,9 +49,9 @@ const (
 
 // tryFlags are the flags of executor run.
 type tryFlags struct {
-	app, script, job, param string
-	item                    int
-	given                   map[string]bool
+	app, script, job, param, runAs string
+	item                           int
+	given                          map[string]bool
 }
 
 func parseTry(args []string) (tryFlags, error) {
@@ -60,9 +62,15 @@ func parseTry(args []string) (tryFlags, error) {
 	flags.StringVar(&f.script, "script", "", "")
 	flags.StringVar(&f.job, "job", "", "")
 	flags.StringVar(&f.param, "param", "", "")
+	flags.StringVar(&f.runAs, "run-as", "", "")
 	flags.IntVar(&f.item, "item", 0, "")
 	if err := flags.Parse(args); err != nil {
 		return f, err
+	}
+	if f.runAs != "" {
+		if _, err := isolation.Needed(f.runAs, os.Geteuid()); err != nil {
+			return f, err
+		}
 	}
 	flags.Visit(func(one *flag.Flag) { f.given[one.Name] = true })
 	if flags.NArg() > 0 {
@@ -101,7 +109,8 @@ func (f tryFlags) run() (status int, err error) {
 			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removed)
 		}
 	}()
-	local.Supervisor, local.Stdout, local.Stderr = supervisorCommand, os.Stdout, os.Stderr
+	local.Secrets = executor.SecretFolders(os.Getenv(executor.SecretsVariable))
+	local.RunAs, local.Supervisor, local.Stdout, local.Stderr = f.runAs, supervisorCommand, os.Stdout, os.Stderr
 	local.Progress = func(p wire.Progress) {
 		fmt.Fprintf(os.Stderr, "executor run: %.0f %%: %s\n", 100*p.Fraction, p.Message)
 	}
@@ -118,8 +127,12 @@ func (f tryFlags) run() (status int, err error) {
 	return status, nil
 }
 
-// removeAll removes a folder with packages in it, which are kept from being written to.
+// removeAll removes a folder with packages in it, which are kept from being written to. Root needs no permission for that, and must
+// not change any where another user may have put a link.
 func removeAll(dir string) error {
+	if os.Geteuid() == 0 {
+		return os.RemoveAll(dir)
+	}
 	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			_ = os.Chmod(path, 0o700)

@@ -26,11 +26,12 @@ func (f tryFlags) local(now time.Time) (executor.Local, error) {
 	if err != nil {
 		return executor.Local{}, err
 	}
+	env := job.Environment()
 	task := wire.Task{
 		JobName: job.JobName, Item: f.item, Total: job.ShardingTotalCount, JobParameter: job.JobParameter,
 		TaskID:      jobs.TaskID{Job: job.JobName, Item: f.item, Type: jobs.TaskReady, Agent: "local", UUID: uuid.NewString()}.String(),
 		ExecutionID: job.JobName + "@" + now.UTC().Format("20060102T150405Z"), Source: "TRIGGER", FireTime: now.UTC(), Attempt: 1,
-		Env: job.Env, Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000,
+		AppName: job.AppName, Env: env.Texts, EnvFiles: env.Files, EnvVariables: env.Variables, Secrets: env.Secrets, Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000,
 	}
 	parameters, bad := jobs.ShardingParameters(job)
 	if err := bad.OrNil(); err != nil {
@@ -51,7 +52,7 @@ func (f tryFlags) local(now time.Time) (executor.Local, error) {
 		return executor.Local{}, err
 	}
 	line := of.BootstrapScript
-	if own := job.Props[jobs.PropScript]; own != "" {
+	if own := job.Prop(jobs.PropScript); own != "" {
 		line = own
 	}
 	if f.given["script"] {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,7 +31,11 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 		}
 		dir = filepath.Dir(self)
 	}
-	if err := os.MkdirAll(keep, 0o700); err != nil {
+	keep, err := filepath.Abs(keep)
+	if err == nil {
+		err = os.MkdirAll(keep, 0o700)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("keep executors: %w", err)
 	}
 	programs, err := os.ReadDir(dir)
@@ -85,6 +90,15 @@ func writeWhole(path string, content []byte, mode os.FileMode) error {
 		return err
 	}
 	return os.Rename(out.Name(), path)
+}
+
+// address is where agents fetch the executor for their platform: from a server, or, where they are this process itself, from disk, for which
+// they need trust no certificate.
+func (a *artifacts) address(local bool, server string) string {
+	if !local {
+		return server + "/artifacts/" + a.own
+	}
+	return (&url.URL{Scheme: "file", Path: filepath.Join(a.dir, a.own)}).String()
 }
 
 // file finds an artifact by its name.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/wire/mesostls"
@@ -54,7 +55,10 @@ func (s *settings) check() error {
 	s.checkMesos(&bad)
 	s.checkZooKeeper(&bad)
 	s.checkAddresses(&bad)
+	s.checkCertificate(&bad)
+	s.checkOpenID(&bad)
 	s.checkHistory(&bad)
+	s.checkIsolation(&bad)
 	s.config.checkRest(&bad)
 	return errors.Join(bad...)
 }
@@ -82,8 +86,8 @@ func (s *settings) checkPlace(bad *complaints) {
 	needs(c.mesos != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file", "mesos-key-file", "mesos-principal")
 	needs(c.zk != "" || c.configFile != "", "--zk", "zk-namespace")
 	needs(c.zk != "", "--zk", "zk-session-timeout", "zk-digest-file")
-	needs(c.local || c.db != "", "--db", "history-days", "history-rows", "history-outbox-mb")
-	needs(c.local, "--local", "local-cpus", "local-memory", "give-up-executors")
+	needs(c.local || c.db != "" || c.dbFile != "", "--db-file", "history-days", "history-rows", "history-outbox-mb")
+	needs(c.local, "--local", "hide-data", "local-cpus", "local-memory", "give-up-executors")
 }
 
 func (s *settings) checkMesos(bad *complaints) {
@@ -234,7 +238,7 @@ func (s *settings) checkAddresses(bad *complaints) {
 			s.note("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", c.tokenFile, safeToken)
 		}
 	}
-	bad.about(s.said("listen"), api.CheckListen(c.listen, c.tokenFile != ""))
+	bad.about(s.said("listen"), api.CheckListen(c.listen))
 	if c.advertise != "" {
 		host, port, err := net.SplitHostPort(c.advertise)
 		if err == nil && host == "" {
@@ -263,6 +267,7 @@ func (c *config) checkRest(bad *complaints) {
 	} else if err := checkFolder(c.dataDir); err != nil {
 		bad.add("--data-dir %s: %w; name another folder", c.dataDir, err)
 	}
+	bad.about("--login-lifetime", auth.CheckLoginLifetime(c.loginLifetime))
 	bad.unless(c.executorIdle >= 0, "--executor-idle %s: want 0s or more", c.executorIdle)
 	bad.unless(c.killGrace >= 0, "--kill-grace %s: want 0s or more", c.killGrace)
 	bad.unless(c.reconcile >= time.Minute && c.reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h", c.reconcile)

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/elasticjob-go/elasticjob/api/certificate"
+	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
@@ -27,12 +29,18 @@ type config struct {
 	zkTimeout       time.Duration
 	zkDigestFile    string
 	db              dsn
+	dbFile          string
+	runAs           string
+	hideData        bool
 	historyDays     int
 	historyRows     int64
 	historyOutboxMB int64
 	listen          string
 	advertise       string
 	tokenFile       string
+	loginLifetime   time.Duration
+	tlsFiles        certificate.Files
+	openID          openIDFlags
 	dataDir         string
 	localCPUs       float64
 	localMemory     float64
@@ -53,7 +61,8 @@ type config struct {
 	token, zkDigest secret
 	credentials     *mesos.Credentials
 	tls             *tls.Config
-	executorCA      string // as executors get it; empty without tls
+	certificate     *certificate.Keeper // nil without --tls-cert
+	executorCA      string              // as executors get it; empty without tls
 	failpoint       func(name string)
 	notes           []string
 }
@@ -84,8 +93,8 @@ then see http://127.0.0.1:8899/ for what to do next.
 
 On a Mesos cluster, two or three of these, anywhere; one leads, and any of them answers:
 
-  scheduler --mesos zk://h1:2181,h2:2181/mesos --zk h1:2181,h2:2181 \
-    --listen HOST:8899 --api-token-file FILE
+  scheduler user add NAME --role admin --zk h1:2181,h2:2181
+  scheduler --mesos zk://h1:2181,h2:2181/mesos --zk h1:2181,h2:2181 --listen HOST:8899
 
 With --mesos and without --zk the state is kept in a file of --data-dir: then there is one server,
 and there is no standby.
@@ -111,7 +120,7 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(migrateCommand(), localClusterCommand(), localAgentCommand())
+	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), localClusterCommand(), localAgentCommand())
 	return cmd
 }
 
@@ -132,13 +141,16 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second, "with --zk: a leader that is silent for so long has lost the lead, and another has it a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
 	f.StringVar(&c.zkDigestFile, "zk-digest-file", "", "with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
 	c.historyFlags(f)
-	f.StringVar(&c.listen, "listen", "127.0.0.1:8899", "address of the REST API; one that other machines can reach needs --api-token-file")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:8899", "address of the REST API; one that other machines can reach serves health and artifacts only until there is a user (scheduler user add) or --api-token-file")
 	f.StringVar(&c.advertise, "advertise", "", "host:port at which agents and other servers find this one (default: the listen address)")
-	f.StringVar(&c.tokenFile, "api-token-file", "", "file with a token, readable by its owner only; every request must then bring it as Authorization: Bearer. The same on all servers")
+	f.StringVar(&c.tokenFile, "api-token-file", "", "file with a token, readable by its owner only, with which a request may do everything, as Authorization: Bearer. The same on all servers")
+	c.tlsFlags(f)
+	c.openID.flags(f)
 	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(), "folder of all that is kept: copies of the executor, without --zk configuration and state, and with --local the tasks' output")
 	f.Float64Var(&c.localCPUs, "local-cpus", float64(runtime.NumCPU()), "with --local: CPUs on offer")
 	f.Float64Var(&c.localMemory, "local-memory", defaultMemory(), "with --local: memory on offer, in MB")
 	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false, "with --local: end the executors that an earlier run left behind, instead of finding them again")
+	f.DurationVar(&c.loginLifetime, "login-lifetime", auth.DefaultLoginLifetime, "how long a login lasts, 1m to 168h")
 	f.StringVar(&c.executorDir, "executor-dir", "", "folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
 	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute, "how long an executor is kept with nothing to do, unless others wait for its resources; 0 ends it after each run")
 	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second, "time between SIGTERM and SIGKILL for a task that is to end, unless its job has killGraceSeconds")
@@ -147,6 +159,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 		"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+
 		"package-fetch-time 1h, package-unpack-time 15m, package-tries 4, processes 4096,\n"+
 		"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
+	c.isolationFlags(f)
 	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,15 +33,28 @@ func (c *config) historyFlags(f *pflag.FlagSet) {
 }
 
 func (c *config) dbFlag(f *pflag.FlagSet) {
-	f.Var(&c.db, "db", "keep history in this database of MySQL 8 or MariaDB: user:password@tcp(host:3306)/database; set it as "+envPrefix+"DB, since others on this machine\n"+
-		"can read a command line (default: with --local a file of --data-dir, else there is no history in SQL)")
+	f.Var(&c.db, "db", "keep history in this database of MySQL 8 or MariaDB: user:password@tcp(host:3306)/database. With a password use --db-file or "+envPrefix+"DB:\n"+
+		"everybody on this machine can read a command line (default: with --local a file of --data-dir, else there is no history in SQL)")
+	f.StringVar(&c.dbFile, "db-file", "", "file with what --db takes, readable by its owner only")
 }
 
 // checkHistory refuses a DSN that can't be used and bounds without sense. It shows no password.
 func (s *settings) checkHistory(bad *complaints) {
 	c := s.config
+	said := s.said("db")
+	switch {
+	case c.dbFile == "":
+		if at := strings.LastIndexByte(string(c.db), '@'); s.sources["db"] == "--db" && at > 0 && strings.Contains(string(c.db)[:at], ":") {
+			s.note("the password in --db can be read by everybody on this machine: write it to a file that only its owner can read, and name that with --db-file, or set %sDB", envPrefix)
+		}
+	case c.db != "":
+		bad.add("%s and %s contradict each other: give one of them", said, s.said("db-file"))
+	default:
+		said = s.said("db-file")
+		c.db = dsn(s.readSecret(bad, "db-file", c.dbFile))
+	}
 	if c.db != "" {
-		bad.about(s.said("db"), database.CheckDSN(string(c.db)))
+		bad.about(said, database.CheckDSN(string(c.db)))
 	}
 	bad.unless(c.historyDays >= 1 && c.historyDays <= 36_500, "%s %d: want 1 to 36,500", s.said("history-days"), c.historyDays)
 	bad.unless(c.historyOutboxMB >= 1 && c.historyOutboxMB <= 1<<20, "%s %d: want 1 to 1,048,576", s.said("history-outbox-mb"), c.historyOutboxMB)
@@ -51,7 +65,7 @@ func (s *settings) checkHistory(bad *complaints) {
 func (s *settings) trace(values map[string]given, set func(flag, value, where string)) {
 	url, user, password := values["event_trace_rdb_url"], values["event_trace_rdb_username"], values["event_trace_rdb_password"]
 	switch {
-	case s.sources["db"] != "" || url.value == "" && user.value == "" && password.value == "":
+	case s.sources["db"] != "" || s.sources["db-file"] != "" || url.value == "" && user.value == "" && password.value == "":
 		return
 	case url.value == "" || user.value == "":
 		s.note("%s has no effect: history in SQL needs event_trace_rdb_url and event_trace_rdb_username, or --db", cmp.Or(url.where, user.where, password.where))
@@ -76,9 +90,25 @@ func openHistory(c config, log *slog.Logger) (*database.DB, error) {
 		}
 		return db, nil
 	case c.local:
-		return database.OpenSQLite(filepath.Join(c.dataDir, "history.db"), database.Options{Logger: log})
+		path := filepath.Join(c.dataDir, "history.db")
+		if err := keepPrivate(path); err != nil {
+			return nil, err
+		}
+		return database.OpenSQLite(path, database.Options{Logger: log})
 	}
 	return nil, nil
+}
+
+// keepPrivate makes a file that only its owner can read, or the one that is there such a file: others may pass through the data folder.
+func keepPrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = errors.Join(file.Chmod(0o600), file.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("keep the history to this user: %w", err)
+	}
+	return nil
 }
 
 func migrateCommand() *cobra.Command {
@@ -95,8 +125,8 @@ It waits for another one that is migrating the same database. Cut off, it goes o
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if name := envPrefix + "DB"; c.db == "" {
-				c.db = dsn(os.Getenv(name))
+			if err := c.readDB(os.Getenv); err != nil {
+				return err
 			}
 			return migrate(cmd.Context(), c, status, cmd.OutOrStdout())
 		},
@@ -107,9 +137,28 @@ It waits for another one that is migrating the same database. Cut off, it goes o
 	return cmd
 }
 
+// readDB takes the database from where the command line does not name one itself.
+func (c *config) readDB(getenv func(string) string) error {
+	if c.db == "" && c.dbFile == "" {
+		c.db, c.dbFile = dsn(getenv(envPrefix+"DB")), getenv(envPrefix+"DB_FILE")
+	}
+	if c.dbFile == "" {
+		return nil
+	}
+	if c.db != "" {
+		return errors.New("--db and --db-file contradict each other: give one of them")
+	}
+	found, err := readSecret(c.dbFile)
+	if err != nil {
+		return fmt.Errorf("--db-file: %w", err)
+	}
+	c.db = dsn(found)
+	return nil
+}
+
 func migrate(ctx context.Context, c config, status bool, out io.Writer) (err error) {
 	if c.db == "" {
-		return errors.New("say which database: --db user:password@tcp(host:3306)/database, or " + envPrefix + "DB")
+		return errors.New("say which database: --db-file FILE with user:password@tcp(host:3306)/database, or " + envPrefix + "DB")
 	}
 	db, err := openHistory(c, slog.New(slog.DiscardHandler))
 	if err != nil {

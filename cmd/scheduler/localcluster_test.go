@@ -45,6 +45,9 @@ func startProgram(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 100)}
 	p.cmd.Env = append(os.Environ(), actAsScheduler+"=1")
+	if os.Geteuid() == 0 {
+		p.cmd.Env = append(p.cmd.Env, "ELASTICJOB_RUN_AS=root")
+	}
 	p.cmd.Stderr = &p.log
 	out, err := p.cmd.StdoutPipe()
 	if err == nil {

@@ -10,12 +10,18 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 // version is set when a release is built.
 var version = "dev"
 
 func main() {
+	if err := isolation.Conceal(); err != nil {
+		fmt.Fprintln(os.Stderr, "scheduler:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once: tasks go on, and are found
 	// again at the next start.

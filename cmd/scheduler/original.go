@@ -24,7 +24,7 @@ type originalKey struct {
 	note string
 }
 
-const noUsers = "has no effect: there are no users yet; --api-token-file FILE protects the API"
+const noUsers = "has no effect: users are in the registry; scheduler user add makes the first"
 
 // originalKeys are all of them (contract 7); hostname and http_port become
 // --listen and --advertise, zk_digest the secret of --zk-digest-file, and event_trace_rdb_… the DSN of --db.

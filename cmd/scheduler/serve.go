@@ -26,6 +26,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	console "github.com/elasticjob-go/elasticjob/web"
 )
 
 // failoverTimeout is how long the master keeps our tasks without us, as the original's.
@@ -50,14 +51,19 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if c.failpoint != nil {
 		log.Warn("failure point armed: this process will kill itself", "variable", failpointVariable)
 	}
-	if err := os.MkdirAll(c.dataDir, 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
+	if err := openDataFolder(c); err != nil {
+		return err
 	}
 	reg, err := openRegistry(c, log)
 	if err != nil {
 		return err
 	}
 	defer closing(&err, reg.Close)
+	access, closeAccess, err := openAccess(ctx, reg, c, log)
+	if err != nil {
+		return err
+	}
+	defer closeAccess()
 	listener, err := listen(c.listen)
 	if err != nil {
 		return err
@@ -70,8 +76,14 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	}
 	var machine *local.Cluster
 	if c.local {
+		program, _ := executors.file(executors.own) // it is there
+		hidden, err := hiding(ctx, c, program, log)
+		if err != nil {
+			return err
+		}
 		machine, err = local.Start(ctx, local.Options{
-			DataDir: filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
+			ExecutorEnvironment: hidden,
+			DataDir:             filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
 			GiveUpExecutors: c.giveUpExecutors, Logger: slog.New(quieter{log.Handler()}),
 		})
 		if err != nil {
@@ -99,17 +111,38 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	defer closing(&err, record.end)
 	sched := scheduler.New(scheduler.Options{
 		History: record.scheduler, Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
-		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now),
-		Framework: framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
+		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now), Audits: access,
+		Framework: framework(c, address), Core: coreOptions(c, zone, executors.address(c.local, c.scheme()+"://"+address)),
 	})
+	packages, err := newPackages(c)
+	if err != nil {
+		return err
+	}
 	files := mesos.NewFiles(mesos.Options{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()
-	web := api.New(api.Options{
-		Scheduler: sched, Logs: files, Artifact: executors.file, Logger: log, AllowFile: c.local,
-		Version: version, Zone: zone, Token: string(c.token), Advertise: address, RegistryRoot: c.registryRoot(),
-		History: record.reads, HistoryStats: record.stats, Warning: record.warning,
-	})
-	return run(ctx, c, parts{scheduler: sched, web: web, listener: listener, machine: machine, log: log, out: out})
+	web := api.Options{
+		Scheduler: sched, Logs: files, Artifact: executors.file, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
+		Version: version, Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
+		History: record.reads, HistoryStats: record.stats, Warning: c.warning(record.warning), TLS: c.certificate,
+		Console: console.New(console.Static()),
+	}
+	defer c.keepCertificate(log)()
+	defer c.useKeys(&web, access, log)()
+	server := api.New(web)
+	socket, err := c.listenSocket(log)
+	if err != nil {
+		return err
+	}
+	return run(ctx, c, parts{scheduler: sched, web: server, listener: listener, socket: socket, machine: machine, log: log, out: out})
+}
+
+// agentURL is where agents reach this server. Those of this machine can't ask for the address of a listener that has all.
+func (c *config) agentURL(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); c.local && err == nil && ip != nil && ip.IsUnspecified() {
+		address = net.JoinHostPort("127.0.0.1", port)
+	}
+	return c.scheme() + "://" + address
 }
 
 // registryRoot is the node of ZooKeeper below which everything is, empty without one.
@@ -139,7 +172,7 @@ func framework(c config, address string) cluster.Framework {
 		host, _, _ = net.SplitHostPort(c.advertise) // checked
 	}
 	f := cluster.Framework{
-		Name: "ElasticJob-Cloud", Hostname: host, WebUI: "http://" + address, Role: c.role, Principal: c.principal, User: c.user(),
+		Name: "ElasticJob-Cloud", Hostname: host, WebUI: c.scheme() + "://" + address, Role: c.role, Principal: c.principal, User: c.user(),
 		FailoverTimeout: failoverTimeout,
 	}
 	if c.role != "" {
@@ -170,6 +203,7 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
 	if c.local { // its cluster runs everything as who started it
 		o.KillAnswer = localKillAnswer
+		o.ExecutorEnvironment = map[string]string{executor.SecretsVariable: secretsFolder(c.dataDir)}
 	} else {
 		o.ExecutorUser = c.user()
 	}
@@ -183,10 +217,21 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	for _, limit := range c.executorLimits {
 		o.ExecutorCommand = append(o.ExecutorCommand, "--"+limit)
 	}
+	if c.runAs != "" {
+		o.ExecutorCommand = append(o.ExecutorCommand, "--run-as="+c.runAs)
+	}
 	if c.spread {
 		o.Strategy = offers.Spread
 	}
 	return o
+}
+
+// secretsFolder is where jobs of this machine's cluster may name files in by fromFile.
+func secretsFolder(dataDir string) string {
+	if whole, err := filepath.Abs(dataDir); err == nil { // an error: this folder is gone, and the start fails elsewhere
+		dataDir = whole
+	}
+	return filepath.Join(dataDir, "secrets")
 }
 
 // parts are the components that run.
@@ -194,6 +239,7 @@ type parts struct {
 	scheduler *scheduler.Scheduler
 	web       *api.Server
 	listener  net.Listener
+	socket    net.Listener   // nil where commands find users and tokens by themselves
 	machine   *local.Cluster // nil without --local
 	log       *slog.Logger
 	out       io.Writer
@@ -213,9 +259,9 @@ func run(ctx context.Context, c config, p parts) error {
 	}
 	leadEnded, served := make(chan error, 1), make(chan error, 1)
 	go func() { leadEnded <- lead(leading) }()
-	go func() { served <- p.web.Serve(serving, p.listener) }()
-	fmt.Fprintf(p.out, "elasticjob listens on http://%s (curl it for what to do next); its data is in %s, its process is %d, its log (%s, from level %s) goes to standard error; Ctrl-C ends it\n",
-		p.listener.Addr(), c.dataDir, os.Getpid(), c.log.formatOn(os.Stderr), c.log.level)
+	go func() { served <- p.serve(serving) }()
+	fmt.Fprintf(p.out, "elasticjob listens on %s://%s (open that in a browser for the console, or curl it for what to do next); its data is in %s, its process is %d, its log (%s, from level %s) goes to standard error; Ctrl-C ends it\n",
+		c.scheme(), p.listener.Addr(), c.dataDir, os.Getpid(), c.log.formatOn(os.Stderr), c.log.level)
 
 	var errs []error
 	select {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 
@@ -18,10 +19,12 @@ type settings struct {
 	sources map[string]string
 	// refused is set when the file of --config could not be read: what it says then counts for nothing.
 	refused bool
+	// uid is the user that this process runs as.
+	uid int
 }
 
 func newSettings(c *config, flags *pflag.FlagSet) *settings {
-	s := &settings{config: c, flags: flags, sources: map[string]string{}}
+	s := &settings{config: c, flags: flags, sources: map[string]string{}, uid: os.Geteuid()}
 	flags.Visit(func(f *pflag.Flag) { s.sources[f.Name] = "--" + f.Name })
 	return s
 }
@@ -51,6 +54,26 @@ func (s *settings) complete(env map[string]string) error {
 	var err error
 	s.config.failpoint, err = failpoint(env[failpointVariable])
 	return errors.Join(append(errs, err)...)
+}
+
+// completeRegistry is complete for commands that need to know only where the registry is: other settings may be given, and are not judged.
+func (s *settings) completeRegistry(env map[string]string) error {
+	if err := errors.Join(refuseEmpty(s.flags), s.refuseEmptyVariables(env)); err != nil {
+		return err
+	}
+	errs := []error{s.fromEnvironment(env)}
+	if s.config.configFile != "" {
+		errs = append(errs, s.fromOriginal(env))
+	}
+	var bad complaints
+	s.checkZooKeeper(&bad)
+	c := s.config
+	bad.unless(!c.local || c.zk == "", "%s and %s contradict each other: on one machine users and tokens are kept in a file", s.said("local"), s.said("zk"))
+	for _, flag := range []string{"zk-namespace", "zk-digest-file"} {
+		bad.unless(c.zk != "" || s.sources[flag] == "", "%s has no effect without --zk", s.said(flag))
+	}
+	bad.unless(c.zk != "" || c.dataDir != "", "--data-dir: no home folder is known here; name a folder")
+	return errors.Join(errors.Join(errs...), errors.Join(bad...))
 }
 
 // show prints what is in force and where it comes from, and what has no effect.

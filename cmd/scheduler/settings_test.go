@@ -40,6 +40,7 @@ func (w *world) settings(args ...string) (*settings, error) {
 		return nil, err
 	}
 	s := newSettings(c, flags)
+	s.uid = 1000 // root has to say more
 	return s, s.complete(w.env)
 }
 
@@ -170,8 +171,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--mesos https://h:1 --mesos-ca-file " + good, []string{"--mesos-ca-file", "no certificate in PEM form"}},
 		{"--mesos http://h:1 --mesos-principal bob --mesos-credentials-file " + principal, []string{`"bob"`, `"ann"`}},
 		{"--mesos https://h:1 --mesos-ca-file " + good, []string{"no certificate"}},
-		{"--local --listen 0.0.0.0:8899", []string{"other machines", "--api-token-file", "--advertise"}},
-		{"--local --listen 0.0.0.0:8899 --api-token-file " + good, []string{"add --advertise"}},
+		{"--local --listen 0.0.0.0:8899", []string{"add --advertise"}},
 		{"--local --listen 8899", []string{"host:port"}},
 		{"--local --advertise h", []string{"--advertise", "host:port"}},
 		{"--local --advertise :80", []string{"names no host"}},
@@ -192,7 +192,6 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--local --data-dir /proc/elasticjob/data", []string{"--data-dir /proc/elasticjob/data: /proc is the kernel's"}},
 		{"--local --data-dir " + good + "/data", []string{"--data-dir " + good + "/data: ", "name another folder"}},
 		{"--mesos 127.0.0.1:5050", []string{`"127.0.0.1:5050" is not of the form http://host:port or zk://host:port/mesos`}},
-		{"--config " + routable, []string{"hostname in", "--api-token-file"}},
 		{"--config " + noZK, []string{"has no zk_servers"}},
 		{"--local --config " + noZK, []string{"--local and mesos_url in", "contradict"}},
 	} {
@@ -211,8 +210,8 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 			}
 		}
 	}
-	for _, fine := range []string{"--local", "--mesos http://h:1", "--mesos zk://h,h2:1/mesos --zk h,h2:1/chroot", "--mesos zk://h/mesos --zk h --listen 10.0.0.1:1 --api-token-file " + good,
-		"--local --listen 0.0.0.0:1 --advertise h:1 --api-token-file " + good, "--config " + routable + " --api-token-file " + good} {
+	for _, fine := range []string{"--local", "--mesos http://h:1", "--mesos zk://h,h2:1/mesos --zk h,h2:1/chroot", "--mesos zk://h/mesos --zk h --listen 10.0.0.1:1",
+		"--local --listen 0.0.0.0:1 --advertise h:1", "--config " + routable, "--config " + routable + " --api-token-file " + good} {
 		if _, err := w.settings(strings.Fields(fine)...); err != nil {
 			t.Errorf("%s: %v", fine, err)
 		}

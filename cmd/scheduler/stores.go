@@ -15,14 +15,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 )
 
-// openRegistry opens where configuration and state are kept.
-func openRegistry(c config, log *slog.Logger) (registry.Registry, error) {
+// store is where configuration, state, users and tokens are kept.
+type store interface {
+	registry.Registry
+	registry.Shared
+}
+
+// openRegistry opens the store.
+func openRegistry(c config, log *slog.Logger) (store, error) {
 	if c.zk == "" {
 		file := filepath.Join(c.dataDir, "registry.db")
 		if err := checkCluster(file, filepath.Join(c.dataDir, "cluster", "agent", "agent.json")); err != nil {
 			return nil, err
 		}
 		return embedded.Open(file, log)
+	}
+	if c.zkDigest == "" {
+		log.Warn("ZooKeeper's nodes are open: whoever reaches it, a job for instance, can read the keys that logins are signed with, and be anybody. "+
+			"Give all servers --zk-digest-file, or let only them reach ZooKeeper", "zk", c.zk)
 	}
 	return zookeeper.Open(zookeeper.Options{
 		Servers: c.zk, Namespace: strings.Trim(c.zkNamespace, "/"), SessionTimeout: sessionOf(c.zkTimeout), Digest: string(c.zkDigest), Logger: log,

@@ -9,13 +9,13 @@ import (
 	"hash"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -50,8 +50,19 @@ func (p permanent) Unwrap() error { return p.error }
 // downloader fetches files, and logs about every five seconds how far it is.
 type downloader struct {
 	client *http.Client
+	open   func(path string) (*os.File, error) // of this machine
 	limits Limits
 	log    *slog.Logger
+}
+
+func newDownloader(limits Limits, open func(path string) (*os.File, error), log *slog.Logger) *downloader {
+	return &downloader{limits: limits, open: open, log: log, client: &http.Client{CheckRedirect: checkRedirect, Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		DisableCompression:  true,
+		IdleConnTimeout:     10 * time.Second,
+	}}}
 }
 
 // parse checks an address. Its error says what is allowed.
@@ -314,8 +325,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 
 // copyFile is a download from this machine. Size and time stand for its version.
 func (t *transfer) copyFile(ctx context.Context) error {
-	// Without waiting for somebody to write, if it is a pipe.
-	file, err := os.OpenFile(t.url.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := t.open(t.url.Path)
 	if err != nil {
 		return err
 	}

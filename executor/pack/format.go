@@ -51,6 +51,9 @@ var compressions = []struct {
 	}},
 }
 
+// compressionNames are the ends of archives' names by their compression.
+var compressionNames = map[string]string{"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}
+
 // decompress looks at the first bytes of r and undoes what compression they show.
 // The name is empty if there is none.
 func (t *target) decompress(r *bufio.Reader) (plain *bufio.Reader, name string, closer func(), err error) {

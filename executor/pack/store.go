@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -97,19 +96,18 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 	if err := s.makeFolders(0o755); err != nil {
 		return nil, err
 	}
-	s.download = &downloader{
-		limits: limits,
-		client: &http.Client{CheckRedirect: checkRedirect, Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-			TLSHandshakeTimeout: 10 * time.Second,
-			DisableCompression:  true,
-			IdleConnTimeout:     10 * time.Second,
-		}},
-		log: log,
-	}
+	s.download = newDownloader(limits, OpenFile, log)
 	s.prune(time.Now().Add(-unusedFor))
 	return s, nil
+}
+
+// OpenFilesWith has packages of this machine opened by a function, for who may not have all that this process can read. It must be called
+// before Get.
+func (s *Store) OpenFilesWith(open func(path string) (*os.File, error)) { s.download.open = open }
+
+// OpenFile opens a package of this machine without waiting for somebody to write, if it is a pipe.
+func OpenFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // makeFolders makes what isn't there of the store's folders.

@@ -21,6 +21,7 @@ type target struct {
 	source  *counter
 	folders map[string]bool
 	links   bool // there are some
+	format  string
 	entries int
 	files   int
 	bytes   int64

@@ -20,21 +20,27 @@ import (
 // are lost. Of entries with one name the last one wins, as with tar. After an
 // error the folder holds rubbish.
 func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) error {
+	_, err := unpackFile(ctx, file, dir, name, limits)
+	return err
+}
+
+// unpackFile is UnpackFile, and says what kind of package it is.
+func unpackFile(ctx context.Context, file, dir, name string, limits Limits) (format string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if info.Size() == 0 {
-		return errors.New("the file is empty")
+		return "", errors.New("the file is empty")
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = root.Close() }()
 	ctx, cancel := context.WithTimeoutCause(ctx, limits.Unpacking, fmt.Errorf("not unpacked within %v", limits.Unpacking))
@@ -49,12 +55,12 @@ func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) erro
 		err = errors.New("the archive holds no file")
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return cause
+		return t.format, cause
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%w: the archive was cut off, or sizes in it are wrong", err)
+		err = fmt.Errorf("%w: the archive was cut off, or sizes in it are wrong", err)
 	}
-	return err
+	return t.format, err
 }
 
 func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) error {
@@ -64,10 +70,11 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 	}
 	if isZip(head) {
 		t.source.n = size // zip jumps; the whole of it counts
+		t.format = "zip"
 		return t.zip(f, size)
 	}
 	if isHTML(head) {
-		return fmt.Errorf("this is a web page, no package; it begins with %.60q", head)
+		return noPackage{"this is a web page, no package", head}
 	}
 	plain, compression, closer, err := t.decompress(r)
 	if err != nil {
@@ -75,6 +82,7 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 	}
 	defer closer()
 	if isTar(plain) {
+		t.format = "tar" + compressionNames[compression]
 		return t.tar(plain, compression)
 	}
 	if compression != "" {
@@ -87,10 +95,19 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 		return fmt.Errorf("this is %s, which isn't supported; tar (plain, gz, bz2, xz, zst) and zip are", kind)
 	}
 	if archiveName(name) {
-		return fmt.Errorf("it is named like an archive, but is none; it begins with %.60q", head)
+		return noPackage{"it is named like an archive, but is none", head}
 	}
+	t.format = "file"
 	return t.file(name, 0o755, plain)
 }
+
+// noPackage says what was found instead, and how it begins.
+type noPackage struct {
+	what string
+	head []byte
+}
+
+func (n noPackage) Error() string { return fmt.Sprintf("%s; it begins with %.60q", n.what, n.head) }
 
 // tar unpacks the archive, and reads the compression to its end, where its checksum is.
 func (t *target) tar(plain io.Reader, compression string) error {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 // Client is the executor's end of a supervisor. Its methods may be called from any goroutine.
@@ -45,8 +47,9 @@ type Process struct {
 }
 
 // Launch starts a supervisor by running the program exe with args; that program must
-// call [Serve]. The supervisor gets an empty environment and a process group of its own.
-func Launch(exe string, args ...string) (*Client, error) {
+// call [isolation.Enter] and then [Serve]. The supervisor gets an empty environment and a process group of its own. It and all that it starts see
+// nothing of hidden, unless that is nil.
+func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, error) {
 	conn, theirs, err := socketPair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
@@ -64,7 +67,11 @@ func Launch(exe string, args ...string) (*Client, error) {
 	command.Stderr = os.Stderr
 	command.ExtraFiles = []*os.File{theirs, theirFiles} // become descriptors 3 and 4
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := command.Start(); err != nil {
+	start := command.Start
+	if hidden != nil {
+		start = func() error { return hidden.Start(command) }
+	}
+	if err := start(); err != nil {
 		_ = conn.Close()
 		_ = files.Close()
 		return nil, fmt.Errorf("start supervisor: %w", err)

@@ -16,7 +16,7 @@
 // closes, however the executor ended, the supervisor kills all of its
 // descendants and ends.
 //
-// Tasks run as the supervisor's user, so they can do to it what they like. One that stops
+// Tasks that run as the supervisor's user can signal it. One that stops
 // it finds it continued. One that kills it ends all tasks with it, at once: the
 // executor, which inherits what they left behind, kills that ([Client.KillChildren]) and ends with [ErrLost].
 //
@@ -32,6 +32,8 @@ package supervisor
 import (
 	"errors"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 // ErrLost is returned when the supervisor itself has ended; so have its tasks.
@@ -51,6 +53,9 @@ type Spec struct {
 	// Processes bounds the task's processes and threads, by the limit of its user; 0 does not. Root's are
 	// not bounded.
 	Processes int
+	// As is the user that the process runs as, and to whom its output files belong; nil for that of the supervisor, which must be
+	// root for any other.
+	As *isolation.Account
 	// Stdout and Stderr are files that are made, or appended to.
 	Stdout, Stderr string
 }

@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 // userLimit bounds a task's processes: as a limit of the resource that counts all processes and
 // threads of a user on the machine, set to those that there are and so many more. Root has no such limit.
 type userLimit struct {
 	hard    uint64
+	user    int // whose were counted
 	others  int // of the user, when they were last counted
 	counted time.Time
 }
@@ -23,21 +26,25 @@ const countEvery = 5 * time.Second
 
 func newUserLimit() *userLimit {
 	var limit unix.Rlimit
-	if os.Getuid() == 0 || unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil {
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil {
 		return nil
 	}
 	return &userLimit{hard: limit.Max}
 }
 
-// set bounds what this process starts from now on. 0 stands for no bound but that of the user.
-func (l *userLimit) set(processes int, now time.Time) {
-	if l == nil {
+// set bounds what this process starts from now on as a user. 0 stands for no bound but that of the user.
+func (l *userLimit) set(processes int, as *isolation.Account, now time.Time) {
+	user := os.Getuid()
+	if as != nil {
+		user = int(as.UID)
+	}
+	if l == nil || user == 0 {
 		return
 	}
 	soft := l.hard
 	if processes > 0 {
-		if now.Sub(l.counted) >= countEvery {
-			l.others, l.counted = threadsOf(os.Getuid()), now
+		if user != l.user || now.Sub(l.counted) >= countEvery {
+			l.user, l.others, l.counted = user, threadsOf(user), now
 		}
 		soft = min(soft, uint64(l.others+processes))
 	}

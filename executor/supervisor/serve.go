@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 // Descriptor is where the supervisor finds its socket, and the next one that by which it gets descriptors for processes.
@@ -66,7 +68,7 @@ func Serve() error {
 type server struct {
 	null  int
 	marks marks
-	limit *userLimit // nil for root
+	limit *userLimit // nil where none can be set
 
 	group group
 
@@ -173,7 +175,7 @@ func (s *server) start(id uint64, spec *Spec, extra int) {
 	}
 	files := []uintptr{uintptr(s.null)}
 	for _, path := range []string{spec.Stdout, spec.Stderr} {
-		fd, err := openOutput(path)
+		fd, err := openOutput(path, spec.As)
 		if err != nil {
 			fail("open "+path, err)
 			return
@@ -187,11 +189,11 @@ func (s *server) start(id uint64, spec *Spec, extra int) {
 	p := &process{id: id, marker: spec.Marker}
 	s.mu.Lock()
 	p.mark = s.marks.next(id)
-	s.limit.set(spec.Processes, time.Now())
+	s.limit.set(spec.Processes, spec.As, time.Now())
 	var err error
 	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
 		Dir: spec.Dir, Env: spec.Env, Files: files,
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: credential(spec.As)},
 	})
 	if err != nil {
 		s.mu.Unlock()
@@ -210,9 +212,17 @@ func (s *server) start(id uint64, spec *Spec, extra int) {
 	}
 }
 
+// credential is what the kernel is asked for, nil for no change.
+func credential(as *isolation.Account) *syscall.Credential {
+	if as == nil {
+		return nil
+	}
+	return &syscall.Credential{Uid: as.UID, Gid: as.GID, Groups: as.Groups}
+}
+
 // openOutput opens a regular file and nothing else: tasks can reach where others' output goes. The supervisor does one
 // thing at a time, so it must not wait at a pipe for somebody to read from it.
-func openOutput(path string) (int, error) {
+func openOutput(path string, as *isolation.Account) (int, error) {
 	const flags = syscall.O_WRONLY | syscall.O_CREAT | syscall.O_APPEND | syscall.O_CLOEXEC | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	fd, err := syscall.Open(path, flags, 0o644)
 	if err != nil {
@@ -222,6 +232,9 @@ func openOutput(path string) (int, error) {
 	err = syscall.Fstat(fd, &info)
 	if err == nil && info.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		err = syscall.ENXIO
+	}
+	if err == nil && as != nil {
+		err = syscall.Fchown(fd, int(as.UID), int(as.GID)) // it may open it again, by /dev/stdout
 	}
 	if err == nil {
 		err = syscall.SetNonblock(fd, false) // the task gets this very descriptor

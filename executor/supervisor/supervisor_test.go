@@ -36,7 +36,7 @@ func launch(t testing.TB) *supervisor.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := supervisor.Launch(exe, "supervisor")
+	client, err := supervisor.Launch(nil, exe, "supervisor")
 	if err != nil {
 		t.Fatal(err)
 	}

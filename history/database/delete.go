@@ -22,19 +22,25 @@ var bounded = []aged{
 	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time", ""},
 	{"JOB_EXECUTION", "auto_id", "fire_time", "end_time"},
 	{"JOB_EXECUTION_EVENT", "auto_id", "creation_time", ""},
+	auditLog,
 }
 
-var byAge = append(bounded[:len(bounded):len(bounded)],
+// auditLog is of changes: somebody may look for the one that explains what came of it months later.
+var auditLog = aged{"AUDIT_LOG", "auto_id", "creation_time", ""}
+
+var byAge = append(bounded[:len(bounded)-1:len(bounded)-1],
 	aged{"JOB_RUN_TALLY", "auto_id", "complete_time", ""},
 	aged{resultsOfMinutes, "id", "statistics_time", ""},
 	aged{"TASK_RUNNING_STATISTICS", "id", "statistics_time", ""},
 	aged{"JOB_RUNNING_STATISTICS", "id", "statistics_time", ""},
+	aged{"SCHEDULING_STATISTICS", "id", "statistics_time", ""},
 )
 
-// byYear are those of which rows are kept for a year at least: of runs those whose end was lost.
+// byYear are those of which rows are kept for a year at least, unless there are too many: of runs those whose end was lost.
 var byYear = []aged{
 	{resultsOfHours, "id", "statistics_time", ""},
 	{"JOB_EXECUTION_LOG", "auto_id", "start_time", ""},
+	auditLog,
 }
 
 // older is the condition that a row is older than a moment.
@@ -60,7 +66,7 @@ func (a aged) over() (ordered aged, condition string) {
 
 // DeleteOld deletes rows that are older than a time, and the oldest ones of each of the large tables beyond so many rows, at most so many rows
 // in all, by one transaction for each table. It returns how many: fewer than asked for when no more are too old or too many. What has not ended
-// stays, but for runs that began a year ago. Results of hours are kept for a year at least, and those of days, and how many jobs there
+// stays, but for runs that began a year ago. Results of hours and audit rows are kept for a year at least, and those of days, and how many jobs there
 // were on each day, for ever.
 func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most int) (deleted int, err error) {
 	yearAgo := d.now().AddDate(-1, 0, 0)

@@ -34,12 +34,13 @@ func TestOldRowsAreDeletedInBatches(t *testing.T) {
 		write(t, d, event.Rows{
 			Runs:    []event.Run{{ID: "never begun", Revision: event.Ended, End: noon.Add(-24 * time.Hour)}},
 			Tallies: []event.Tally{{ID: "a", Time: noon.Add(-24 * time.Hour)}, {ID: "b", Time: noon}},
+			Loads:   []event.Load{{Time: noon.Add(-24 * time.Hour)}, {Time: noon}},
 			Samples: []event.Sample{
 				{Of: event.TasksRunning, Time: noon.Add(-24 * time.Hour)}, {Of: event.JobsRunning, Time: noon.Add(-24 * time.Hour)}, {Of: event.JobsRegistered, Time: noon.Add(-2400 * time.Hour)},
 			},
 		})
 		before := noon.Add(-9 * time.Hour) // 40 of 50 are older
-		const all = 4*40 + 1 + 1 + 40 + 2  // large tables, a run, a tally, minutes, gauges
+		const all = 4*40 + 1 + 1 + 40 + 3  // large tables, a run, a tally, minutes, gauges
 		sum := 0
 		for {
 			n, err := d.DeleteOld(t.Context(), before, 1000, 30)
@@ -58,7 +59,7 @@ func TestOldRowsAreDeletedInBatches(t *testing.T) {
 				t.Errorf("%s has %d rows of 10", table, n)
 			}
 		}
-		for table, want := range map[string]int{"JOB_RUN_TALLY": 1, "TASK_RUNNING_STATISTICS": 0, "JOB_RUNNING_STATISTICS": 0, "JOB_REGISTER_STATISTICS": 1, resultsOfHours: 50, resultsOfDays: 3} {
+		for table, want := range map[string]int{"JOB_RUN_TALLY": 1, "SCHEDULING_STATISTICS": 1, "TASK_RUNNING_STATISTICS": 0, "JOB_RUNNING_STATISTICS": 0, "JOB_REGISTER_STATISTICS": 1, resultsOfHours: 50, resultsOfDays: 3} {
 			if n := countOf(t, d, table); n != want {
 				t.Errorf("%s has %d rows of %d", table, n, want)
 			}
@@ -101,6 +102,30 @@ func TestWhatRunsIsNotDeleted(t *testing.T) {
 		}
 		left(1000, "has just ended", "runs")
 		left(1, "runs") // it is the oldest one
+	})
+}
+
+// Of too many the oldest go, as of other large tables.
+func TestAuditRowsAreKeptForAYear(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		var rows event.Rows
+		for _, at := range []time.Time{noon.AddDate(-3, 0, 0), noon.AddDate(-1, 0, -1), noon.AddDate(-1, 0, 1), noon} {
+			rows.Audits = append(rows.Audits, event.Audit{ID: at.String(), Time: at})
+		}
+		write(t, d, rows)
+		for _, c := range []struct {
+			before time.Time
+			rows   int64
+			left   int
+		}{{noon.AddDate(-2, 0, 0), 100, 3}, {noon.AddDate(0, 0, -30), 100, 2}, {noon, 100, 2}, {noon.AddDate(0, 0, -30), 1, 1}} {
+			if _, err := d.DeleteOld(t.Context(), c.before, c.rows, 1000); err != nil {
+				t.Fatal(err)
+			}
+			if n := countOf(t, d, "AUDIT_LOG"); n != c.left {
+				t.Errorf("%d rows are left of %d", n, c.left)
+			}
+		}
 	})
 }
 

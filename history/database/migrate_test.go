@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-const newest = 11
+const newest = 13
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestMigrate(t *testing.T) {
 		if is, want, err := d.Versions(t.Context()); is != 0 || want != newest || err != nil {
 			t.Errorf("of an empty database: version %d of %d, %v", is, want, err)
 		}
-		for _, want := range []string{"0 11", "11 11"} {
+		for _, want := range []string{"0 13", "13 13"} {
 			from, to, err := d.Migrate(t.Context())
 			if got := fmt.Sprint(from, " ", to); got != want || err != nil {
 				t.Errorf("migrated %s, %v; want %s", got, err, want)
@@ -51,7 +51,7 @@ func TestOnlyOneMigratesAtATime(t *testing.T) {
 		}
 		all.Wait()
 		d := open()
-		if n := countOf(t, d, versionTable+" WHERE version_id = 11"); n != 1 {
+		if n := countOf(t, d, versionTable+" WHERE version_id = 13"); n != 1 {
 			t.Errorf("the last step was taken %d times", n)
 		}
 		write(t, d, oneOfEach())
@@ -104,7 +104,7 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := d.Migrate(t.Context())
-		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "57") || !strings.Contains(err.Error(), "11") {
+		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "57") || !strings.Contains(err.Error(), "13") {
 			t.Errorf("got %v, want both numbers", err)
 		}
 	})

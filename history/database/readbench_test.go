@@ -127,6 +127,17 @@ func BenchmarkReads(b *testing.B) {
 		{"failed_executions", []func() (any, error){func() (any, error) {
 			return d.Executions(b.Context(), search.Executions{States: []string{"FAILED", "KILLED"}, Limit: 100})
 		}}},
+		{"grid_of_200", []func() (any, error){func() (any, error) {
+			list, err := d.Executions(b.Context(), search.Executions{Job: "hot", Limit: 200})
+			var ids []string
+			for _, e := range list {
+				ids = append(ids, e.ID)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return d.Cells(b.Context(), ids)
+		}}},
 		{"statistics_of_a_job", []func() (any, error){func() (any, error) { return d.JobStatistics(b.Context(), "hot", time.Time{}) }}},
 		{"dashboard", dashboard},
 	} {

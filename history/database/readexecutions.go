@@ -18,7 +18,7 @@ type storedExecution struct {
 	ShardStates *string `db:"shard_states"`
 }
 
-const executionColumns = "id, job_name, source, state, reason, fire_time, begin_time, end_time, duration_ms, shard_states"
+const executionColumns = "id, job_name, source, state, reason, fire_time, launch_time, begin_time, end_time, duration_ms, shard_states"
 
 func (r *storedExecution) execution() (search.Execution, error) {
 	e := r.Execution

@@ -30,6 +30,8 @@ func fill(t testing.TB, d *DB, n int) {
 				Type: []string{"READY", "FAILOVER"}[i/7%2], State: []string{"TASK_STAGING", "TASK_RUNNING", "TASK_FINISHED"}[i%3], Execution: execution, Time: at})
 			rows.Executions = append(rows.Executions, event.Execution{ID: "execution-" + id, Revision: event.Ended, Job: job, Source: "NORMAL_TRIGGER", State: state, Fire: at, End: at})
 			rows.Steps = append(rows.Steps, event.Step{ID: id, Execution: execution, Job: job, Kind: event.Waited, Item: event.NoItem, Time: at})
+			rows.Audits = append(rows.Audits, event.Audit{ID: id, Time: at, Actor: event.Actor{Name: fmt.Sprintf("user-%d", i%20)}, Action: fmt.Sprintf("job.%d", i%20),
+				Target: fmt.Sprintf("target-%d", i%20), TargetName: job, App: fmt.Sprintf("app-%d", i%20)})
 			rows.Tallies = append(rows.Tallies, event.Tally{ID: id, Job: job, Task: task, Success: 4, Time: at})
 			rows.Samples = append(rows.Samples, event.Sample{Of: event.TasksRunning, Value: 1, Time: noon.Add(time.Duration(i) * time.Minute)})
 		}
@@ -46,7 +48,7 @@ func TestSearchesUseIndexes(t *testing.T) {
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		if d.dialect.folder == "mysql" {
 			fill(t, d, 4000) // of few rows it reads all, which is quicker
-			rowsFrom(t, d, "ANALYZE TABLE JOB_EXECUTION_LOG, JOB_STATUS_TRACE_LOG, JOB_EXECUTION, JOB_EXECUTION_EVENT, JOB_RUN_TALLY, TASK_RUNNING_STATISTICS")
+			rowsFrom(t, d, "ANALYZE TABLE JOB_EXECUTION_LOG, JOB_STATUS_TRACE_LOG, JOB_EXECUTION, JOB_EXECUTION_EVENT, JOB_RUN_TALLY, TASK_RUNNING_STATISTICS, AUDIT_LOG")
 		} else {
 			fill(t, d, 100) // SQLite goes by what indexes there are
 		}
@@ -55,13 +57,21 @@ func TestSearchesUseIndexes(t *testing.T) {
 
 		day := noon.Add(24 * time.Hour)
 		for _, c := range []clause{
-			runsOf("execution-9"), executionOutcomes("job-7", time.Time{}), executionOutcomes("job-7", noon), runOutcomes("job-7", time.Time{}),
+			runsOf("execution-9"), cellsOf([]string{"execution-9"}), cellsOf([]string{"execution-9", "execution-7", "execution-8"}), executionOutcomes("job-7", time.Time{}), executionOutcomes("job-7", noon), runOutcomes("job-7", time.Time{}),
 			tallied("job-7", time.Time{}), tallied("job-7", noon),
 			lastFailedExecution("job-7", time.Time{}), lastFailedRun("job-7", time.Time{}), lastFailedRun("job-7", noon),
 			momentsOf("execution-9", 1000)[0], momentsOf("execution-9", 1000)[1], {storedExecutionByID, []any{"execution-9"}},
 			{"SELECT id FROM TASK_RUNNING_STATISTICS WHERE statistics_time >= ? ORDER BY statistics_time", []any{Time{day}}},
 		} {
 			explain(t, d, c)
+		}
+		for _, asked := range []search.Audits{{}, {Who: "user-7"}, {Action: "job.7"}, {Target: "target-7", TargetName: "job-7"}, {Action: "job.7", Target: "target-7", TargetName: "job-7"}, {Target: "target-7"}, {TargetName: "job-7"}, {App: "app-7"}} {
+			for _, before := range []time.Time{{}, noon.Add(time.Hour)} {
+				asked.Before, asked.BeforeID, asked.Limit = before, "7", 100
+				explain(t, d, listAudits(asked))
+				asked.From = noon.Add(30 * time.Minute)
+				explain(t, d, listAudits(asked))
+			}
 		}
 		for _, job := range []string{"", "job-7"} {
 			for _, state := range []string{"", "FAILED"} {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
@@ -97,6 +98,15 @@ func tallyRow(t *event.Tally) []any {
 	return []any{t.ID, t.Job, t.Task, t.Success, t.Failed, Time{t.Time}}
 }
 
+var audits = table{"AUDIT_LOG", "id", "", []column{
+	{"id", 0}, {"actor_name", 150}, {"actor_kind", 20}, {"actor_address", 100}, {"action", 50}, {"target", 20}, {"target_name", 255}, {"app_name", 100},
+	{"before_value", 16000}, {"after_value", 16000}, {"creation_time", 0},
+}}
+
+func auditRow(a *event.Audit) []any {
+	return []any{a.ID, a.Name, a.Kind, a.From, a.Action, a.Target, a.TargetName, a.App, orNull(a.Before), orNull(a.After), Time{a.Time}}
+}
+
 var terms = table{"HISTORY_TERM", "term", "", []column{{"term", 0}, {"batches", 0}}}
 
 func termRow(t *event.Term) []any { return []any{t.Number, t.Batches} }
@@ -120,6 +130,15 @@ func sampleRow(s *event.Sample) []any {
 		period = dayOf(s.Time)
 	}
 	return []any{Time{period}, s.Value, Time{s.Time}}
+}
+
+// loads has of a minute the newest row: two leaders whose clocks differ may both have one.
+var loads = table{"SCHEDULING_STATISTICS", "statistics_time", "creation_time", []column{
+	{"statistics_time", 0}, {"launched_count", 0}, {"waiting_count", 0}, {"fire_count", 0}, {"fire_delay_p50_ms", 0}, {"fire_delay_p95_ms", 0}, {"creation_time", 0},
+}}
+
+func loadRow(l *event.Load) []any {
+	return []any{Time{minuteOf(l.Time)}, l.Launched, l.Waiting, l.Fires, l.DelayP50, l.DelayP95, Time{minuteOf(l.Time).Add(time.Minute)}}
 }
 
 // keyAt is where the key stands in a row.

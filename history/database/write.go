@@ -64,6 +64,8 @@ func rowsOf(batches []event.Batch) []tableRows {
 			return slices.DeleteFunc(slices.Clone(r.Samples), func(s event.Sample) bool { return s.Of != of })
 		}, sampleRow))
 	}
+	add(loads, collect(batches, func(r *event.Rows) []event.Load { return r.Loads }, loadRow))
+	add(audits, collect(batches, func(r *event.Rows) []event.Audit { return r.Audits }, auditRow))
 	add(terms, collect(batches, func(r *event.Rows) []event.Term { return r.Terms }, termRow))
 	add(marks, markRows(batches))
 	return all

@@ -32,8 +32,14 @@ func oneOfEach() event.Rows {
 			Reason: "REASON", Message: "gone", Execution: "e1", Attempt: 2, Time: noon.Add(123456 * time.Microsecond),
 		}},
 		Tallies: []event.Tally{{ID: "y1", Job: "job", Task: "t1", Success: 5, Failed: 2, Time: noon.Add(time.Minute)}},
+		Loads:   []event.Load{{Time: noon, Launched: 4, Waiting: 5, Fires: 6, DelayP50: 1.5, DelayP95: 20.25}},
 		Samples: []event.Sample{
 			{Of: event.TasksRunning, Value: 3, Time: noon}, {Of: event.JobsRunning, Value: 2, Time: noon}, {Of: event.JobsRegistered, Value: 9, Time: noon},
+		},
+		Audits: []event.Audit{
+			{ID: "u1", Time: noon, Actor: event.Actor{Name: "alice", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: "job", TargetName: "job", App: "app",
+				Before: `{"cron":""}`, After: `{"cron":"0 0 3 * * ?"}`},
+			{ID: "u2", Time: noon.Add(time.Second), Actor: event.Actor{Kind: "registry"}, Action: "app.delete", Target: "app", TargetName: "app", App: "app", Before: "{}"},
 		},
 		Terms: []event.Term{{Number: 4, Batches: 17}},
 	}
@@ -68,8 +74,16 @@ var stored = map[string][]map[string]any{
 	"TASK_RUNNING_STATISTICS": {{"running_count": int64(3), "statistics_time": "2026-05-04 12:00:00.000", "creation_time": "2026-05-04 12:00:00.000"}},
 	"JOB_RUNNING_STATISTICS":  {{"running_count": int64(2), "statistics_time": "2026-05-04 12:00:00.000", "creation_time": "2026-05-04 12:00:00.000"}},
 	"JOB_REGISTER_STATISTICS": {{"registered_count": int64(9), "statistics_time": "2026-05-04 00:00:00.000", "creation_time": "2026-05-04 12:00:00.000"}},
-	"HISTORY_TERM":            {{"term": int64(4), "batches": int64(17)}},
-	"HISTORY_RECOUNT":         {{"minute_time": "2026-05-04 12:00:00.000"}, {"minute_time": "2026-05-04 12:01:00.000"}},
+	"SCHEDULING_STATISTICS": {{"launched_count": int64(4), "waiting_count": int64(5), "fire_count": int64(6), "fire_delay_p50_ms": 1.5, "fire_delay_p95_ms": 20.25,
+		"statistics_time": "2026-05-04 12:00:00.000", "creation_time": "2026-05-04 12:01:00.000"}},
+	"AUDIT_LOG": {
+		{"id": "u1", "actor_name": "alice", "actor_kind": "user", "actor_address": "10.0.0.7", "action": "job.update", "target": "job", "target_name": "job", "app_name": "app",
+			"before_value": `{"cron":""}`, "after_value": `{"cron":"0 0 3 * * ?"}`, "creation_time": "2026-05-04 12:00:00.000"},
+		{"id": "u2", "actor_name": "", "actor_kind": "registry", "actor_address": "", "action": "app.delete", "target": "app", "target_name": "app", "app_name": "app",
+			"before_value": "{}", "after_value": nil, "creation_time": "2026-05-04 12:00:01.000"},
+	},
+	"HISTORY_TERM":    {{"term": int64(4), "batches": int64(17)}},
+	"HISTORY_RECOUNT": {{"minute_time": "2026-05-04 12:00:00.000"}, {"minute_time": "2026-05-04 12:01:00.000"}},
 }
 
 // check compares all tables with what they should hold; numbers that the database gives are left out.
@@ -77,7 +91,7 @@ func check(t testing.TB, d *DB, want map[string][]map[string]any) {
 	t.Helper()
 	for name, rows := range want {
 		order := "1"
-		if name == "JOB_EXECUTION_EVENT" {
+		if name == "JOB_EXECUTION_EVENT" || name == "AUDIT_LOG" {
 			order = "id"
 		}
 		got := rowsFrom(t, d, "SELECT * FROM "+name+" ORDER BY "+order)

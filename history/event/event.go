@@ -29,13 +29,15 @@ type Rows struct {
 	Traces     []Trace     `json:"traces,omitempty"`
 	Tallies    []Tally     `json:"tallies,omitempty"`
 	Samples    []Sample    `json:"samples,omitempty"`
+	Loads      []Load      `json:"loads,omitempty"`
 	// Terms say of former terms which of their batches are true.
-	Terms []Term `json:"terms,omitempty"`
+	Terms  []Term  `json:"terms,omitempty"`
+	Audits []Audit `json:"audits,omitempty"`
 }
 
 // Len is how many rows there are.
 func (r *Rows) Len() int {
-	return len(r.Executions) + len(r.Steps) + len(r.Runs) + len(r.Traces) + len(r.Tallies) + len(r.Samples) + len(r.Terms)
+	return len(r.Executions) + len(r.Steps) + len(r.Runs) + len(r.Traces) + len(r.Tallies) + len(r.Samples) + len(r.Loads) + len(r.Terms) + len(r.Audits)
 }
 
 // Revisions of an execution and of a run: later ones replace earlier ones.
@@ -167,6 +169,18 @@ const (
 	JobsRegistered Gauge = "JOBS_REGISTERED" // JOB_REGISTER_STATISTICS: the newest of a day counts for it
 )
 
+// Load is a row of SCHEDULING_STATISTICS: what a leader did within a minute.
+type Load struct {
+	Time     time.Time `json:"t"`        // the minute's begin
+	Launched int64     `json:"launched"` // tasks
+	Waiting  int64     `json:"waiting"`  // shards that wait at its end
+	// Fires are those of crons whose executions were launched, DelayP50 and DelayP95 quantiles, in milliseconds, of how long after its moment
+	// each was; 0 without any.
+	Fires    int64   `json:"fires"`
+	DelayP50 float64 `json:"p50,omitempty"`
+	DelayP95 float64 `json:"p95,omitempty"`
+}
+
 // Term says of a former term how many of its batches are true: those up to Batches.
 type Term struct {
 	Number  int64 `json:"number"`
@@ -191,4 +205,31 @@ func ID(parts ...string) string {
 		}
 	}
 	return string(text[:])
+}
+
+// Actor is who asked for a change.
+type Actor struct {
+	// Name is the user's or token's; empty where nobody is asked who they are.
+	Name string `json:"name,omitempty"`
+	// Kind says by what they are known: user, token, token-file, oidc, machine, or registry for an edit by hand.
+	Kind string `json:"kind,omitempty"`
+	// From is the address that the request came from.
+	From string `json:"from,omitempty"`
+}
+
+// Audit is a change that somebody has made.
+type Audit struct {
+	ID   string    `json:"id"`
+	Time time.Time `json:"t"`
+	Actor
+	// Action is what was done, such as job.update; Target is the kind of what it was done to, and TargetName its name.
+	Action     string `json:"action"`
+	Target     string `json:"target"`
+	TargetName string `json:"targetName"`
+	// App is the app that the target belongs to, or is; empty for what belongs to none.
+	App string `json:"app,omitempty"`
+	// Before and After are JSON objects of the fields that have changed, without secrets; null for a thing that was not there, or is
+	// no more.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 }

@@ -115,6 +115,7 @@ type Execution struct {
 	State          string  `db:"state"`
 	Reason         *string `db:"reason"`
 	Fire           Time    `db:"fire_time"`
+	Launch         Time    `db:"launch_time"`
 	Begin          Time    `db:"begin_time"`
 	End            Time    `db:"end_time"`
 	DurationMillis *int64  `db:"duration_ms"`

@@ -8,6 +8,7 @@
 //	bucket "entries": path                → version (8 bytes, big-endian), value
 //	bucket "leader":  "term", "commit"    → number (8 bytes, big-endian)
 //	                  "who"               → the leader's address
+//	bucket "shared":  name                → as entries: values beside all terms
 //
 // Paths are kept flat; since they sort as bytes, all that is below /a is the
 // one range that begins with "/a/".
@@ -45,6 +46,7 @@ const mapSize = 1 << 30
 var (
 	entriesBucket = []byte("entries")
 	leaderBucket  = []byte("leader")
+	sharedBucket  = []byte("shared")
 	termKey       = []byte("term")
 	commitKey     = []byte("commit")
 	whoKey        = []byte("who")
@@ -119,11 +121,12 @@ func (r *Registry) openFile() (err error) {
 		return fail(err)
 	}
 	faulted, err := r.update(func(tx *bolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(entriesBucket)
-		if err == nil {
-			_, err = tx.CreateBucketIfNotExists(leaderBucket)
+		for _, name := range [][]byte{entriesBucket, leaderBucket, sharedBucket} {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 	if faulted {
 		r.closeFiles()

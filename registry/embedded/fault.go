@@ -36,10 +36,10 @@ func (r *Registry) update(writes func(*bolt.Tx) error) (faulted bool, err error)
 	})
 }
 
-// view reads the entries.
-func (r *Registry) view(read func(entries *bolt.Bucket) error) error {
+// view reads a bucket.
+func (r *Registry) view(bucket []byte, read func(*bolt.Bucket) error) error {
 	faulted, err := guarded(func() error {
-		return r.db.View(func(tx *bolt.Tx) error { return read(tx.Bucket(entriesBucket)) })
+		return r.db.View(func(tx *bolt.Tx) error { return read(tx.Bucket(bucket)) })
 	})
 	if faulted {
 		r.mu.Lock()

@@ -3,7 +3,9 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -55,11 +57,25 @@ func (r *Registry) look() error {
 	return err
 }
 
-// removed says how to save what only this process can still read.
+// removed saves what only this process can still read: nobody but root may look at its files.
 func (r *Registry) removed(how string) error {
-	return fmt.Errorf("%w: %s %s while this server used it; what it had is there as long as this process runs: "+
-		"save it with 'cp /proc/%d/fd/%d %s.saved', stop this server, move %s.saved to %s, and start it again",
-		ErrFileLost, r.path, how, os.Getpid(), r.held().Fd(), r.path, r.path, r.path)
+	if err := r.save(r.path + ".saved"); err != nil {
+		return fmt.Errorf("%w: %s %s while this server used it; what it had is there as long as this process runs, and could not be saved (%w): "+
+			"as root save it with 'cp /proc/%d/fd/%d %s.saved', stop this server, move %s.saved to %s, and start it again",
+			ErrFileLost, r.path, how, err, os.Getpid(), r.held().Fd(), r.path, r.path, r.path)
+	}
+	return fmt.Errorf("%w: %s %s while this server used it; what it had was saved: stop this server, move %s.saved to %s, and start it again",
+		ErrFileLost, r.path, how, r.path, r.path)
+}
+
+// save copies the file that is open.
+func (r *Registry) save(to string) error {
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, io.NewSectionReader(r.held(), 0, math.MaxInt64))
+	return errors.Join(err, target.Sync(), target.Close())
 }
 
 // held is the file that bbolt has open.

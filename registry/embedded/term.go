@@ -112,7 +112,7 @@ func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	return t.registry.view(read)
+	return t.registry.view(entriesBucket, read)
 }
 
 // Commit writes, syncs and returns. A write that fails ends the term and the
@@ -169,33 +169,34 @@ func (t *term) apply(tx *bolt.Tx, writes []registry.Write) error {
 	}
 	entries := tx.Bucket(entriesBucket)
 	for _, w := range writes {
-		if err := applyOne(entries, w); err != nil {
+		if _, err := applyOne(entries, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func applyOne(entries *bolt.Bucket, w registry.Write) error {
+// applyOne makes a write, and returns the version that there is then.
+func applyOne(entries *bolt.Bucket, w registry.Write) (int64, error) {
 	key := []byte(w.Path)
 	version := int64(-1)
 	stored := entries.Get(key)
 	if stored != nil {
 		e, err := decode(w.Path, stored)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		version = e.Version
 	}
 	if !w.If.Met(stored != nil, version) {
-		return &registry.Conflict{Path: w.Path}
+		return 0, &registry.Conflict{Path: w.Path}
 	}
 	if w.Delete {
-		return entries.Delete(key)
+		return 0, entries.Delete(key)
 	}
 	value := make([]byte, 8, 8+len(w.Value))
 	binary.BigEndian.PutUint64(value, uint64(version+1))
-	return entries.Put(key, append(value, w.Value...))
+	return version + 1, entries.Put(key, append(value, w.Value...))
 }
 
 // mayShow reports whether the file, as this process sees it, is or may be at

@@ -16,7 +16,7 @@ const patience = 30 * time.Second
 
 // Store is one place where a registry keeps things, empty at first.
 type Store struct {
-	// Open opens the store. The suite closes what it opened before it opens
+	// Open opens the store; what it returns is a registry.Shared, too. The suite closes what it opened before it opens
 	// the store again.
 	Open func(t *testing.T) registry.Registry
 	// Depose makes another leader take over from the term that was got from r,
@@ -57,6 +57,9 @@ func Run(t *testing.T, newStore func(t *testing.T) Store) {
 		{"readers see whole commits", readers},
 		{"random operations agree with a map", model},
 		{"T5 a large commit is atomic", largeCommits},
+		{"shared values live beside terms", sharedValues},
+		{"limits of shared values", sharedLimits},
+		{"a shared value is changed from what was read", sharedRaces},
 	}
 	if newStore(t).Cut != nil {
 		tests = append(tests, test{"T5 a commit that is cut anywhere is done or not", cutCommits})

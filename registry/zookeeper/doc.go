@@ -30,7 +30,7 @@
 // list is of one moment, since no commit happens meanwhile and nobody else writes, but for documents and marks.
 //
 // Beside the term's session there is one that looks at the election several times a second for as long as the registry is open, for
-// Leader: the first candidate leads once the fence names it. And while a term lasts there is one that watches the documents and
+// Leader: the first candidate leads once the fence names it. Shared values are read and written on it. And while a term lasts there is one that watches the documents and
 // disabled marks, for Changed.
 //
 // A node that may not be read is one entry that says so (Entry.Unreadable); its version comes from
@@ -69,4 +69,9 @@
 //	/registry/staged/{commit}-{n} a part of a commit       leader                   leader; the next one      applied, or never named
 //	/registry/commit              JSON: the commit that    leader                   the next leader, first    applied
 //	                              is being applied
+//	/registry/shared/{name}       a shared value, such as  each server, commands    each server, each second  never
+//	                              users, tokens and keys
+//
+// A shared value is written beside all terms and fences, on the follower's session, from the version that was read. Without a digest
+// everybody who reaches ZooKeeper can read and write it, as all else.
 package zookeeper

@@ -53,6 +53,13 @@ func (f *follower) trouble() error {
 	return nil
 }
 
+// current is the session, which may have ended; nil before the first one.
+func (f *follower) current() *client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.client
+}
+
 // refused keeps why a look was, nil when it was not, and reports whether that is news.
 func (f *follower) refused(why error) (news bool) {
 	f.mu.Lock()

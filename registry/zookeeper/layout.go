@@ -16,6 +16,7 @@ const (
 	entriesPath  = ownPath + "/entries" // every entry that has no place in the original's layout
 	stagedPath   = ownPath + "/staged"  // parts of commits that are too large for one request
 	namedPath    = ownPath + "/commit"  // the commit whose parts are being applied
+	sharedPath   = ownPath + "/shared"  // values beside all terms
 )
 
 const (

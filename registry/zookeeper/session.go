@@ -94,7 +94,7 @@ func (c *client) prepare() error {
 				registry.ErrUnusable, p.chroot, p.Servers, p.chroot)
 		}
 	}
-	for _, path := range append([]string{electionPath, entriesPath, stagedPath}, edited...) {
+	for _, path := range append([]string{electionPath, entriesPath, stagedPath, sharedPath}, edited...) {
 		if err := c.make(p.full(path), nil); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (c *client) prepare() error {
 	if _, _, err := c.Get(p.full(entriesPath)); err != nil {
 		return p.explain("read", p.full(entriesPath), err)
 	}
-	return nil
+	return c.protectShared()
 }
 
 // make makes a node, and before it its parents, where they are missing.

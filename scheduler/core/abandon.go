@@ -49,6 +49,7 @@ func (c *Core) shardUnblocked() {
 func (c *Core) forget(f ForgetRequested) {
 	var err *Error
 	if o := c.orphans.byID[f.TaskID]; o != nil {
+		c.auditForget(f.Actor, o)
 		c.removeOrphan(o)
 	} else {
 		err = Errorf(NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)

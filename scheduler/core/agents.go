@@ -11,6 +11,9 @@ type agent struct {
 	id, host, url string
 	// capacity is the most ever seen free plus used by us.
 	capacity resources.Amount
+	// settled is the most ever seen when nothing was counted twice: what people are shown as all that there is. Capacity may be a
+	// little too much, which does no harm where it says what could ever fit, and settled too little while an agent is never quiet.
+	settled resources.Amount
 	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
 	reservable resources.Amount
 	// registered is set when this very master has had it in this session, since registeredAt.
@@ -23,6 +26,9 @@ type agent struct {
 	question                         string
 	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins and ends; zero when the master named no time
 	lastSeen                         time.Time
+	// unreachable is since when the master says, of a task there, that the agent does not answer it; removedAt is when the master
+	// had it no more. Both are zero while it is registered, and nothing is decided by them.
+	unreachable, removedAt time.Time
 }
 
 // agents are all that were seen. These hold between any two calls of its methods:
@@ -36,6 +42,8 @@ type agents struct {
 	questions  map[string]string
 	// back is set when one has registered, until it is asked about the tasks of those that came back.
 	back bool
+	// capacities counts the changes of what agents are known to hold, and of which agents are known.
+	capacities int64
 }
 
 func newAgents(s *shared) agents {
@@ -59,15 +67,29 @@ func (as *agents) registered(id string) bool { return as.byID[id] != nil && as.b
 // register notes that this very master has an agent. If it was away, the master may report nothing more of the tasks that it
 // called unreachable or unknown meanwhile: the agent may have come back without them. So they are asked about at once.
 func (as *agents) register(a *agent) {
+	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
+		a.unreachable, a.removedAt = time.Time{}, time.Time{}
+		as.out.Changed.Cluster = true
+	}
 	if !a.registered {
 		a.registered, a.registeredAt, as.back = true, as.now, true
+		as.out.Changed.Cluster = true
 	}
 }
 
 // remove notes that the master has removed an agent.
 func (as *agents) remove(id string) {
 	if a := as.byID[id]; a != nil {
-		a.registered, a.registeredSince = false, time.Time{}
+		a.registered, a.registeredSince, a.removedAt = false, time.Time{}, as.now
+		as.out.Changed.Cluster = true
+	}
+}
+
+// lost notes that the master says of a task of an agent that the agent does not answer since then.
+func (as *agents) lost(id string, since time.Time) {
+	if a := as.byID[id]; a != nil && (a.unreachable.IsZero() || since.Before(a.unreachable)) {
+		a.unreachable = since
+		as.out.Changed.Cluster = true
 	}
 }
 
@@ -75,6 +97,7 @@ func (as *agents) remove(id string) {
 func (as *agents) sessionBegan() {
 	for _, a := range as.byID {
 		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
+		a.unreachable, a.removedAt = time.Time{}, time.Time{}
 	}
 	clear(as.questions)
 	as.back = false
@@ -109,13 +132,26 @@ const registeredGap = time.Minute
 // grow remembers the most that was ever seen of an agent.
 func (as *agents) grow(id string, seen resources.Amount) {
 	a := as.see(id)
-	a.capacity, a.reservable = a.capacity.Max(seen), a.reservable.Max(seen)
+	most := a.capacity.Max(seen)
+	if most != a.capacity {
+		as.capacities++
+	}
+	a.capacity, a.reservable = most, a.reservable.Max(seen)
+}
+
+// settle remembers the most that was seen of an agent with nothing counted twice.
+func (as *agents) settle(id string, seen resources.Amount) {
+	a := as.see(id)
+	if most := a.settled.Max(seen); most != a.settled {
+		a.settled, as.out.Changed.Cluster = most, true
+	}
 }
 
 // forgetOld forgets agents that went away long ago, but those that are used.
 func (as *agents) forgetOld(used func(id string) bool) {
 	for id, a := range as.byID {
 		if !a.registered && as.now.Sub(a.lastSeen) > agentKept && !used(id) {
+			as.capacities++
 			delete(as.byID, id)
 			delete(as.maintained, id)
 		}

@@ -78,12 +78,22 @@ type attempt struct {
 	progress *ProgressView
 }
 
-// past is what stays of an attempt that ended while its shard waits for the next: where it ran, where its
-// output is, and why it ended.
+// past is what stays of an attempt that ended while its shard waits for the next: where it ran, and why it ended.
 func (a *attempt) past() attempt {
-	return attempt{TaskID: a.TaskID, Agent: a.Agent, AgentURL: a.AgentURL, Host: a.Host, Executor: a.Executor,
-		WorkDir: a.WorkDir, Container: a.Container, Dir: a.Dir, Framework: a.Framework, Cause: a.Cause, Package: a.Package}
+	return attempt{TaskID: a.TaskID, Agent: a.Agent, Host: a.Host, Executor: a.Executor, Framework: a.Framework, Cause: a.Cause, Package: a.Package}
 }
+
+// earlierAttempt is what stays of an attempt when others have followed it: where its output is.
+type earlierAttempt struct {
+	Attempt  int    `json:"a"`
+	TaskID   string `json:"t"`
+	AgentURL string `json:"h"`
+	// Path is the whole one of the task's folder, since nobody may know later what it was made of.
+	Path string `json:"p"`
+}
+
+// mostEarlier bounds how many of them a shard has: each takes as much as a quarter of a cause.
+const mostEarlier = 3
 
 const (
 	seenStaging  = 1

@@ -55,6 +55,23 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	}
 }
 
+// committed is a change of configuration that was asked for and is committed.
+func (s *stage) committed(p planned) planned {
+	s.t.Helper()
+	s.core.audit.plan(&p, s.core.config.auditOf(s.actor, p.events...))
+	for _, w := range p.writes {
+		if w.Delete {
+			delete(s.stored, w.Path)
+		} else {
+			s.stored[w.Path] = w.Value
+		}
+	}
+	s.core.config.planned, s.core.config.plannedToken = &p, 1
+	s.step(ChangeCommitted{Token: 1})
+	s.last.Replies = nil
+	return p
+}
+
 // What other tests plan they apply themselves (stage.apply), or look at.
 
 func (c *Core) planRegisterApp(cfg app.Config) (planned, error) {

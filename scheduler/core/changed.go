@@ -64,6 +64,7 @@ func (c *Core) applyJobState(j *jobState) {
 	case c.config.isFaulty(j):
 		// What runs has its settings and goes on; what waits, waits ([D15]).
 		c.fires.timetable.Remove(j.name)
+		c.schedules.remove(j)
 		return
 	case j.cfg == nil:
 		c.notifications.drop(j.name)
@@ -73,6 +74,11 @@ func (c *Core) applyJobState(j *jobState) {
 		c.endWaiting(j, c.config.inactiveReason(j))
 	case inactive:
 		c.killExecutionsOf(j, c.config.inactiveReason(j))
+	}
+	if j.schedule != nil && !inactive {
+		c.schedules.set(j)
+	} else {
+		c.schedules.remove(j)
 	}
 	if j.cfg == nil {
 		c.daemons.look(j.name)
@@ -112,7 +118,7 @@ func (c *Core) applyJobState(j *jobState) {
 	}
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
-		j.queue[0].unplaced = unplaced{} // it may take something else now
+		c.setUnplaced(j.queue[0], unplaced{}) // it may take something else now
 		c.placement.changed()
 	}
 }
@@ -147,6 +153,7 @@ func (c *Core) requestChange(e ChangeRequested) {
 	if p.removed {
 		p.answer = c.viewsOf(&p)
 	}
+	c.audit.plan(&p, c.config.auditOf(e.Actor, p.events...))
 	c.config.planned, c.config.plannedToken = &p, e.Token
 	c.out.Change = p.writes
 }

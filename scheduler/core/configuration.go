@@ -261,6 +261,7 @@ func (k *configuration) jobOrRemoved(name string) *jobState {
 type planned struct {
 	writes []registry.Write
 	events []Event
+	audit  []auditRow // in writes, too
 	// appName or jobName is what the request is answered with: its view after the change, or, when it is removed, before.
 	appName, jobName string
 	removed          bool
@@ -282,6 +283,7 @@ func (k *configuration) countMissed(j *jobState, why string) {
 }
 
 func (k *configuration) fireCountsChanged(j *jobState) {
+	k.seeJob(j.name)
 	if j.isStored && k.now.Sub(j.countsWritten) >= fireCountsEvery {
 		j.countsWritten = k.now
 		k.touch(j)

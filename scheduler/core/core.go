@@ -16,14 +16,18 @@ type Core struct {
 	executors     executors
 	orphans       orphans
 	fires         fires
+	schedules     schedules
 	subscription  subscription
 	imports       imports
 	notifications notifications
 	daemons       daemons
 	recording     recording
+	minutes       minutes
+	audit         audit
 
 	placement placement
 	flow      offerFlow
+	seen      seen
 	// draining is set from Drain on: everything on the cluster is ended, and nothing launched (rule O4).
 	draining bool
 }
@@ -35,6 +39,7 @@ func New(opt Options) *Core {
 		orphans:   newOrphans(),
 		executors: newExecutors(),
 		fires:     newFires(),
+		schedules: newSchedules(),
 	}
 	c.executions = newExecutions(c.shared)
 	c.subscription.shared = c.shared
@@ -44,6 +49,7 @@ func New(opt Options) *Core {
 	c.placement = newPlacement(c.shared)
 	c.notifications = newNotifications(c.shared)
 	c.recording = newRecording(c.shared)
+	c.audit = newAudit(c.shared)
 	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
 	c.stats = NewStats()
 	return c

@@ -79,6 +79,18 @@ func (s *stage) contradiction() string {
 		if r.shard().TaskID != id || c.executions.open[r.exec.ID] != r.exec {
 			return "task misfiled " + id
 		}
+		if c.executions.onAgent[r.shard().Agent][id] != r {
+			return "task not indexed by its agent " + id
+		}
+	}
+	indexed := 0
+	for agent, of := range c.executions.onAgent {
+		if indexed += len(of); len(of) == 0 {
+			return "an agent without tasks is indexed " + agent
+		}
+	}
+	if indexed != len(c.executions.tasks) {
+		return fmt.Sprintf("%d tasks by agents, %d in all", indexed, len(c.executions.tasks))
 	}
 	for id, x := range c.executors.byID {
 		a := on[id]
@@ -116,6 +128,9 @@ func contradictionOfParts(c *Core) string {
 		if j.cfg != nil && c.config.apps[j.cfg.AppName] != nil && c.config.apps[j.cfg.AppName].jobs[name] != j {
 			return "an app lacks its job " + name
 		}
+	}
+	if why := miscounted(c); why != "" {
+		return why
 	}
 	for name, a := range c.config.apps {
 		for jobName, j := range a.jobs {
@@ -188,4 +203,28 @@ func (s *stage) everything() string {
 		out += fmt.Sprintln(id, c.config.apps[id].executorKey, c.config.apps[id].disabled)
 	}
 	return out
+}
+
+// miscounted says which schedule has other jobs than those that fire by it.
+func miscounted(c *Core) string {
+	jobs, shards := map[scheduleKey]int{}, map[scheduleKey]int{}
+	for _, j := range c.config.jobs {
+		if fires := j.schedule != nil && !c.config.isFaulty(j) && c.config.inactive(j) == active; fires != (j.counted != nil) {
+			return fmt.Sprintf("job %s fires: %v, and is counted: %v", j.name, fires, j.counted != nil)
+		} else if fires {
+			key := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}
+			jobs[key]++
+			shards[key] += j.cfg.ShardingTotalCount
+		}
+	}
+	if len(jobs) != len(c.schedules.views) || len(jobs) != len(c.schedules.groups) || len(jobs) != len(c.schedules.byKey) {
+		return fmt.Sprintf("%d schedules, counted %d", len(jobs), len(c.schedules.views))
+	}
+	for key, n := range jobs {
+		g := c.schedules.byKey[key]
+		if g == nil || c.schedules.groups[g.place] != g || c.schedules.views[g.place].Jobs != n || c.schedules.views[g.place].Shards != shards[key] {
+			return fmt.Sprintf("schedule %v has %d jobs with %d shards and is counted otherwise", key, n, shards[key])
+		}
+	}
+	return ""
 }

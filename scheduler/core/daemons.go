@@ -217,7 +217,7 @@ func (c *Core) takeSettings(e *execution, now settings) {
 	}
 	if !bytes.Equal(encoded, e.settingsEncoded) {
 		e.Settings, e.settingsEncoded, e.prepared = &now, encoded, nil
-		e.unplaced = unplaced{}
+		c.setUnplaced(e, unplaced{})
 		c.executions.touch(e)
 		c.placement.changed()
 		c.flow.needChanged()

@@ -1,10 +1,13 @@
 package core
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // A daemon's shard that somebody kills while the server stops is not filed as killed: the next server places it again.
@@ -48,5 +51,41 @@ func TestDaemonsForgottenItemsAreNotSearchedAgain(t *testing.T) {
 	d.forgetFrom("my_job", 7)
 	if d.items["my_job"] != 2 {
 		t.Errorf("items up to %d without a record; want 2", d.items["my_job"])
+	}
+}
+
+// An overview names a daemon that nothing is heard of, by the shard that has been silent for longest, until it is heard again.
+func TestAnOverviewNamesSilentDaemons(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(c *jobs.Config) {
+		c.JobExecutionType, c.Cron, c.ShardingTotalCount = jobs.Daemon, "0/10 * * * * ?", 2
+	})
+	s.offer("S1", 8, 8192)
+	launches := s.accepted()
+	s.run(launches)
+	silent := func() (found []Trouble) {
+		for _, trouble := range s.core.Facts().Troubles {
+			if trouble.Kind == TroubleDaemonSilent {
+				found = append(found, trouble)
+			}
+		}
+		return found
+	}
+	if got := silent(); len(got) != 0 {
+		t.Fatalf("it has just begun: %+v", got)
+	}
+	for range 90 {
+		s.after(time.Second)
+	}
+	got := silent()
+	if len(got) != 1 || got[0].Job != "my_job" || got[0].App != "my_app" || got[0].Agent != "S1" || got[0].Count != 2 || !strings.Contains(got[0].Message, "was last heard") ||
+		s.wall().Sub(got[0].Since) < time.Minute {
+		t.Errorf("after 90 s: %+v", got)
+	}
+	s.says(launches[0], wire.Report{Time: s.wall()})
+	if got := silent(); len(got) != 0 {
+		t.Errorf("its executor was heard: %+v", got)
 	}
 }

@@ -53,7 +53,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 		}
 		a := c.config.apps[d.with.App.AppName]
 		if wait := c.starts.wait(a, e.ID); wait.waits() {
-			e.unplaced = unplaced{matched: true, why: c.starts.waitReason(wait)}
+			c.setUnplaced(e, unplaced{matched: true, why: c.starts.waitReason(wait)})
 			c.recording.waits(e, e.unplaced.why)
 			continue
 		}

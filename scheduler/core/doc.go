@@ -14,6 +14,7 @@
 //	configuration   apps and jobs: documents, disabled marks, what can't be used    configuration.go, job.go
 //	executions      open ones, their tasks, their order; what has ended             executions.go, execution.go, attempt.go, history.go
 //	fires           crons, and how far their fires were made                        fires.go
+//	schedules       how many jobs fire by which schedule                            schedules.go
 //	agents          what is known of each: registered, capacity, maintenance        agents.go
 //	startFailures   where an app is not placed for a while                          startfailures.go
 //	executors       started or about to be; which are closing                       executors.go
@@ -25,6 +26,8 @@
 //	imports         what the original left in its queues                            imports.go
 //	daemons         the runs of daemons' shards                                     daemons.go, daemonruns.go
 //	recording       what is recorded of a step, and how far that is stored            recording.go
+//	minutes         what was done in each minute of this term                       minutes.go
+//	audit           who has changed what (rule A1)                                  audit.go, audited.go, auditfields.go
 //	shared          options, clocks, timers, and the decision that is being made    shared.go, clock.go, timers.go
 //
 // # Where what happens
@@ -47,5 +50,6 @@
 //	                documents.go
 //	store           step.go (Core.write: one commit of what all parts have changed), records.go, load.go (what a term begins with),
 //	                importing.go
-//	people          queries.go, viewdaemon.go, runs.go, views.go, stats.go, jobstats.go, error.go
+//	people          changedviews.go (what a step has changed for them), jobrow.go (lists of jobs), overview.go, queries.go, viewdaemon.go,
+//	                viewcluster.go, runs.go, grid.go, views.go, stats.go, jobstats.go, jobcheck.go, error.go
 package core

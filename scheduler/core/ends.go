@@ -194,12 +194,14 @@ func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 		e.Begun = s.Start
 		c.executions.touch(e)
 	}
+	c.keepOutput(s)
 	s.attempt = s.past()
 	c.executions.touchShard(e, ref.index)
 	c.liftShutdown(e)
 	c.addLaunchable(e)
 	c.placement.wakeAt(s.NotBefore)
 	c.flow.needChanged()
+	c.seeWhenDue(e, s)
 	c.timers.at(s.NotBefore.Add(-c.flow.lead()), func(time.Time) { c.flow.needChanged() })
 }
 

@@ -27,6 +27,8 @@ const (
 	LogGone
 	// TooSoon: the same was asked a moment ago; RetryAfter says when it may be asked again.
 	TooSoon
+	// Forbidden: who asks may not do it.
+	Forbidden
 )
 
 // Error is what a request to the scheduler fails with.

@@ -68,6 +68,8 @@ type Request interface {
 type ChangeRequested struct {
 	Token  uint64
 	Change Change
+	// Actor is who asks, here and in the other requests: the audit row says it (rule A1).
+	Actor event.Actor
 }
 
 // ChangeCommitted reports that Decision.Change of the request with that token was committed.
@@ -83,12 +85,17 @@ type TriggerRequested struct {
 	Key string
 	// Overrides are settings that hold for this execution instead of the job's.
 	Overrides jobs.Overrides
+	// Again, if not empty, is the execution that is run again: Job and Overrides are then its own. NoEnv refuses one with an env of its own.
+	Again string
+	NoEnv bool
+	Actor event.Actor
 }
 
 // ForgetRequested is an operator's word that an orphan has ended (rule E5).
 type ForgetRequested struct {
 	Token  uint64
 	TaskID string
+	Actor  event.Actor
 }
 
 // KillRequested asks for the end of a task, or of an execution: one of the two is named. The reply is an *Error when
@@ -96,6 +103,7 @@ type ForgetRequested struct {
 type KillRequested struct {
 	Token               uint64
 	TaskID, ExecutionID string
+	Actor               event.Actor
 }
 
 // PauseRequested asks for a job's pause, or for the end of it (rule F10). The reply is the job's view, or an *Error.
@@ -103,6 +111,7 @@ type PauseRequested struct {
 	Token  uint64
 	Job    string
 	Paused bool
+	Actor  event.Actor
 }
 
 // ReconcileRequested asks for reconciliation now: of all live tasks, or, not explicit, of
@@ -110,6 +119,7 @@ type PauseRequested struct {
 type ReconcileRequested struct {
 	Token    uint64
 	Explicit bool
+	Actor    event.Actor
 }
 
 // Drain asks for the end of everything on the cluster (rule O4): nothing new
@@ -211,6 +221,8 @@ type Decision struct {
 	Notes []Note
 	// Notifications are what people are to be told, after the commit: one message under way for each job.
 	Notifications []Notification
+	// Changed is what people see otherwise from now on, once Writes are committed.
+	Changed Changed
 	// Wake is when the core wants to step again even if nothing happens, as a Now's Elapsed; 0 is for never.
 	Wake time.Duration
 	// Drained is set when, after Drain, no task and no executor of this framework is left on the cluster.

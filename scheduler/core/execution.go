@@ -32,8 +32,9 @@ type execution struct {
 	// Made is when it began to wait: who has waited longest gets the reservation (rule L2).
 	Made     time.Time `json:"made"`
 	Settings *settings `json:"settings,omitempty"`
-	// Overrides are what the run has instead of its job's settings, until these are copied with its first launch.
-	Overrides *jobs.Overrides `json:"overrides,omitempty"`
+	// Overrides are what the run has instead of its job's settings, and OverridesOf the app that the job was of when they were given.
+	Overrides   *jobs.Overrides `json:"overrides,omitempty"`
+	OverridesOf string          `json:"overridesOf,omitempty"`
 	// Shards is empty in the stored header when Chunks is set (rule T5).
 	Shards []shard `json:"shards,omitempty"`
 	Chunks int     `json:"chunks,omitempty"`
@@ -102,6 +103,9 @@ type shard struct {
 	Type Source `json:"y,omitempty"`
 
 	attempt
+
+	// Earlier are attempts before that had output, the oldest first, and the last one while the shard waits for another.
+	Earlier []earlierAttempt `json:"ea,omitempty"`
 
 	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
 	NotBefore time.Time `json:"nb,omitzero"`
@@ -236,6 +240,8 @@ type prepared struct {
 	executorKey string
 	command     []string
 	parameters  map[int]string
+	env         jobs.Environment
+	props       map[string]string
 }
 
 // prepare reads the settings of an execution once, not for each of its shards.
@@ -244,7 +250,7 @@ func (e *execution) prepare() *prepared {
 		return e.prepared
 	}
 	line := e.Settings.App.BootstrapScript
-	if own := e.Settings.Job.Props[jobs.PropScript]; own != "" {
+	if own := e.Settings.Job.Prop(jobs.PropScript); own != "" {
 		line = own
 	}
 	// Both were checked at registration. What somebody else wrote into the
@@ -254,7 +260,7 @@ func (e *execution) prepare() *prepared {
 		command = []string{line}
 	}
 	parameters, _ := jobs.ShardingParameters(e.Settings.Job)
-	e.prepared = &prepared{executorKey: executorKey(e.Settings.App), command: command, parameters: parameters}
+	e.prepared = &prepared{executorKey: executorKey(e.Settings.App), command: command, parameters: parameters, env: e.Settings.Job.Environment(), props: e.Settings.Job.OwnProps()}
 	return e.prepared
 }
 

@@ -10,7 +10,8 @@ import (
 // steps:
 //
 //   - open has, by id, every execution that has not ended, and ended every one that is kept of those that have;
-//   - tasks has every live attempt of an open execution by its task's id, and no task of one that ended;
+//   - tasks has every live attempt of an open execution by its task's id, and no task of one that ended; onAgent has by agent
+//     exactly those of tasks;
 //   - launchable is sorted by launchKey and has exactly those with launchable set: at least every launched one that has a shard
 //     to place, and the head of each job's queue if it was not launched and the job's document can be used. What else is in it
 //     has nothing to place, and is passed over.
@@ -18,6 +19,7 @@ type executions struct {
 	*shared
 	open       map[string]*execution
 	tasks      map[string]taskRef
+	onAgent    map[string]map[string]taskRef
 	launchable []*execution
 	ended      history
 	// changed has the id of every execution that differs from what is stored.
@@ -29,7 +31,7 @@ type executions struct {
 }
 
 func newExecutions(s *shared) executions {
-	return executions{shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, ended: newHistory(), keys: map[string]time.Time{}}
+	return executions{shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, onAgent: map[string]map[string]taskRef{}, ended: newHistory(), keys: map[string]time.Time{}}
 }
 
 // touch has an execution be written without its chunks of shards.
@@ -62,17 +64,35 @@ func (es *executions) add(e *execution) {
 }
 
 // begin indexes the task of a shard's present attempt.
-func (es *executions) begin(ref taskRef) { es.tasks[ref.shard().TaskID] = ref }
+func (es *executions) begin(ref taskRef) {
+	s := ref.shard()
+	es.tasks[s.TaskID] = ref
+	if es.onAgent[s.Agent] == nil {
+		es.onAgent[s.Agent] = map[string]taskRef{}
+	}
+	es.onAgent[s.Agent][s.TaskID] = ref
+}
 
 // forgetTask takes a task out of the index: its attempt has ended, and another one of its shard may come.
-func (es *executions) forgetTask(id string) { delete(es.tasks, id) }
+func (es *executions) forgetTask(id string) {
+	ref, ok := es.tasks[id]
+	if !ok {
+		return
+	}
+	agent := ref.shard().Agent
+	delete(es.tasks, id)
+	delete(es.onAgent[agent], id)
+	if len(es.onAgent[agent]) == 0 {
+		delete(es.onAgent, agent)
+	}
+}
 
 // end files an execution among the ended ones, with its tasks.
 func (es *executions) end(e *execution) {
 	es.removeLaunchable(e)
 	delete(es.open, e.ID)
 	for i := range e.Shards {
-		delete(es.tasks, e.Shards[i].TaskID)
+		es.forgetTask(e.Shards[i].TaskID)
 	}
 	es.ended.seq++
 	e.Ended, e.EndedAt, e.endedAt = es.ended.seq, es.wall, es.now

@@ -30,6 +30,7 @@ func (c *Core) reported(m cluster.Message) {
 	x.reportedAt = c.now
 	if x.quiet {
 		x.quiet = false
+		c.seeRunning(func(s *shard) bool { return s.Executor == x.Info.ID })
 		c.note(Note{Kind: NoteExecutorQuiet, Detail: x.Info.ID + " is heard again"})
 	}
 	if a := c.agents.byID[x.Agent]; a != nil && !r.Time.IsZero() {
@@ -39,7 +40,11 @@ func (c *Core) reported(m cluster.Message) {
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if ref, ok := c.executions.tasks[t.TaskID]; ok && ref.shard().Executor == x.Info.ID && ref.shard().live() {
-			ref.shard().progress = c.progress(t.Progress)
+			s, now := ref.shard(), c.progress(t.Progress)
+			if was := s.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
+				s.progress = now
+				c.seeExecution(ref.exec)
+			}
 		}
 	}
 }
@@ -135,6 +140,7 @@ func (c *Core) noteClock(a *agent) {
 		return
 	}
 	a.clock.off = off
+	c.seeRunning(func(s *shard) bool { return s.Agent == a.id })
 	if off == 0 {
 		c.note(Note{Kind: NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
 		return
@@ -210,6 +216,7 @@ func (c *Core) noteQuiet(e *execution, s *shard) {
 	}
 	if x := c.executors.byID[s.Executor]; !x.quiet {
 		x.quiet = true
+		c.seeJob(e.Job)
 		c.note(Note{Kind: NoteExecutorQuiet, Job: e.Job, Task: s.TaskID, Problem: true,
 			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.Info.ID, quiet.Round(time.Second), x.Agent)})
 	}

@@ -37,6 +37,7 @@ type executor struct {
 	sentWith   int64
 	confirmed  bool
 	lastUpdate time.Time
+	madeAt     time.Time // zero of one that an earlier leader started
 	// ended: its agent reported that it ended with a task of its last ACCEPT, so nothing can have started it again since. Its
 	// record goes when no task of it is live.
 	ended      bool
@@ -135,6 +136,20 @@ func (es *executors) remove(x *executor) {
 		delete(es.onAgent, x.Agent)
 	}
 	es.touch(x)
+}
+
+// keysOn are the keys of the executors that run on an agent and take tasks; nil if there are none.
+func (es *executors) keysOn(agent string) (keys map[string]bool) {
+	for _, x := range es.onAgent[agent] {
+		if x.Closing {
+			continue
+		}
+		if keys == nil {
+			keys = map[string]bool{}
+		}
+		keys[x.Key] = true
+	}
+	return keys
 }
 
 // takesTasks reports whether an executor of a key is on an agent and takes tasks.

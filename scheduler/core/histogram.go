@@ -1,5 +1,7 @@
 package core
 
+import "math"
+
 // Histogram counts durations, in seconds, or sizes by the bucket that they fall into. It is a plain value: an assignment copies it.
 type Histogram struct {
 	// Bounds are the upper bounds of the buckets, in order. What is above the last one falls into one bucket more.
@@ -39,4 +41,39 @@ func (h *Histogram) Count() (n int64) {
 		n += c
 	}
 	return n
+}
+
+// Since is what was observed after an earlier state of the histogram.
+func (h *Histogram) Since(earlier *Histogram) Histogram {
+	d := *h
+	d.Sum -= earlier.Sum
+	for i := range d.Counts {
+		d.Counts[i] -= earlier.Counts[i]
+	}
+	return d
+}
+
+// Quantile estimates the value that a share of what was observed does not exceed, in thousandths of the unit, to a tenth of one; 0 if nothing was. Within
+// a bucket values are taken for evenly spread, and those of the last one for its lower bound.
+func (h *Histogram) Quantile(share float64) float64 {
+	rank, below := share*float64(h.Count()), 0.0
+	for i, n := range h.Counts {
+		if n == 0 {
+			continue
+		}
+		if below+float64(n) < rank && i < len(h.Bounds) {
+			below += float64(n)
+			continue
+		}
+		if i == len(h.Bounds) {
+			return h.Bounds[i-1] * 1000
+		}
+		lower := 0.0
+		if i > 0 {
+			lower = h.Bounds[i-1]
+		}
+		value := lower + (h.Bounds[i]-lower)*(rank-below)/float64(n)
+		return math.Round(value*10_000) / 10
+	}
+	return 0
 }

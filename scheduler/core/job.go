@@ -30,10 +30,13 @@ type jobState struct {
 	version  int64
 	mark     mark
 	schedule *cron.Schedule
-	since    time.Time // rule F2
-	notes    []string  // about its document
-	stored   jobRecord
-	isStored bool
+	// counted is its schedule among those by which jobs fire, nil while it does not; countedShards are its shards there.
+	counted       *scheduleGroup
+	countedShards int
+	since         time.Time // rule F2
+	notes         []string  // about its document
+	stored        jobRecord
+	isStored      bool
 	// countsWritten is when stored.Fires was written for the counts' sake.
 	countsWritten time.Time
 	// queue holds the executions in order; the first one runs or is the next to.

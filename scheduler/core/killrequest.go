@@ -13,14 +13,14 @@ const killedOnRequest = "killed on request"
 func (c *Core) killRequested(k KillRequested) {
 	var err *Error
 	if k.ExecutionID != "" {
-		err = c.killExecutionByID(k.ExecutionID)
+		err = c.killExecutionByID(k.ExecutionID, k.Actor)
 	} else {
-		err = c.killTaskByID(k.TaskID)
+		err = c.killTaskByID(k.TaskID, k.Actor)
 	}
 	c.reply(Reply{Token: k.Token, Err: err})
 }
 
-func (c *Core) killExecutionByID(id string) *Error {
+func (c *Core) killExecutionByID(id string, by event.Actor) *Error {
 	e := c.executions.open[id]
 	if e == nil {
 		if old := c.executions.ended.byID[id]; old != nil {
@@ -30,11 +30,14 @@ func (c *Core) killExecutionByID(id string) *Error {
 	}
 	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: id})
 	c.flow.needChanged()
+	if e.KillReason == "" || e.KillReason == shutdownReason {
+		c.auditKill(by, e, auditExecution, id, e.state())
+	}
 	c.killExecution(e, killedOnRequest)
 	return nil
 }
 
-func (c *Core) killTaskByID(id string) *Error {
+func (c *Core) killTaskByID(id string, by event.Actor) *Error {
 	ref, known := c.executions.tasks[id]
 	if !known {
 		if old := c.executions.ended.tasks[id]; old.exec != nil {
@@ -47,6 +50,9 @@ func (c *Core) killTaskByID(id string) *Error {
 		return taskEnded(id, s.State)
 	}
 	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
+	if s.KillReason != killedOnRequest || s.KillSince.IsZero() || s.Drain {
+		c.auditKill(by, e, auditTask, id, s.State)
+	}
 	s.KillReason = killedOnRequest
 	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: killedOnRequest}, s.TaskID)
 	c.executions.touchShard(e, ref.index)

@@ -44,22 +44,21 @@ func (c *Core) launch() {
 func (c *Core) matchSome(ds []demand, more bool) {
 	agents := c.agentsOnOffer()
 	plain := make([]offers.Demand, len(ds))
+	found := make([]unplaced, len(ds))
 	for i := range ds {
 		plain[i] = ds[i].Demand
-		ds[i].exec.unplaced = unplaced{matched: true}
+		found[i].matched = true
 	}
 	result := offers.Match(plain, agents, c.opt.Strategy)
 	others := c.notOnOffer(agents)
 	for i := range result.Unplaced {
 		u := &result.Unplaced[i]
-		if u.Never {
-			if who := others.holder(ds[u.Demand].Shard.Plus(ds[u.Demand].ExecutorSize)); who != "" {
-				u.Never, u.Reason = false, "no agent on offer now can hold one shard; agent "+who+" could, which has nothing on offer"
-			}
-		}
-		e := ds[u.Demand].exec
-		e.unplaced.why, e.unplaced.never, e.unplaced.reserved = u.Reason, u.Never, u.Reserved
-		c.recording.waits(e, u.Reason)
+		u.Reason, u.Never = others.reasonOf(u, ds[u.Demand].Demand)
+		found[u.Demand] = unplaced{matched: true, why: u.Reason, never: u.Never, reserved: u.Reserved}
+		c.recording.waits(ds[u.Demand].exec, u.Reason)
+	}
+	for i := range ds {
+		c.setUnplaced(ds[i].exec, found[i])
 	}
 	c.flow.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
@@ -90,32 +89,31 @@ func (c *Core) matchSome(ds []demand, more bool) {
 	c.evictForDemand(agents, left)
 }
 
-// agentsOnOffer is the pool as Match wants it: what is free, and which
-// executors run where.
+// agentsOnOffer is the pool as Match wants it, for a step: whatever it holds was seen now.
 func (c *Core) agentsOnOffer() []offers.Agent {
+	agents := c.lookAtOffers()
+	for i := range agents {
+		c.agents.see(agents[i].ID)
+	}
+	return agents
+}
+
+// lookAtOffers is the same for a reader, who changes nothing: what is free, and which executors run where.
+func (c *Core) lookAtOffers() []offers.Agent {
 	agents := c.flow.held.Agents()
 	out := agents[:0]
 	for _, a := range agents {
-		st := c.agents.see(a.ID)
 		if len(a.ID) > jobs.MaxAgentIDBytes {
 			continue // no task id could name it
 		}
-		a.Capacity = st.capacity
+		if known := c.agents.byID[a.ID]; known != nil {
+			a.Capacity = known.capacity
+		}
 		if r := c.placement.reservation; r.holds(a.ID) {
 			a.ReservedFor = r.exec
 		}
+		a.Executors = c.executors.keysOn(a.ID)
 		out = append(out, a)
-	}
-	for i := range out {
-		for _, x := range c.executors.onAgent[out[i].ID] {
-			if x.Closing {
-				continue
-			}
-			if out[i].Executors == nil {
-				out[i].Executors = map[string]bool{}
-			}
-			out[i].Executors[x.Key] = true
-		}
 	}
 	return out
 }
@@ -156,7 +154,7 @@ func (c *Core) beginLaunch(d *demand) {
 	if e.launched() {
 		return
 	}
-	e.Settings, e.Overrides, e.LaunchedAt = d.with, nil, c.wall
+	e.Settings, e.LaunchedAt = d.with, c.wall
 	e.Shards = make([]shard, d.with.Job.ShardingTotalCount)
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Waiting, Type: e.Source}
@@ -223,7 +221,8 @@ func (c *Core) taskOf(e *execution, item int) wire.Task {
 		ExecutionID: e.ID, JobName: e.Job, Item: item, Total: len(e.Shards),
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[item], FireTime: e.Fire.UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		Command: shared.command, Env: cfg.Env, Props: cfg.OwnProps(), KillGraceMillis: c.killGrace(e).Milliseconds(),
+		AppName: a.AppName, Env: shared.env.Texts, EnvFiles: shared.env.Files, EnvVariables: shared.env.Variables, Props: shared.props, Secrets: shared.env.Secrets,
+		Command: shared.command, KillGraceMillis: c.killGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
@@ -245,6 +244,16 @@ type unoffered struct {
 }
 
 func (c *Core) notOnOffer(onOffer []offers.Agent) unoffered { return unoffered{c: c, onOffer: onOffer} }
+
+// reasonOf is why a demand was not placed, and whether it never will be: not if an agent could hold it that has nothing on offer.
+func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why string, never bool) {
+	if u.Never {
+		if who := e.holder(d.Shard.Plus(d.ExecutorSize)); who != "" {
+			return "no agent on offer now can hold one shard; agent " + who + " could, which has nothing on offer", false
+		}
+	}
+	return u.Reason, u.Never
+}
 
 // holder is one that could hold so much if all else left it, or "".
 func (e *unoffered) holder(need resources.Amount) string {

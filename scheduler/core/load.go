@@ -97,6 +97,8 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				j := c.config.jobOrRemoved(name)
 				j.stored, j.isStored, j.since = r, true, r.Since
 			}
+		case pathAudit:
+			err = c.audit.restore(name, e)
 		case pathHistoryBatches:
 			err = c.recording.restore(e)
 		default:
@@ -207,7 +209,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.executions.ended.seq = e.Ended
 		c.executions.ended.add(e)
 	}
-	c.recording.loaded(ended)
+	c.audit.loaded()
+	c.recording.loaded(ended, c.audit.rows)
 	c.sampleLater()
 	c.loadJobStats()
 	c.importQueues()
@@ -277,6 +280,7 @@ func (c *Core) takeUp(e *execution) {
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.now) {
 			c.placement.wakeAt(s.NotBefore)
+			c.seeWhenDue(e, s)
 		}
 	}
 	c.liftShutdown(e)

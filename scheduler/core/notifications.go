@@ -216,6 +216,7 @@ func (c *Core) notificationSent(e NotificationSent) {
 			}
 		})
 	}
+	c.seeJob(e.Job) // its notes say that people could not be notified yet
 	c.sendNotification(e.Job)
 }
 

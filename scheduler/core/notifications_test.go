@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // withWebhook has people told, with a secret.
 func withWebhook(j *jobs.Config) {
 	j.JobErrorHandlerType = jobs.HandlerWebhook
-	j.Props = map[string]string{jobs.PropWebhookURL: "https://h/x", jobs.PropWebhookSecret: "hunter2"}
+	j.Props = document.Texts{jobs.PropWebhookURL: {Value: "https://h/x"}, jobs.PropWebhookSecret: {Value: "hunter2"}}
 }
 
 // The secrets leave with the message alone: neither its record nor what a run is kept with has them.
@@ -22,7 +23,7 @@ func TestN1SecretsStayInTheJobsDocument(t *testing.T) {
 	s := newStage(t)
 	l := s.runJob(oneShard, withWebhook)
 	d := s.update(l[0], cluster.Failed)
-	if len(d.Notifications) != 1 || d.Notifications[0].Job.Props[jobs.PropWebhookSecret] != "hunter2" || !d.Fenced {
+	if len(d.Notifications) != 1 || d.Notifications[0].Job.Prop(jobs.PropWebhookSecret) != "hunter2" || !d.Fenced {
 		t.Fatalf("people are told %+v, fenced %v", d.Notifications, d.Fenced)
 	}
 	for path, value := range s.stored {

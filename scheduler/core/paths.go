@@ -31,6 +31,7 @@ const (
 	pathKey          = "/scheduler/idempotency-key"
 	pathNotification = "/scheduler/notification"
 	pathOldFramework = "/scheduler/old-framework"
+	pathAudit        = "/scheduler/audit"
 
 	pathHistoryBatches = "/scheduler/history-batches"
 	pathHistoryStored  = "/scheduler/history-stored"

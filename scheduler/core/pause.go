@@ -24,7 +24,7 @@ func (j *jobState) state() JobState {
 }
 
 // jobState is what a job does, for people: see Explanation.State.
-func (c *Core) jobState(j *jobState, x *Explanation) string {
+func (c *Core) jobState(j *jobState, running, waiting int, fires bool) string {
 	a := c.config.apps[j.cfg.AppName]
 	switch {
 	case j.state() == JobDisabled:
@@ -33,13 +33,13 @@ func (c *Core) jobState(j *jobState, x *Explanation) string {
 		return "APP_DISABLED"
 	case j.state() != JobEnabled:
 		return string(j.state())
-	case len(x.Running) > 0:
+	case running > 0:
 		return "RUNNING"
-	case len(x.Waiting) > 0:
+	case waiting > 0:
 		return "WAITING"
 	case j.cfg.Cron == "":
 		return "ON_TRIGGER"
-	case len(x.NextFires) == 0:
+	case !fires:
 		return "NEVER"
 	}
 	return "READY"
@@ -67,6 +67,7 @@ func (c *Core) pauseRequested(p PauseRequested) {
 		// The record is stored also while the job's app can't be used, when applyJobState changes nothing.
 		j.stored.Paused, j.isStored = p.Paused, true
 		c.config.touch(j)
+		c.auditPause(&p)
 		c.flow.needChanged()
 		c.applyJobState(j)
 		if len(j.queue) > 0 && !j.queue[0].launched() {

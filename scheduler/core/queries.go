@@ -156,7 +156,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 		}
 		x.Notes = append(x.Notes, note)
 	}
-	x.State = c.jobState(j, &x)
+	x.State = c.jobState(j, len(x.Running), len(x.Waiting), len(x.NextFires) > 0)
 	return x, nil
 }
 
@@ -250,6 +250,19 @@ func (c *Core) shardWaitReason(e *execution, s *shard) string {
 
 // placeReason says why the last match placed nothing.
 func (c *Core) placeReason(e *execution) string {
+	switch why := c.noLaunches(); {
+	case why != "":
+		return why
+	case e.unplaced.why != "":
+		return e.unplaced.why
+	case c.flow.held.Len() == 0:
+		return "the cluster has offered nothing yet; offers are asked for"
+	}
+	return "it is about to be placed"
+}
+
+// noLaunches says why nothing at all can be launched now, or "".
+func (c *Core) noLaunches() string {
 	switch {
 	case c.draining:
 		return "the scheduler is stopping"
@@ -260,12 +273,8 @@ func (c *Core) placeReason(e *execution) string {
 			return "the scheduler is connecting to the cluster"
 		}
 		return "the scheduler has no connection to the cluster: " + c.subscription.reason
-	case e.unplaced.why != "":
-		return e.unplaced.why
-	case c.flow.held.Len() == 0:
-		return "the cluster has offered nothing yet; offers are asked for"
 	}
-	return "it is about to be placed"
+	return ""
 }
 
 // Execution returns an execution that lives or is among the last ended ones.
@@ -274,17 +283,11 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	if e == nil {
 		e = c.executions.ended.byID[id]
 	}
-	if of := c.standingOf(id); e == nil && of != nil {
-		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID)
-	}
 	if e == nil {
-		kept := c.keptText()
-		if c.opt.History {
-			kept = "those that the history has, which forgets what is older than --history-days"
-		}
-		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
+		return ExecutionView{}, c.executionNotFound(id)
 	}
-	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{}}
+	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{},
+		Overrides: c.shownOverrides(e)}
 	if v.State.terminal() {
 		v.Reason = e.reason()
 	} else if j := c.config.jobs[e.Job]; j != nil && !e.launched() {
@@ -303,10 +306,26 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	return v, nil
 }
 
+func (c *Core) executionNotFound(id string) *Error {
+	if of := c.standingOf(id); of != nil {
+		return Errorf(NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID)
+	}
+	kept := c.keptText()
+	if c.opt.History {
+		kept = "those that the history has, which forgets what is older than --history-days"
+	}
+	return Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
+}
+
 func viewShard(s *shard) ShardView {
 	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package, Progress: s.shownProgress()}
 	if s.State != Finished {
 		v.FailureCause = s.Cause
+	}
+	for _, a := range s.Earlier {
+		if a.TaskID != s.TaskID { // else it is the last one
+			v.Earlier = append(v.Earlier, AttemptView{a.Attempt, a.TaskID})
+		}
 	}
 	if !s.Start.IsZero() {
 		t := s.Start.UTC().Truncate(time.Millisecond)

@@ -22,7 +22,9 @@ import (
 //   - a batch was recorded by every commit that counted up batches, and of no other commit;
 //   - toRecord has the executions that ended whose ends no batch of this term has, in the order of their ends; all that ended
 //     before the first of them are recorded, or were stored by a former term;
-//   - what ended up to stored is stored, and what ended up to recorded is in a batch of this term, or stored.
+//   - what ended up to stored is stored, and what ended up to recorded is in a batch of this term, or stored;
+//   - toAudit has the audit rows that no batch of this term has, in the order of their numbers; those up to auditRecorded are in one,
+//     and those up to auditStored are stored.
 type recording struct {
 	*shared
 	rows event.Rows
@@ -38,19 +40,24 @@ type recording struct {
 	toRecord []*execution
 	recorded int64
 	stored   int64
-	// unstored are batches with ends that are not stored, oldest first.
-	unstored    []recordedEnds
+	// unstored are batches with ends or audit rows that are not stored, oldest first.
+	unstored    []recordedUpTo
 	storedSaved int64 // stored as the registry has it
+
+	toAudit                    []auditRow
+	auditRecorded, auditStored int64
 }
 
-// recordedEnds says that with a batch all ends up to one are recorded.
-type recordedEnds struct{ batch, ended int64 }
+// recordedUpTo says that with a batch all ends up to one are recorded, and all audit rows up to one.
+type recordedUpTo struct{ batch, ended, audit int64 }
 
 const (
 	// formerTerms is of how many terms a leader says how many batches they made.
 	formerTerms = 20
 	// endsPerStep bounds the shards of executions whose ends one step records: a term may begin with many.
 	endsPerStep = 2000
+	// auditsPerStep bounds the audit rows that one step records.
+	auditsPerStep = 500
 )
 
 func newRecording(s *shared) recording {
@@ -87,8 +94,8 @@ func (h *recording) restore(e registry.Entry) (err error) {
 	return err
 }
 
-// loaded begins a term: ended are the executions that the registry has, in the order of their ends.
-func (h *recording) loaded(ended []*execution) {
+// loaded begins a term: ended are the executions that the registry has, in the order of their ends, and audits its audit rows.
+func (h *recording) loaded(ended []*execution, audits []auditRow) {
 	if !h.on() {
 		return
 	}
@@ -105,11 +112,17 @@ func (h *recording) loaded(ended []*execution) {
 			h.toRecord = append(h.toRecord, e)
 		}
 	}
+	h.toAudit = slices.Clone(audits)
 }
 
 // storedEnd is up to which end executions are stored, and recordedEnd up to which they are at least in a batch. All are without a history.
 func (h *recording) storedEnd() int64   { return h.orAll(h.stored) }
 func (h *recording) recordedEnd() int64 { return h.orAll(h.recorded) }
+
+// storedAudit is up to which number audit rows are stored, and recordedAudit up to which they are at least in a batch: without a history all
+// may be forgotten, and none is stored.
+func (h *recording) storedAudit() int64   { return h.auditStored }
+func (h *recording) recordedAudit() int64 { return h.orAll(h.auditRecorded) }
 
 func (h *recording) orAll(end int64) int64 {
 	if !h.on() {
@@ -123,6 +136,7 @@ func (h *recording) storedUpTo(batches int64) {
 	n := 0
 	for n < len(h.unstored) && h.unstored[n].batch <= batches {
 		h.stored = max(h.stored, h.unstored[n].ended)
+		h.auditStored = max(h.auditStored, h.unstored[n].audit)
 		n++
 	}
 	h.unstored = h.unstored[n:]
@@ -132,6 +146,13 @@ func (h *recording) storedUpTo(batches int64) {
 func (h *recording) changed(e *execution) {
 	if h.on() {
 		h.executions[e.ID] = e
+	}
+}
+
+// audited takes an audit row that is kept.
+func (h *recording) audited(r auditRow) {
+	if h.on() {
+		h.toAudit = append(h.toAudit, r)
 	}
 }
 
@@ -166,6 +187,14 @@ func (h *recording) write(r *records) {
 		}
 	}
 	h.toRecord = slices.Delete(h.toRecord, 0, ends)
+	audits := min(len(h.toAudit), auditsPerStep)
+	for _, r := range h.toAudit[:audits] {
+		h.rows.Audits = append(h.rows.Audits, r.Audit)
+		h.auditRecorded = r.number
+	}
+	if h.toAudit = h.toAudit[audits:]; len(h.toAudit) > 0 {
+		h.wakeAt(h.now)
+	}
 	if h.rows.Len() == 0 {
 		if len(r.writes) > 0 {
 			h.writeStored(r)
@@ -173,8 +202,8 @@ func (h *recording) write(r *records) {
 		return
 	}
 	h.batches++
-	if ends > 0 {
-		h.unstored = append(h.unstored, recordedEnds{h.batches, h.recorded})
+	if ends+audits > 0 {
+		h.unstored = append(h.unstored, recordedUpTo{h.batches, h.recorded, h.auditRecorded})
 	}
 	h.out.History = event.Batch{Term: h.term(), Number: h.batches, Rows: h.rows}
 	if h.isNew {
@@ -331,37 +360,4 @@ func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message string) {
 // traceDecided records a state of a shard's task that no report says.
 func (c *Core) traceDecided(ref taskRef, state cluster.State, message string) {
 	c.recording.trace(ref, state, event.FromScheduler, "", message, c.wall, "decided")
-}
-
-// gaugesEvery is how often gauges are recorded.
-const gaugesEvery = time.Minute
-
-// sampleLater has gauges be recorded at the next full minute.
-func (c *Core) sampleLater() {
-	if !c.opt.History {
-		return
-	}
-	next := c.wall.Truncate(gaugesEvery).Add(gaugesEvery)
-	c.timers.at(c.inTerm(next), func(time.Time) {
-		c.sample(c.wall.Truncate(gaugesEvery))
-		c.sampleLater()
-	})
-}
-
-func (c *Core) sample(at time.Time) {
-	var tasks, registered int64
-	running := map[string]bool{}
-	for _, ref := range c.executions.tasks {
-		if ref.shard().live() {
-			tasks++
-			running[ref.exec.Job] = true
-		}
-	}
-	for _, j := range c.config.jobs {
-		if j.cfg != nil {
-			registered++
-		}
-	}
-	c.recording.rows.Samples = append(c.recording.rows.Samples, event.Sample{Of: event.TasksRunning, Value: tasks, Time: at},
-		event.Sample{Of: event.JobsRunning, Value: int64(len(running)), Time: at}, event.Sample{Of: event.JobsRegistered, Value: registered, Time: at})
 }

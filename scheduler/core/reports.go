@@ -11,6 +11,7 @@ import (
 )
 
 func (c *Core) handleClusterEvent(e cluster.Event) {
+	c.seeEvent(e)
 	switch e := e.(type) {
 	case cluster.Offers:
 		c.offered(e)
@@ -57,7 +58,9 @@ func (c *Core) offered(e cluster.Offers) {
 		c.placement.changed()
 	}
 	for _, agent := range sortedKeys(named) {
-		c.growCapacity(agent, named[agent])
+		most, settled := c.seenOf(agent, named[agent])
+		c.agents.grow(agent, most)
+		c.agents.settle(agent, settled)
 		c.agentStillRegistered(agent)
 	}
 	c.flow.decline(empty, c.opt.RefuseMost)

@@ -45,7 +45,9 @@ func (c *Core) expireReservation() {
 	c.reserve()
 	for _, other := range c.executions.launchable {
 		if other.unplaced.reserved {
-			other.unplaced.why = "" // it is true no more, whenever the next match is
+			u := other.unplaced
+			u.why = ""
+			c.setUnplaced(other, u) // it is true no more, whenever the next match is
 		}
 	}
 	c.placement.changed()
@@ -64,7 +66,8 @@ func (c *Core) measureAgain(agents map[string]bool) {
 			runs = append(runs, x.Info.ID)
 		}
 		c.agents.see(id).reservable = resources.Amount{}
-		c.growCapacity(id, runs)
+		most, _ := c.seenOf(id, runs)
+		c.agents.grow(id, most)
 	}
 }
 
@@ -181,15 +184,28 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 	return picked
 }
 
-// growCapacity remembers the most that was ever seen of an agent: its free resources and those in use by this framework,
-// the executors that its offer names included. The agent has at least so much.
-func (c *Core) growCapacity(agentID string, runs []string) {
-	free := c.flow.held.Free(agentID)
+// endSettles is how long after an executor's last update no end of its tasks is on its way any more.
+const endSettles = time.Second
+
+// seenOf is how much is seen of an agent: its free resources and those in use by this framework, the executors that its offer
+// names included. The agent has at least so much. Settled leaves out what may be seen twice: an offer can be ahead of the end of a
+// task, but of one that nothing was reported of for a while an end is not on its way.
+func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Amount) {
+	most = c.flow.held.Free(agentID)
+	settled = most
 	for _, x := range c.executors.onAgent[agentID] {
-		free = free.Plus(x.used)
-		if x.tasks > 0 || slices.Contains(runs, x.Info.ID) {
-			free = free.Plus(x.Info.Resources)
+		uses := x.used
+		named := slices.Contains(runs, x.Info.ID)
+		if x.tasks > 0 || named {
+			uses = uses.Plus(x.Info.Resources)
+		}
+		most = most.Plus(uses)
+		switch {
+		case c.now.Sub(x.lastUpdate) >= endSettles:
+			settled = settled.Plus(uses)
+		case named:
+			settled = settled.Plus(x.Info.Resources)
 		}
 	}
-	c.agents.grow(agentID, free)
+	return most, settled
 }

@@ -262,6 +262,26 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	}
 }
 
+// TestAnAgentIsNotShownLargerThanItIs: the master frees what an agent reports as ended, and offers it, before it passes on the end of a
+// task of which an earlier update is not acknowledged yet.
+func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
+	l := s.start(8)
+	s.run(l)
+	executor := s.core.executors.byID[l[0].Executor.ID].Info.Resources.CPUs()
+	s.offer("S1", 8-executor, 4096, l[0].Executor.ID) // the task's 4 CPUs are free again
+	if n := s.core.useOf(s.core.agents.byID["S1"]).total.CPUs(); n != 8 {
+		t.Errorf("%v CPUs of 8, an end on its way", n)
+	}
+	s.finish(l)
+	if n := s.core.agentTotals().Capacity.CPUs(); n != 8 {
+		t.Errorf("%v CPUs of 8", n)
+	}
+}
+
 func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -94,6 +94,10 @@ func (c *Core) summary(e *execution) ExecutionSummary {
 	} else if j := c.config.jobs[e.Job]; j != nil && !e.launched() {
 		v.Reason = c.waitReason(j, e)
 	}
+	if at := e.LaunchedAt; !at.IsZero() {
+		t := at.UTC().Truncate(time.Millisecond)
+		v.LaunchTime = &t
+	}
 	if at := e.begin(); !at.IsZero() {
 		t := at.UTC().Truncate(time.Millisecond)
 		v.StartTime = &t

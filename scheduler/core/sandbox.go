@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,43 +100,62 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 
 // LogPlace says where a task's output is.
 func (c *Core) LogPlace(taskID string) (LogPlace, error) {
-	ref, live := c.executions.tasks[taskID]
-	if !live {
-		var ok bool
-		if ref, ok = c.executions.ended.tasks[taskID]; !ok {
-			ref, ok = c.lastAttempt(taskID)
-		}
-		if !ok {
-			return LogPlace{}, Errorf(NotFound, "task_not_found", "there is no task %q; each shard's last attempt is kept as long as its execution: %s", taskID, c.keptText())
-		}
+	if ref, ok := c.executions.tasks[taskID]; ok {
+		return c.placeOf(ref.shard())
 	}
-	s := ref.shard()
-	if s.Dir == "" || s.State.terminal() && s.Start.IsZero() {
-		if s.State.terminal() {
-			return LogPlace{}, Errorf(LogGone, "no_output", "task %q ended before it had output: %s", taskID, s.Cause)
-		}
-		return LogPlace{}, Errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", taskID)
+	if ref, ok := c.executions.ended.tasks[taskID]; ok && ref.shard().Dir != "" {
+		return c.placeOf(ref.shard())
 	}
-	return LogPlace{
-		AgentURL: s.AgentURL,
-		Dir:      c.sandboxOf(s) + "/" + s.Dir,
-		Live:     s.live(),
-	}, nil
+	return c.earlierPlace(taskID)
 }
 
-// lastAttempt finds a task that has ended while its shard waits for the next attempt.
-func (c *Core) lastAttempt(taskID string) (taskRef, bool) {
-	id, err := jobs.ParseTaskID(taskID)
-	j := c.config.jobs[id.Job]
-	if err != nil || j == nil {
-		return taskRef{}, false
+// placeOf is where the output of a shard's present attempt is.
+func (c *Core) placeOf(s *shard) (LogPlace, error) {
+	switch {
+	case s.State.terminal() && (s.Dir == "" || s.Start.IsZero()):
+		return LogPlace{}, noOutput(s)
+	case s.Dir == "":
+		return LogPlace{}, Errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID)
 	}
-	for _, e := range j.queue {
-		for i := range e.Shards {
-			if e.Shards[i].TaskID == taskID {
-				return taskRef{e, i}, true
+	return LogPlace{AgentURL: s.AgentURL, Dir: c.sandboxOf(s) + "/" + s.Dir, Live: s.live()}, nil
+}
+
+func noOutput(s *shard) error {
+	return Errorf(LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID, s.Cause)
+}
+
+// earlierPlace is where the output of an attempt is that ended while its shard went on.
+func (c *Core) earlierPlace(taskID string) (place LogPlace, err error) {
+	err = Errorf(NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, mostEarlier, c.keptText())
+	id, unreadable := jobs.ParseTaskID(taskID)
+	if unreadable != nil {
+		return place, err
+	}
+	c.eachExecution(id.Job, func(e *execution) {
+		if id.Item >= len(e.Shards) {
+			return
+		}
+		s := &e.Shards[id.Item]
+		if s.TaskID == taskID {
+			err = noOutput(s)
+		}
+		for _, a := range s.Earlier {
+			if a.TaskID == taskID {
+				place, err = LogPlace{AgentURL: a.AgentURL, Dir: a.Path}, nil
+				return
 			}
 		}
+	})
+	return place, err
+}
+
+// keepOutput keeps where the output of an attempt is that others will follow.
+func (c *Core) keepOutput(s *shard) {
+	if s.Dir == "" {
+		return
 	}
-	return taskRef{}, false
+	s.Earlier = append(s.Earlier, earlierAttempt{Attempt: s.Attempt, TaskID: s.TaskID, AgentURL: s.AgentURL, Path: c.sandboxOf(s) + "/" + s.Dir})
+	if over := len(s.Earlier) - mostEarlier; over > 0 {
+		s.Earlier = slices.Clone(s.Earlier[over:])
+	}
 }

@@ -1,9 +1,13 @@
 package core
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -128,4 +132,67 @@ func TestOutputOfTheLastAttemptWhileItsShardWaits(t *testing.T) {
 	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
 	s.restart()
 	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
+}
+
+// TestOutputOfEarlierAttempts can be read as long as their execution is kept, under whatever framework they ran.
+func TestOutputOfEarlierAttempts(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 4 })
+	id := s.trigger()
+	var tasks, places []string
+	see := func(kept int, earlier ...AttemptView) {
+		t.Helper()
+		for i := range tasks {
+			if i >= len(tasks)-kept {
+				s.expectOutput(tasks[i], places[i])
+			} else if _, err := s.core.LogPlace(tasks[i]); err == nil {
+				t.Errorf("attempt %d is kept", i+1)
+			}
+		}
+		v, err := s.core.Execution(id)
+		if diff := cmp.Diff(earlier, v.Shards[0].Earlier); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+	}
+	for n := range 5 {
+		s.until(time.Minute)
+		s.offer(fmt.Sprint("S", n), 8, 8000)
+		launches := s.accepted()
+		l := launches[len(launches)-1]
+		run := strings.ReplaceAll(runOf(l, fmt.Sprint("c-", n)), "/S1/", fmt.Sprintf("/S%d/", n))
+		s.update(l, cluster.Running, saysSandbox(t, run))
+		tasks, places = append(tasks, l.TaskID), append(places, run+"/tasks/1")
+		if n == 1 {
+			see(2, AttemptView{1, tasks[0]})
+		}
+		s.update(l, cluster.Failed)
+		if n == 1 {
+			see(2, AttemptView{1, tasks[0]}) // it waits for the next
+			s.restart()
+		}
+	}
+	see(4, AttemptView{2, tasks[1]}, AttemptView{3, tasks[2]}, AttemptView{4, tasks[3]})
+	s.restart()
+	see(4, AttemptView{2, tasks[1]}, AttemptView{3, tasks[2]}, AttemptView{4, tasks[3]})
+}
+
+// TestAnAttemptWithoutOutputSaysSo while its shard waits, and when that was killed then.
+func TestAnAttemptWithoutOutputSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
+	id := s.trigger()
+	s.offer("S1", 8, 8000)
+	l := s.accepted()[0]
+	s.update(l, cluster.Failed)
+	for range 2 {
+		_, err := s.core.LogPlace(l.TaskID)
+		if gone := new(Error); !errors.As(err, &gone) || gone.Code != "no_output" {
+			t.Errorf("%v", err)
+		}
+		s.step(KillRequested{Token: 9, ExecutionID: id})
+	}
 }

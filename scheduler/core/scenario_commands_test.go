@@ -39,6 +39,10 @@ import (
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
 //	history on                             from the next leader on there is a history
 //	history stored N                       so many of the term's batches are in the database
+//	audit on                               audit rows are said from here on
+//	audit rows ID:ACTION:USER …             rows of changes that were made beside the core are handed in
+//	by NAME [kind= from=]                  who asks for what follows
+//	edit PATH [TEXT]                       somebody writes or removes a document or mark
 //	mute CALL…                             leaves these calls out until the next begin
 //	begin                                  a new world
 //
@@ -52,9 +56,11 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"enable":     func(s *scene, w *scenario.Words) error { return s.cmdDisable(w, false) },
 	"deregister": func(s *scene, w *scenario.Words) error { return s.planned(s.core.planDeregisterJob(w.Next())) },
 	"pause": func(s *scene, w *scenario.Words) error {
-		return s.steps(PauseRequested{Token: 1, Job: w.Next(), Paused: true})
+		return s.steps(PauseRequested{Token: 1, Job: w.Next(), Paused: true, Actor: s.actor})
 	},
-	"resume":   func(s *scene, w *scenario.Words) error { return s.steps(PauseRequested{Token: 1, Job: w.Next()}) },
+	"resume": func(s *scene, w *scenario.Words) error {
+		return s.steps(PauseRequested{Token: 1, Job: w.Next(), Actor: s.actor})
+	},
 	"shutdown": func(s *scene, w *scenario.Words) error { return s.planned(s.core.planShutDownJob(w.Next())) },
 	"delete":   (*scene).cmdDelete,
 	"trigger": func(s *scene, w *scenario.Words) error {
@@ -62,10 +68,10 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 		if err != nil {
 			return err
 		}
-		return s.steps(TriggerRequested{Token: 1, Job: w.Next(), Key: w.Option("key", ""), Overrides: own})
+		return s.steps(TriggerRequested{Token: 1, Job: w.Next(), Key: w.Option("key", ""), Overrides: own, Actor: s.actor})
 	},
 	"forget": func(s *scene, w *scenario.Words) error {
-		return s.steps(ForgetRequested{Token: 1, TaskID: s.taskID(w.Next())})
+		return s.steps(ForgetRequested{Token: 1, TaskID: s.taskID(w.Next()), Actor: s.actor})
 	},
 	"drain": func(s *scene, _ *scenario.Words) error { return s.steps(Drain{}) },
 	"kill":  (*scene).cmdKill,
@@ -93,9 +99,12 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"executions": func(s *scene, w *scenario.Words) error { s.reportExecutions(w.Next()); return nil },
 	"begin":      func(s *scene, _ *scenario.Words) error { s.begin(s.t); return nil },
 	"mute":       (*scene).cmdMute,
+	"audit":      (*scene).cmdAudit,
+	"by":         (*scene).cmdBy,
+	"edit":       (*scene).cmdEdit,
 	"option":     (*scene).cmdOption,
 	"reconcile": func(s *scene, w *scenario.Words) error {
-		return s.steps(ReconcileRequested{Token: 1, Explicit: w.Next() == "explicit"})
+		return s.steps(ReconcileRequested{Token: 1, Explicit: w.Next() == "explicit", Actor: s.actor})
 	},
 	"stored":   (*scene).cmdStored,
 	"history":  (*scene).cmdHistory,
@@ -129,9 +138,9 @@ func (s *scene) steps(events ...Event) error {
 func (s *scene) cmdKill(w *scenario.Words) error {
 	if what := w.Next(); what == "execution" {
 		name := w.Next()
-		return s.steps(KillRequested{Token: 1, ExecutionID: cmp.Or(s.names.IDs[name], name)})
+		return s.steps(KillRequested{Token: 1, ExecutionID: cmp.Or(s.names.IDs[name], name), Actor: s.actor})
 	}
-	return s.steps(KillRequested{Token: 1, TaskID: s.taskID(w.Next())})
+	return s.steps(KillRequested{Token: 1, TaskID: s.taskID(w.Next()), Actor: s.actor})
 }
 
 // cmdWait lets time pass in the steps that the core asks for.

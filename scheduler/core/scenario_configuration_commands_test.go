@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -28,7 +29,7 @@ func (s *scene) planned(p planned, err error) error {
 		}
 	}
 	s.say("COMMIT %s", strings.Join(together, ", "))
-	s.apply(p, nil)
+	s.reportAudits(s.committed(p).writes)
 	s.report(s.last)
 	return nil
 }
@@ -45,7 +46,7 @@ func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 	j.CPUCount, j.MemoryMB = w.Number("cpus", j.CPUCount), w.Number("mem", j.MemoryMB)
 	j.MaxRetries = int(w.Number("retries", float64(j.MaxRetries)))
 	if j.JobErrorHandlerType = w.Option("handler", j.JobErrorHandlerType); j.JobErrorHandlerType == jobs.HandlerWebhook {
-		j.Props = map[string]string{jobs.PropWebhookURL: "https://h/x?key=hunter2"}
+		j.Props = document.Texts{jobs.PropWebhookURL: {Value: "https://h/x?key=hunter2"}}
 	}
 	j.TimeoutSeconds = int(w.Number("timeout", float64(j.TimeoutSeconds)))
 	j.RetryBackoffSeconds = int(w.Number("backoff", float64(j.RetryBackoffSeconds)))

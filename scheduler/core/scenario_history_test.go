@@ -68,7 +68,15 @@ func (s *scene) reportHistory(d Decision) {
 	for _, t := range b.Tallies {
 		s.say("  tally of %s: %d finished, %d failed", t.Task, t.Success, t.Failed)
 	}
+	for _, a := range b.Audits {
+		if s.audits {
+			s.say("  audit: %s %s by %q", a.Action, a.TargetName, a.Name)
+		}
+	}
 	for _, g := range b.Samples {
 		s.say("  %s: %d at %s", g.Of, g.Value, g.Time.Format("15:04"))
+	}
+	for _, l := range b.Loads {
+		s.say("  load of %s: %d launched, %d wait; %d fires, %g and %g ms late", l.Time.Format("15:04"), l.Launched, l.Waiting, l.Fires, l.DelayP50, l.DelayP95)
 	}
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -28,6 +31,9 @@ type scene struct {
 	updates  int
 	// muted are the calls that are left out until the next begin.
 	muted map[reflect.Type]bool
+	// audits is set where a scenario is about audit rows.
+	audits bool
+	edits  int64
 }
 
 func newScene(t *testing.T) *scene {
@@ -121,9 +127,32 @@ func (s *scene) report(d Decision) {
 	}
 }
 
+// reportAudits says which audit rows are written, where the scenario is about them, and returns the other writes.
+func (s *scene) reportAudits(writes []registry.Write) (others []registry.Write) {
+	for _, w := range writes {
+		dir, number := splitPath(w.Path)
+		if dir != pathAudit {
+			others = append(others, w)
+			continue
+		}
+		var row event.Audit
+		switch {
+		case !s.audits:
+		case w.Delete:
+			s.say("FORGET audit %s", number)
+		case json.Unmarshal(w.Value, &row) != nil:
+			s.t.Fatalf("%s", w.Value)
+		default:
+			s.say("AUDIT %s by %q (%s) from %q: %s %s %s of app %q: %s → %s", number, row.Name, row.Kind, row.From, row.Action, row.Target, row.TargetName, row.App,
+				cmp.Or(row.Before, "-"), cmp.Or(row.After, "-"))
+		}
+	}
+	return others
+}
+
 func (s *scene) reportWrites(d Decision) {
 	var put, deleted []string
-	for _, w := range d.Writes {
+	for _, w := range s.reportAudits(d.Writes) {
 		_, what, _ := strings.Cut(w.Path[1:], "/")
 		what = s.names.InWords(strings.Replace(what, "/", " ", 1))
 		if w.Delete {

@@ -145,8 +145,10 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 	case !c.subscription.open:
 		reply.Err = Errorf(Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	case e.Explicit:
+		c.auditReconcile(&e)
 		c.askAbout(func(*shard) bool { return true })
 	default:
+		c.auditReconcile(&e)
 		c.call(CallReconcile{})
 	}
 	c.reply(reply)

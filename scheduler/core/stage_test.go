@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
@@ -29,6 +30,7 @@ type stage struct {
 	stored        map[string][]byte
 	last          Decision
 	offerN        int
+	actor         event.Actor // who asks
 	// accepts are the ACCEPTs that were not answered yet.
 	accepts []CallLaunch
 }
@@ -153,14 +155,7 @@ func (s *stage) apply(p planned, err error) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, w := range p.writes {
-		if w.Delete {
-			delete(s.stored, w.Path)
-		} else {
-			s.stored[w.Path] = w.Value
-		}
-	}
-	s.step(p.events...)
+	s.committed(p)
 }
 
 func (s *stage) app(change ...func(*app.Config)) {

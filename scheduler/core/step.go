@@ -29,6 +29,7 @@ func (c *Core) Step(now Now, rnd rand.Source, events []Event) Decision {
 	c.manageOffers()
 	c.finishDrain()
 	c.write()
+	c.nameChanged()
 	c.out.Wake = c.nextWake()
 	out := c.out
 	c.out = Decision{}
@@ -37,27 +38,32 @@ func (c *Core) Step(now Now, rnd rand.Source, events []Event) Decision {
 
 func (c *Core) handle(e Event) {
 	switch e := e.(type) {
-	case AppChanged:
-		c.appChanged(e)
-	case JobChanged:
-		c.jobChanged(e)
+	case AppChanged, JobChanged, MarkChanged:
+		for _, row := range c.config.auditOf(byRegistry, e) {
+			c.audited(row)
+		}
+		c.take(e)
 	case ChangeRequested:
 		c.requestChange(e)
 	case ChangeCommitted:
 		if p := c.config.committed(e.Token); p != nil {
 			for _, event := range p.events {
-				c.handle(event)
+				c.take(event)
+			}
+			for _, row := range p.audit {
+				c.keepAudit(row)
 			}
 			c.answerChange(p, e.Token)
 		}
 	case TriggerRequested:
 		c.trigger(e)
-	case MarkChanged:
-		c.markChanged(e)
+	case AuditRequested:
+		c.auditRequested(e)
 	case ReconcileRequested:
 		c.reconcileRequested(e)
 	case DocumentFaulty:
 		c.config.documentFaulty(e)
+		c.seeConfigured(e)
 	case ForgetRequested:
 		c.forget(e)
 	case KillRequested:
@@ -84,6 +90,20 @@ func (c *Core) handle(e Event) {
 		if e.Session == c.subscription.number && c.subscription.open {
 			c.handleClusterEvent(e.Event)
 		}
+	}
+}
+
+// take takes a committed change of configuration, whoever has made it.
+func (c *Core) take(e Event) {
+	c.seeConfigured(e)
+	defer c.seeConfigured(e)
+	switch e := e.(type) {
+	case AppChanged:
+		c.appChanged(e)
+	case JobChanged:
+		c.jobChanged(e)
+	case MarkChanged:
+		c.markChanged(e)
 	}
 }
 
@@ -142,6 +162,7 @@ func (c *Core) write() {
 	c.daemons.write(&r)
 	c.imports.write(&r)
 	c.notifications.write(&r)
+	c.audit.write(&r, c.recording.storedAudit(), c.recording.recordedAudit())
 	c.recording.write(&r) // last: it records what the others commit
 	c.out.Writes = r.writes
 }

@@ -9,6 +9,10 @@ import (
 // trigger makes an execution now, or refuses (rule F5: a trigger is never dropped).
 func (c *Core) trigger(t TriggerRequested) {
 	refuse := func(err *Error) { c.reply(Reply{Token: t.Token, Err: err}) }
+	if err := c.repeated(&t); err != nil {
+		refuse(err)
+		return
+	}
 	id := executionID(t.Job, c.wall) + "-" + c.uuid()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + fingerprint(t.Key)
@@ -41,6 +45,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(Errorf(Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
 		return
 	}
+	t.Overrides = t.Overrides.KeepSecrets(*j.cfg)
 	if bad := t.Overrides.Check(*j.cfg); len(bad) > 0 {
 		err := Errorf(Invalid, "invalid", "this request changed nothing: %v", bad)
 		err.Violations = bad
@@ -67,10 +72,48 @@ func (c *Core) trigger(t TriggerRequested) {
 	c.stats.Triggers++
 	e := &execution{ID: id, Job: t.Job, Fire: c.wall.Truncate(time.Millisecond), Source: Triggered, Made: c.now}
 	if !t.Overrides.IsZero() {
-		e.Overrides = &t.Overrides
+		e.Overrides, e.OverridesOf = &t.Overrides, j.cfg.AppName
 	}
 	c.enqueue(j, e)
+	c.auditTrigger(&t, *j.cfg, id)
 	c.reply(Reply{Token: t.Token, ExecutionID: id})
+}
+
+// repeated has a trigger ask for what the execution was that it repeats, if it repeats one.
+func (c *Core) repeated(t *TriggerRequested) *Error {
+	if t.Again == "" {
+		return nil
+	}
+	e := c.executions.open[t.Again]
+	if e == nil {
+		e = c.executions.ended.byID[t.Again]
+	}
+	if e == nil {
+		return c.executionNotFound(t.Again)
+	}
+	t.Job = e.Job
+	if e.Overrides == nil {
+		return nil
+	}
+	t.Overrides = *e.Overrides
+	j := c.config.jobs[e.Job]
+	switch {
+	case t.NoEnv && len(t.Overrides.Env) > 0:
+		return Errorf(Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID, e.Job)
+	case j != nil && j.cfg != nil && j.cfg.AppName != e.OverridesOf: // whoever may trigger it may not know what was given to another app's
+		return Errorf(Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app then: trigger the job with the settings that it is to have, POST /api/job/%s/trigger", e.ID, e.Job)
+	}
+	return nil
+}
+
+// shownOverrides are an execution's own settings as people may see them.
+func (c *Core) shownOverrides(e *execution) *jobs.Overrides {
+	j := c.config.jobs[e.Job]
+	if e.Overrides == nil || j == nil || j.cfg == nil || j.cfg.AppName != e.OverridesOf {
+		return nil // whoever may see the job may not know what was given to another app's
+	}
+	shown := e.Overrides.WithoutSecrets(*j.cfg)
+	return &shown
 }
 
 // keyedID is the prefix of the ids of a job's executions that were triggered with an Idempotency-Key.

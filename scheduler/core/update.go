@@ -103,6 +103,7 @@ func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
 			s.Away = true
 			c.executions.touchShard(ref.exec, ref.index)
 		}
+		c.agents.lost(s.Agent, c.sinceReported(since))
 		c.unreachable(ref, c.sinceReported(since))
 	case cluster.Unknown:
 		c.unknown(ref, u)
@@ -257,6 +258,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).
 		s.NotBefore = c.now.Add(grace + refusedWithin)
 		c.placement.wakeAt(s.NotBefore)
+		c.seeWhenDue(ref.exec, s)
 	}
 }
 

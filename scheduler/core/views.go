@@ -49,10 +49,18 @@ type ShardView struct {
 	FailureCause string     `json:"failureCause"`
 	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
 	PackageSHA256 string `json:"packageSHA256"`
+	// Earlier are attempts before this one whose output was kept, the oldest first.
+	Earlier []AttemptView `json:"earlier,omitempty"`
 	// Daemon is what is known of the runs of a daemon's shard.
 	Daemon *DaemonView `json:"daemon,omitempty"`
 	// Progress is nil for a task that is not on the cluster, or has said nothing.
 	Progress *ProgressView `json:"progress,omitempty"`
+}
+
+// AttemptView is an attempt that others have followed.
+type AttemptView struct {
+	Attempt int    `json:"attempt"`
+	TaskID  string `json:"taskId"`
 }
 
 // DaemonView is how a daemon's shard gets on. The counts are those of its present attempt.
@@ -91,6 +99,8 @@ type ExecutionView struct {
 	State       State       `json:"state"`
 	Reason      string      `json:"reason"`
 	Shards      []ShardView `json:"shards"`
+	// Overrides are settings that hold for this run alone, without secrets; nil where it has none, or its job is of another app since.
+	Overrides *jobs.Overrides `json:"overrides,omitempty"`
 }
 
 // WaitingView is a shard that waits, and for what.
@@ -187,6 +197,8 @@ type ExecutionSummary struct {
 	State       State     `json:"state"`
 	// Reason says what a run that waits is waiting for, and why one that ended is not FINISHED.
 	Reason string `json:"reason"`
+	// LaunchTime is when its first task was launched.
+	LaunchTime *time.Time `json:"-"`
 	// StartTime is when its first process began, CompleteTime when its last shard had ended.
 	StartTime    *time.Time `json:"startTime"`
 	CompleteTime *time.Time `json:"completeTime"`

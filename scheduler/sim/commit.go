@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -74,10 +75,16 @@ func (l *leader) commit(c term.Commit) {
 // write is one commit as the registry takes it. Its answer, a conflict too, says
 // how far the session's server has come.
 func (l *leader) write(c term.Commit) error {
+	for _, wr := range c.Writes {
+		if e, there := l.w.store.entries[wr.Path]; there && wr.Delete && strings.HasPrefix(wr.Path, pathAudit+"/") && l.term == l.w.store.term {
+			l.w.audits.forgotten(e)
+		}
+	}
 	err := l.w.store.commit(l.term, c.Writes)
 	l.seen = l.w.store.index
 	if err == nil {
 		l.w.history.happened(c)
+		l.w.audits.committed(c)
 		l.w.check.committed(c.Writes, l.watch.decidedAt)
 	}
 	return err

@@ -33,7 +33,9 @@ func (u *users) pauseJob(name string, paused bool) {
 		return
 	}
 	u.w.trace.add("a user pauses %s: %v", name, paused)
-	l.request(func(token uint64) core.Request { return core.PauseRequested{Token: token, Job: name, Paused: paused} }, nil)
+	l.request(func(token uint64) core.Request {
+		return core.PauseRequested{Token: token, Job: name, Paused: paused, Actor: byUser}
+	}, nil)
 }
 
 // limit gives some jobs a timeout, a retry backoff and a kill grace of their own.

@@ -91,8 +91,14 @@ func rowsOf(b *historyevent.Batch) (rows []row) {
 	for _, r := range b.Tallies {
 		add("tally", r.ID, 0, r)
 	}
+	for _, r := range b.Audits {
+		add("audit", r.ID, 0, r)
+	}
 	for _, r := range b.Samples {
 		add("sample", string(r.Of)+r.Time.String(), 0, r)
+	}
+	for _, r := range b.Loads {
+		add("load", r.Time.String(), 0, r)
 	}
 	return rows
 }

@@ -32,6 +32,7 @@ type leader struct {
 	session     *session // the last that was opened, until it has ended
 	token       uint64
 	asks        map[uint64]func(core.Reply)
+	views       *views // what people saw after its last step
 	watch       watch
 	out         outgoing
 	drained     bool
@@ -69,6 +70,7 @@ func (w *world) campaign(delay time.Duration) {
 		w.trace.add("leader %d begins term %d", l.no, l.term)
 		l.seen = has
 		w.check.documentsLoaded()
+		w.audits.loaded(w.store.list("/config", "/state"))
 		l.loadedAt, l.loadedWall = w.now, w.wall()
 		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/scheduler")}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
@@ -134,7 +136,9 @@ func (l *leader) poke() {
 func (l *leader) turn() {
 	l.planned = false
 	l.machine.Tick(l.clocks())
-	l.perform(l.machine.Ready())
+	effects := l.machine.Ready()
+	l.w.check.changesAreNamed(l, effects)
+	l.perform(effects)
 }
 
 // perform does what the machine wants done, one effect after the other, unless the process crashes between two of them. A pause

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
@@ -100,7 +101,7 @@ func (c *checker) told(job string, tells []string) {
 func (u *users) handler(cfg *jobs.Config) {
 	switch u.w.rng.IntN(8) {
 	case 0, 1, 2, 3, 4:
-		cfg.JobErrorHandlerType, cfg.Props = jobs.HandlerWebhook, map[string]string{jobs.PropWebhookURL: "https://hook/x"}
+		cfg.JobErrorHandlerType, cfg.Props = jobs.HandlerWebhook, document.Texts{jobs.PropWebhookURL: {Value: "https://hook/x"}}
 	case 5:
 		cfg.JobErrorHandlerType = jobs.HandlerIgnore
 	}

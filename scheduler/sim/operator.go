@@ -85,6 +85,7 @@ func (c *checker) documentsRead(l *leader, read []term.Document) {
 		missing := errors.Is(doc.Err, registry.ErrNotFound)
 		if l.term == c.w.store.term && (doc.Err == nil || missing) {
 			c.documentRead(doc.Path, doc.Entry, !missing)
+			c.w.audits.read(doc.Path, doc.Entry, !missing)
 		}
 	}
 }
@@ -140,7 +141,9 @@ func (w *world) forgetSome(l *leader) bool {
 	if given {
 		w.forgotten[task] = true
 	}
-	l.request(func(token uint64) core.Request { return core.ForgetRequested{Token: token, TaskID: task} }, func(r core.Reply) {
+	l.request(func(token uint64) core.Request {
+		return core.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
+	}, func(r core.Reply) {
 		switch {
 		case r.Err == nil && w.check.live[task] != "":
 			w.fail("E5 only what was abandoned is forgotten", "task %s is live", task)

@@ -96,7 +96,9 @@ func (w *world) happens(f Fault) bool {
 		return w.maintain(a)
 	case OperatorReconciles:
 		explicit := w.rng.IntN(2) == 0
-		l.request(func(token uint64) core.Request { return core.ReconcileRequested{Token: token, Explicit: explicit} }, nil)
+		l.request(func(token uint64) core.Request {
+			return core.ReconcileRequested{Token: token, Explicit: explicit, Actor: byUser}
+		}, nil)
 	case OperatorForgets:
 		return w.forgetSome(l)
 	case RoleChanged:

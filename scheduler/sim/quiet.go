@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -85,7 +86,7 @@ func (w *world) settle() {
 		return
 	}
 	open := w.check.open()
-	lacks := w.history.complete()
+	lacks := cmp.Or(w.history.complete(), w.audits.complete())
 	if open == "" && w.check.left() == "" && lacks == "" {
 		w.ended = true
 		return
@@ -129,7 +130,9 @@ func (w *world) forgetOrphans(l *leader) {
 		nobodyKnows := by != "" && by != w.master.id
 		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || a.tasks[task].process == nil) {
 			w.count(Forgotten)
-			l.request(func(token uint64) core.Request { return core.ForgetRequested{Token: token, TaskID: task} }, nil)
+			l.request(func(token uint64) core.Request {
+				return core.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
+			}, nil)
 		}
 	}
 }

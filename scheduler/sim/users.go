@@ -111,9 +111,9 @@ func (u *users) kill() {
 	}
 	w.count(KillRequested)
 	id := w.check.live[task]
-	ask := core.KillRequested{TaskID: task}
+	ask := core.KillRequested{TaskID: task, Actor: byUser}
 	if w.rng.IntN(2) == 0 {
-		ask = core.KillRequested{ExecutionID: id}
+		ask = core.KillRequested{ExecutionID: id, Actor: byUser}
 	}
 	w.trace.add("a user kills %+v", ask)
 	w.after(w.between(0, 3*time.Second), func() {
@@ -171,7 +171,9 @@ func (u *users) askAnd(name string, change core.Change, then func(*core.Error)) 
 		return
 	}
 	u.w.trace.add("a user: %s", name)
-	l.request(func(token uint64) core.Request { return core.ChangeRequested{Token: token, Change: change} }, func(r core.Reply) {
+	l.request(func(token uint64) core.Request {
+		return core.ChangeRequested{Token: token, Change: change, Actor: byUser}
+	}, func(r core.Reply) {
 		u.w.trace.add("a user is answered about %s: %v", name, r.Err)
 		then(r.Err)
 	})
@@ -259,7 +261,9 @@ func (u *users) trigger(job, key string, done func(core.Reply)) {
 		return
 	}
 	u.w.trace.add("a user triggers %s, key %q", job, key)
-	l.request(func(token uint64) core.Request { return core.TriggerRequested{Token: token, Job: job, Key: key} }, func(r core.Reply) {
+	l.request(func(token uint64) core.Request {
+		return core.TriggerRequested{Token: token, Job: job, Key: key, Actor: byUser}
+	}, func(r core.Reply) {
 		if r.Err == nil {
 			u.w.check.promised(r.ExecutionID)
 		}

@@ -125,6 +125,7 @@ type world struct {
 	users     *users
 	history   *history
 	check     *checker
+	audits    *audits
 	moods     [NumFaults]float64
 	forgotten map[string]bool    // tasks that an operator said have ended
 	removed   map[string]*master // framework ids that were torn down → the master that did it last
@@ -154,7 +155,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	t.now = func() time.Duration { return w.now }
 	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)
-	w.history = newHistory(w)
+	w.history, w.audits = newHistory(w), newAudits(w)
 	w.opt = core.DefaultOptions()
 	w.opt.History = true
 	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
@@ -187,6 +188,7 @@ func newWorld(cfg Config, t *tracer) *world {
 func (w *world) play() {
 	w.campaign(0)
 	w.users.begin()
+	w.audits.begin()
 	w.planFault()
 	w.after(10*time.Second, w.look)
 	w.after(time.Second, w.history.drain)

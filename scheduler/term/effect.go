@@ -55,6 +55,9 @@ type Answer struct{ core.Reply }
 // Notes are for the log and the history, after each step.
 type Notes []core.Note
 
+// Changed is what people see otherwise from now on, after the commit that makes it true.
+type Changed struct{ core.Changed }
+
 // Notify has people be notified of a job's failures. Notified answers it.
 type Notify struct{ core.Notification }
 
@@ -81,6 +84,7 @@ func (WatchMaster) effect()  {}
 func (AskStandby) effect()   {}
 func (Answer) effect()       {}
 func (Notes) effect()        {}
+func (Changed) effect()      {}
 func (Notify) effect()       {}
 func (Log) effect()          {}
 func (Drained) effect()      {}

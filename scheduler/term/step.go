@@ -50,6 +50,9 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 			return
 		}
 		m.do(Notes(d.Notes))
+		if !d.Changed.None() {
+			m.do(Changed{d.Changed})
+		}
 		for _, call := range d.Calls {
 			m.call(call)
 		}

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	bin := flag.String("bin", "bin", "folder of the programs")
-	only := flag.String("only", "", "measure just these, separated by commas: latency, throughput, many, scheduler, core")
+	only := flag.String("only", "", "measure just these, separated by commas: latency, throughput, many, console, scheduler, core")
 	seconds := flag.Int("seconds", 60, "how long a measurement lasts")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -41,7 +41,7 @@ type measurement struct {
 func run(ctx context.Context, bin, only string, d time.Duration) error {
 	describeMachine()
 	var r results
-	for _, m := range []measurement{{"latency", latency}, {"throughput", throughput}, {"many", many}, {"scheduler", measureScheduler}, {"core", coreSteps}} {
+	for _, m := range []measurement{{"latency", latency}, {"throughput", throughput}, {"many", many}, {"console", console}, {"scheduler", measureScheduler}, {"core", coreSteps}} {
 		if only != "" && !strings.Contains(","+only+",", ","+m.name+",") {
 			continue
 		}

@@ -35,6 +35,9 @@ func startServer(ctx context.Context, bin, dir string) (*server, error) {
 		"--data-dir", filepath.Join(dir, "data"), "--local-cpus", "1000", "--local-memory", "1000000", "--log-level", "error")
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.Stderr = os.Stderr
+	if os.Geteuid() == 0 {
+		s.cmd.Env = append(os.Environ(), "ELASTICJOB_RUN_AS=root")
+	}
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -178,18 +181,24 @@ func usageOf(pid int) (usage, error) {
 	return usage{cpu: ticks(number(11) + number(12)), reaped: ticks(number(13) + number(14)), rss: number(21) * int64(os.Getpagesize())}, nil
 }
 
-// executors finds the executors that run in the server's sandboxes.
+// executors finds the executors that run in the server's sandboxes, by their supervisors, and these.
 func (s *server) executors() []int {
 	var pids []int
-	paths, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, p := range paths {
-		cwd, err := os.Readlink(p)
-		if err != nil || !strings.HasPrefix(cwd, filepath.Join(s.dir, "data")) || !strings.Contains(cwd, "/runs/") {
+		line, err := os.ReadFile(p)
+		if err != nil || !bytes.HasPrefix(line, []byte("executor\x00supervisor\x00"+filepath.Join(s.dir, "data"))) {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(p)))
-		if err == nil {
-			pids = append(pids, pid)
+		stat, err := os.ReadFile(filepath.Join(filepath.Dir(p), "stat"))
+		if err != nil {
+			continue // it has ended
+		}
+		var state string
+		var parent int
+		_, _ = fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent)
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(p))); err == nil {
+			pids = append(pids, parent, pid)
 		}
 	}
 	return pids

@@ -32,7 +32,7 @@ func TestRefusedAtStart(t *testing.T) {
 		{"--local with --zk", with(c.ZK, c.Masters, "--local"), []string{"--local", "--zk"}},
 		{"a namespace that is none", with(c.ZK, c.Masters, "--zk-namespace", "a//b"), []string{"--zk-namespace", "a//b"}},
 		{"a session timeout that is none", with(c.ZK, c.Masters, "--zk-session-timeout", "-1s"), []string{"--zk-session-timeout"}},
-		{"a routable address without a token", with(c.ZK, c.Masters, "--listen", "0.0.0.0:0"), []string{"--listen", "--api-token-file"}},
+		{"all addresses without a name", with(c.ZK, c.Masters, "--listen", "0.0.0.0:0"), []string{"--listen", "--advertise"}},
 		{"a token file that isn't there", with(c.ZK, c.Masters, "--api-token-file", "/no/such/file"), []string{"--api-token-file", "/no/such/file"}},
 		{"an empty token", with(c.ZK, c.Masters, "--api-token-file", c.Secret("token", "")), []string{"--api-token-file"}},
 		{"credentials that are none", with(c.ZK, c.Masters, "--mesos-credentials-file", c.Secret("credentials", "just-one-word")), []string{"credentials"}},

@@ -26,11 +26,12 @@ var order = []string{
 	"registry",
 	"history",
 	"migrations",
-	"history/event",  // apart from history: the core says what is recorded
-	"history/search", // and so: the API says what is asked for
+	"history/search", // apart from history: the API says what is asked for
+	"history/event",  // and so: the core says what is recorded
 	"zookeeper",
 	"resources",
 	"spelling",
+	"secrets",
 }
 
 // outside are the folders that are not part of the product: nothing may import from them.
@@ -39,11 +40,12 @@ var outside = []string{"test", "examples", "tools"}
 // only lists, for packages that may import few others, which these are.
 var only = map[string][]string{
 	"offers":         {"resources"},
-	"jobs":           {"jobs/cron", "app", "document", "resources", "spelling"},
+	"jobs":           {"jobs/cron", "app", "document", "resources", "spelling", "secrets"},
 	"jobs/cron":      {},
-	"app":            {"document", "resources"},
-	"document":       {"spelling"},
+	"app":            {"document", "resources", "secrets"},
+	"document":       {"spelling", "secrets"},
 	"wire":           {},
+	"web":            {},
 	"history/event":  {},
 	"history/search": {"history/event"},
 	"migrations":     {},
@@ -51,12 +53,13 @@ var only = map[string][]string{
 	"zookeeper":      {},
 	"resources":      {},
 	"spelling":       {},
+	"secrets":        {},
 }
 
 // assembled are the packages that only cmd/* may import, and they themselves their
 // own parts: whoever else needs one, needs an interface of his own.
 var assembled = []string{
-	"api", "web", "client", "sdk", "executor", "notify",
+	"api", "web", "client", "sdk", "executor", "notify", "auth/oidc",
 	"cluster/mesos", "cluster/local",
 	"registry/embedded", "registry/zookeeper",
 	"history",
@@ -81,6 +84,9 @@ var home = map[string][]string{
 	"github.com/robfig/cron/v3":           {"jobs/cron"},
 	"go.yaml.in/yaml/v3":                  {"document"},
 	"github.com/wneessen/go-mail":         {"notify"},
+	"golang.org/x/crypto":                 {"auth"},
+	"github.com/coreos/go-oidc/v3":        {"auth/oidc"},
+	"golang.org/x/oauth2":                 {"auth/oidc"},
 }
 
 // never says what a package must not reach, not even through other packages.

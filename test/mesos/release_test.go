@@ -1,7 +1,6 @@
 package mesos_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,8 +32,8 @@ func TestNewReleaseIsFetched(t *testing.T) {
 			c.Job(app, app, nil)
 			c.Run(app, "FINISHED")
 			n := 0
-			for _, pid := range c.Executors() {
-				program, err := os.ReadFile(fmt.Sprintf("/proc/%d/exe", pid))
+			for _, sandbox := range c.Sandboxes() {
+				program, err := os.ReadFile(filepath.Join(sandbox, "executor"))
 				if err == nil && strings.HasSuffix(string(program), release) { // it may be one that just ends
 					n++
 				}

@@ -2,9 +2,7 @@ package whole_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,12 +30,8 @@ func TestRegistryFileIsLost(t *testing.T) {
 				t.Errorf("POST %s: %d %s", request[0], answer.Status, said)
 			}
 		}
-		command := regexp.MustCompile(`'(cp [^']*)'`).FindStringSubmatch(said)
-		if command == nil {
-			t.Fatalf("no command in %q", said)
-		}
-		if out, err := exec.Command("sh", "-c", command[1]).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", command[1], err, out)
+		if !strings.Contains(said, "move "+file+".saved to "+file) {
+			t.Errorf("it says %q", said)
 		}
 		m.Signal(syscall.SIGTERM)
 		if status := m.Over(); status != 1 {

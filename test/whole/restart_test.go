@@ -117,10 +117,10 @@ func TestUpgrade(t *testing.T) {
 	m.Run("j", "FINISHED")
 	m.Until("the executor is of the new build", func() string {
 		pids := m.Executors()
-		if len(pids) != 1 || fmt.Sprint(pids) == before {
+		if len(pids) != 1 || len(m.Sandboxes()) != 1 || fmt.Sprint(pids) == before {
 			return fmt.Sprint(pids)
 		}
-		program, err := os.ReadFile(fmt.Sprintf("/proc/%d/exe", pids[0]))
+		program, err := os.ReadFile(filepath.Join(m.Sandboxes()[0], "executor"))
 		if err != nil || !strings.HasSuffix(string(program), "a new build") {
 			return fmt.Sprintf("%d bytes, %v", len(program), err)
 		}

@@ -154,9 +154,9 @@ func TestFlags(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{[]string{"--listen", "0.0.0.0:8899"}, "", 1, []string{"0.0.0.0", "127.0.0.1"}},
+		{[]string{"--listen", "0.0.0.0:8899"}, "", 1, []string{"0.0.0.0", "--advertise"}},
 		{[]string{"--listen", "192.0.2.1:8899"}, "", 1, []string{"192.0.2.1"}},
-		{[]string{"--listen", ":8899"}, "", 1, []string{"127.0.0.1"}},
+		{[]string{"--listen", ":8899"}, "", 1, []string{"--advertise"}},
 		{[]string{"--mesos", "http://127.0.0.1:5050"}, "", 1, []string{"--local", "--mesos"}},
 		{[]string{"--local=false"}, "", 1, []string{"--local", "--mesos"}},
 		{[]string{"--local-cpus", "-1", "--kill-grace", "-1s", "--time-zone", "Mars/Olympus"}, "", 1, []string{"--local-cpus", "--kill-grace", "Mars/Olympus"}},

@@ -34,7 +34,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
@@ -90,10 +90,9 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	for _, dir := range []string{options.WorkDir, journals(options.DataDir)} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("start the agent: %w", err)
-		}
+	// Tasks may be another user's, who has to pass through to their folders, and through nothing else.
+	if err := errors.Join(os.MkdirAll(options.WorkDir, 0o711), os.MkdirAll(journals(options.DataDir), 0o700)); err != nil {
+		return nil, fmt.Errorf("start the agent: %w", err)
 	}
 	id, err := loadID(options.DataDir)
 	if err != nil {

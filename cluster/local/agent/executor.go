@@ -37,6 +37,7 @@ type executorRun struct {
 	id        string
 	container string
 	sandbox   string
+	mark      uint64 // of its process
 	journal   *journal
 
 	state    state
@@ -262,7 +263,7 @@ func (ex *executorRun) snapshot() []record {
 }
 
 func (ex *executorRun) runRecord() record {
-	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: proto(ex.framework.info), Executor: proto(ex.info)}}
+	return record{Kind: recRun, Run: &run{Container: ex.container, Mark: ex.mark, Framework: proto(ex.framework.info), Executor: proto(ex.info)}}
 }
 
 // validID reports whether id can be the name of a folder. The master checks ids too; here it keeps sandboxes within the work

@@ -69,6 +69,7 @@ const (
 // run is what an executor is started from.
 type run struct {
 	Container string                          `json:"container"`
+	Mark      uint64                          `json:"mark"`
 	Framework link.Proto[mesos.FrameworkInfo] `json:"framework"`
 	Executor  link.Proto[mesos.ExecutorInfo]  `json:"executor"`
 }

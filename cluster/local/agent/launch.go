@@ -68,7 +68,7 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	forked, err := fork(path, argv, a.environment(ex, command), ex.sandbox, a.boot)
+	forked, err := fork(path, argv, a.environment(ex, command), ex.sandbox, a.boot, ex.mark)
 	if err != nil {
 		return nil, fmt.Errorf("execute %q: %w", command.GetValue(), err)
 	}
@@ -144,10 +144,12 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 			set(v.Name, v.GetValue())
 		}
 	}
+	for name, value := range o.Environment {
+		set(name, value)
+	}
 	if key := o.ExecutorKey; len(key) > 0 {
 		set("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", key.Token(ex.container))
 	}
-	// Last: it is the marker by which the executor is found again (rule O2).
 	set("MESOS_SANDBOX", ex.sandbox)
 	return env
 }

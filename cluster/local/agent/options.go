@@ -26,6 +26,9 @@ type Options struct {
 	// GiveUpExecutors kills the executors of earlier runs before anything else and reports their tasks as gone.
 	GiveUpExecutors bool
 
+	// Environment is added to that of every executor.
+	Environment map[string]string
+
 	// Credentials are asked for by the files API, if not nil.
 	Credentials *apihttp.Credentials
 	// ExecutorKey, if not empty, signs the token that each executor gets in its environment, and that the executor API then asks

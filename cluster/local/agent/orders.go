@@ -91,7 +91,7 @@ func (a *Agent) place(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
 // newExecutor records a run of an executor before anything of it is started; its launch begins with deliver.
 func (a *Agent) newExecutor(f *framework, info mesos.ExecutorInfo) (*executorRun, error) {
 	ex := &executorRun{
-		framework: f, info: info, id: info.ExecutorID.Value, container: uuid.NewString(),
+		framework: f, info: info, id: info.ExecutorID.Value, container: uuid.NewString(), mark: newMark(),
 		tasks: map[string]*task{}, launched: make(chan struct{}),
 	}
 	ex.sandbox = a.sandboxOf(f.info.GetID().GetValue(), ex.id, ex.container)

@@ -115,31 +115,6 @@ func killSession(ctx context.Context, p process) error {
 	}
 }
 
-// findMarked finds the session leaders whose environment has MESOS_SANDBOX set to one of the sandboxes: executors that were forked,
-// though their pid was never recorded (rule O2).
-func findMarked(sandboxes map[string]bool, boot string) (map[string]process, error) {
-	found := map[string]process{}
-	if len(sandboxes) == 0 {
-		return found, nil
-	}
-	err := eachProcess(func(s stat) {
-		if s.session != s.pid || s.over() {
-			return
-		}
-		environ, err := os.ReadFile("/proc/" + strconv.Itoa(s.pid) + "/environ")
-		if err != nil {
-			return
-		}
-		for variable := range bytes.SplitSeq(environ, []byte{0}) {
-			sandbox, is := bytes.CutPrefix(variable, []byte("MESOS_SANDBOX="))
-			if is && sandboxes[string(sandbox)] {
-				found[string(sandbox)] = process{PID: s.pid, Start: s.start, Boot: boot}
-			}
-		}
-	})
-	return found, err
-}
-
 // watched is a process that is waited for by its pidfd. It need not be our child.
 type watched struct {
 	process
@@ -208,8 +183,9 @@ func (w *watched) kill() {
 func (w *watched) close() error { return w.file.Close() }
 
 // fork starts the program at path, which may be relative to dir, in a session of its own that works in dir, with the files stdout
-// and stderr there as its output and nothing as its input. It is not waited for.
-func fork(path string, argv, env []string, dir, boot string) (process, error) {
+// and stderr there as its output and nothing as its input. It has the mark, by which it is found if its pid is never recorded. It is
+// not waited for.
+func fork(path string, argv, env []string, dir, boot string, mark uint64) (process, error) {
 	attr := &os.ProcAttr{Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true}}
 	for _, name := range []string{os.DevNull, filepath.Join(dir, "stdout"), filepath.Join(dir, "stderr")} {
 		file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
@@ -219,7 +195,7 @@ func fork(path string, argv, env []string, dir, boot string) (process, error) {
 		defer file.Close()
 		attr.Files = append(attr.Files, file)
 	}
-	child, err := start(path, argv, attr)
+	child, err := start(path, argv, attr, mark)
 	if err != nil {
 		return process{}, err
 	}
@@ -237,9 +213,9 @@ const busyFor = time.Second
 
 // start starts a process. What was just written can't be executed as long as a process has it open for writing, and one that is
 // being forked at that moment has, until it executes its own program: that takes a moment.
-func start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+func start(path string, argv []string, attr *os.ProcAttr, mark uint64) (*os.Process, error) {
 	for end := time.Now().Add(busyFor); ; <-time.After(5 * time.Millisecond) {
-		child, err := os.StartProcess(path, argv, attr)
+		child, err := startMarked(path, argv, attr, mark)
 		if !errors.Is(err, syscall.ETXTBSY) || time.Now().After(end) {
 			return child, err
 		}

@@ -58,11 +58,11 @@ func TestBusyProgramIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if _, err := start(name, []string{name}, &os.ProcAttr{}); !errors.Is(err, syscall.ETXTBSY) || time.Since(begun) < busyFor {
+	if _, err := start(name, []string{name}, &os.ProcAttr{}, newMark()); !errors.Is(err, syscall.ETXTBSY) || time.Since(begun) < busyFor {
 		t.Errorf("after %v: %v", time.Since(begun), err)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { _ = writer.Close() })
-	child, err := start(name, []string{name}, &os.ProcAttr{})
+	child, err := start(name, []string{name}, &os.ProcAttr{}, newMark())
 	if err != nil {
 		t.Fatal(err)
 	}

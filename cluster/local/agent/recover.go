@@ -90,7 +90,7 @@ func (a *Agent) replay(j *journal, records []record) (*found, error) {
 	}
 	framework, info := first.Run.Framework.Of, first.Run.Executor.Of
 	ex := &executorRun{
-		framework: a.framework(framework), info: info, id: info.ExecutorID.Value, container: first.Run.Container, journal: j, tasks: map[string]*task{},
+		framework: a.framework(framework), info: info, id: info.ExecutorID.Value, container: first.Run.Container, mark: first.Run.Mark, journal: j, tasks: map[string]*task{},
 	}
 	ex.sandbox = a.sandboxOf(framework.GetID().GetValue(), ex.id, ex.container)
 	r := &found{ex: ex}
@@ -147,10 +147,10 @@ func (r *found) apply(rec *record) error {
 
 // findUnrecorded looks for executors whose server died between fork and record (rule O2).
 func (a *Agent) findUnrecorded(runs []*found) error {
-	wanted := map[string]bool{}
+	wanted := map[uint64]bool{}
 	for _, r := range runs {
 		if r.proc == nil && !r.over {
-			wanted[r.ex.sandbox] = true
+			wanted[r.ex.mark] = true
 		}
 	}
 	marked, err := findMarked(wanted, a.boot)
@@ -158,7 +158,7 @@ func (a *Agent) findUnrecorded(runs []*found) error {
 		return fmt.Errorf("look for executors whose start was not recorded: %w", err)
 	}
 	for _, r := range runs {
-		if p, is := marked[r.ex.sandbox]; is && r.proc == nil {
+		if p, is := marked[r.ex.mark]; is && r.proc == nil {
 			r.proc = &p
 			a.note(r.ex, record{Kind: recForked, Proc: &p})
 		}

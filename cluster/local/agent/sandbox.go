@@ -40,7 +40,7 @@ func (s *sandboxes) close() error { return s.root.Close() }
 func (s *sandboxes) create(sandbox string) error {
 	s.making.Lock()
 	defer s.making.Unlock()
-	if err := os.MkdirAll(sandbox, 0o750); err != nil {
+	if err := os.MkdirAll(sandbox, 0o711); err != nil {
 		return fmt.Errorf("make a sandbox: %w", err)
 	}
 	return nil

@@ -3,14 +3,17 @@
 package child
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -156,27 +159,45 @@ func LastWords(log string) string {
 }
 
 // Using are the processes, this one left out, that have a folder in their command line, environment or working
-// directory: servers with that data folder, and all that these started.
+// directory: servers with that data folder, and all that these started. Of an executor nobody but root sees more than its command line,
+// which has no folder: it is known by its supervisor, of which it is the parent, or by the server, of which it is a child.
 func Using(folder string) (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
+	found, closed := map[int]bool{}, map[int]int{} // closed ones by their parents
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		// What can't be read has ended, or is another user's.
+		// What can't be read has ended, or is another user's or closed.
 		dir := filepath.Join("/proc", entry.Name())
+		stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
+		var state string
+		var parent int
+		_, _ = fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent)
 		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		environ, unreadable := os.ReadFile(filepath.Join(dir, "environ"))
 		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
-		if strings.Contains(string(command)+"\x00"+string(environ)+"\x00"+cwd, folder) {
-			pids = append(pids, pid)
+		switch {
+		case strings.Contains(string(command)+"\x00"+string(environ)+"\x00"+cwd, folder):
+			found[pid] = true
+			of, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", parent))
+			if bytes.HasPrefix(command, []byte("executor\x00supervisor\x00")) && bytes.Contains(of, []byte(" (executor")) {
+				found[parent] = true
+			}
+		case unreadable != nil && state != "Z" && len(command) > 0:
+			closed[pid] = parent
 		}
 	}
-	return pids, nil
+	for pid, parent := range closed {
+		if found[parent] {
+			found[pid] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
 }
 
 // EndAll ends all processes that use a folder by SIGKILL, those too that they start meanwhile.

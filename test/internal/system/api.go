@@ -20,10 +20,11 @@ type Answer struct {
 
 // Try sends a request; an error means that no whole answer came.
 func (m *Machine) Try(method, path, body string, headers ...string) (Answer, error) {
-	if m.server == nil {
+	url := m.url.Load()
+	if url == nil {
 		return Answer{}, fmt.Errorf("%s %s: no server runs", method, path)
 	}
-	return send(m.client, method, m.server.url+path, body, headers)
+	return send(m.client, method, *url+path, body, headers)
 }
 
 // Async sends a request whose answer may never come; the channel closes when it has ended.
@@ -199,6 +200,7 @@ type Shard struct {
 	StartTime, CompleteTime            *time.Time
 	ExitStatus                         *int
 	Daemon                             *ShardRuns
+	Earlier                            []struct{ TaskID string }
 }
 
 // ShardRuns are the runs of a daemon's shard.

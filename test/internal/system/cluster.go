@@ -31,6 +31,8 @@ type Cluster struct {
 	// Mesos is the cluster that jobs run on, Masters the address that servers get; a test may put a proxy there.
 	Mesos   Mesos
 	Masters string
+	// CAFile, if not empty, has the certificates that agents of a cluster/local trust from its next start on.
+	CAFile string
 	// SessionTimeout of the servers' ZooKeeper sessions.
 	SessionTimeout time.Duration
 
@@ -119,6 +121,7 @@ func (c *Cluster) ServerCommand(n int, args ...string) *exec.Cmd {
 		"--listen", "127.0.0.1:0", "--time-zone", "UTC"}, credentials, c.args, args)
 	cmd := exec.Command(c.bin.Scheduler(), all...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "SECRET_OF_THE_SERVER=" + c.Canary, "MESOS_CANARY=" + c.Canary}
+	cmd.Env = append(cmd.Env, asRoot(all)...)
 	return cmd
 }
 
@@ -158,7 +161,7 @@ func (c *Cluster) Via(n int) {
 	if c.servers[n] == nil {
 		c.Fatalf("server %d doesn't run", n)
 	}
-	c.server = c.servers[n]
+	c.use(c.servers[n])
 }
 
 // ServerURL is the base of server n.
@@ -182,7 +185,7 @@ func (c *Cluster) AwaitServer(n int) int {
 	s := c.servers[n]
 	delete(c.servers, n)
 	if c.server == s {
-		c.server = nil
+		c.use(nil)
 	}
 	return c.await(fmt.Sprintf("server %d", n), s)
 }
@@ -264,7 +267,7 @@ func (c *Cluster) leads(not ...int) (leader int, said string) {
 
 // end ends servers, the Mesos, and what it left running.
 func (c *Cluster) end() {
-	c.server = nil
+	c.use(nil)
 	for n, s := range maps.Clone(c.servers) {
 		if c.Failed() {
 			c.Logf("the log of server %d ends:\n%s", n, s.log.tail())

@@ -82,6 +82,9 @@ func (l *local) startMaster(n int, args ...string) {
 func (l *local) command(args []string) *exec.Cmd {
 	cmd := exec.Command(l.c.bin.Scheduler(), args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + l.c.Dir, "MESOS_CANARY=" + l.c.Canary}
+	if l.c.CAFile != "" {
+		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+l.c.CAFile)
+	}
 	return cmd
 }
 

@@ -2,6 +2,8 @@ package system
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -40,7 +43,8 @@ type Machine struct {
 	args   []string
 	client *http.Client
 	server *server
-	logs   []*output // of all servers, for races and panics
+	url    atomic.Pointer[string] // of the server that runs, for requests beside what is done with it
+	logs   []*output              // of all servers, for races and panics
 }
 
 // New makes a machine with 16 CPUs and 8 GB, without a server yet. args are for every server.
@@ -54,6 +58,11 @@ func New(t testing.TB, bin Binaries, args ...string) *Machine {
 	}
 	t.Cleanup(m.end)
 	return m
+}
+
+// Trust has requests take the certificates of an authority, and speak HTTP/2 over TLS.
+func (m *Machine) Trust(roots *x509.CertPool) {
+	m.client.Transport = &http.Transport{MaxIdleConnsPerHost: 4, TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
 }
 
 // server is one server process.
@@ -85,7 +94,15 @@ func (m *Machine) LaunchCommand(cmd *exec.Cmd) {
 	if m.server != nil {
 		m.Fatal("a server runs already")
 	}
-	m.server = m.spawn("the server", cmd, listening)
+	m.use(m.spawn("the server", cmd, listening))
+}
+
+// use has requests go to a server, or to none.
+func (m *Machine) use(s *server) {
+	m.server = s
+	if m.url.Store(nil); s != nil {
+		m.url.Store(&s.url)
+	}
 }
 
 // spawn starts a process and waits until it says what its address is.
@@ -119,7 +136,7 @@ func (m *Machine) spawn(what string, cmd *exec.Cmd, says *regexp.Regexp) *server
 	return s
 }
 
-var listening = regexp.MustCompile(`elasticjob listens on (http://127\.[0-9.]+:\d+) `)
+var listening = regexp.MustCompile(`elasticjob listens on (https?://127\.[0-9.]+:\d+) `)
 
 // Ready waits until the server says that it is.
 func (m *Machine) Ready() {
@@ -140,6 +157,7 @@ func (m *Machine) Command(args ...string) *exec.Cmd {
 		"--local-cpus", fmt.Sprint(m.CPUs), "--local-memory", fmt.Sprint(m.MemoryMB)}, m.args, args)
 	cmd := exec.Command(m.bin.Scheduler(), all...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Dir, "SECRET_OF_THE_SERVER=" + m.Canary, "MESOS_CANARY=" + m.Canary}
+	cmd.Env = append(cmd.Env, asRoot(all)...)
 	return cmd
 }
 
@@ -207,7 +225,7 @@ func (m *Machine) Signal(sig syscall.Signal) {
 func (m *Machine) Over() int {
 	m.Helper()
 	s := m.server
-	m.server = nil
+	m.use(nil)
 	return m.await("the server", s)
 }
 
@@ -228,6 +246,15 @@ func (m *Machine) await(what string, s *server) int {
 
 // ServerLog is what the server has logged since its start.
 func (m *Machine) ServerLog() string { return m.server.log.text() }
+
+// Logged is what all servers have logged.
+func (m *Machine) Logged() string {
+	var all strings.Builder
+	for _, log := range m.logs {
+		all.WriteString(log.text())
+	}
+	return all.String()
+}
 
 // Stop ends the server as its user does and checks that it ends well and that nothing is left
 // running (rule O4).
@@ -264,7 +291,10 @@ func (m *Machine) end() {
 	}
 	m.client.CloseIdleConnections()
 	for _, log := range m.logs {
-		text := fileLost.ReplaceAllString(markedGone.ReplaceAllString(log.text(), ""), "")
+		text := log.text()
+		for _, wanted := range []*regexp.Regexp{markedGone, fileLost, tlsWrong} {
+			text = wanted.ReplaceAllString(text, "")
+		}
 		for _, bad := range []string{"DATA RACE", "panic:", "fatal error:", `"level":"ERROR"`, m.Canary} {
 			if at := strings.Index(text, bad); at >= 0 {
 				m.Errorf("the server's log holds %q:\n%.6000s", bad, text[at:])
@@ -278,6 +308,9 @@ var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been 
 
 // fileLost is what a server says whose registry's file somebody has removed or cut, as it should.
 var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|registry lost).*\n`)
+
+// tlsWrong is what a server says whose certificate can't be reloaded, or that has TLS while the leader has none or the other way round, as it should.
+var tlsWrong = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(TLS certificate not reloaded|the leader speaks (no )?TLS).*\n`)
 
 // Until looks for what is wanted until look returns "", and fails after [Patience] with what
 // look said last.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -38,14 +39,31 @@ func (m *Machine) Processes() []Process {
 // Executors are the executor processes.
 func (m *Machine) Executors() []int {
 	m.Helper()
-	return m.named(func(command string) bool { return filepath.Base(command) == "executor" })
+	return m.named(func(command string) bool {
+		program, _, _ := strings.Cut(command, " ")
+		return strings.HasSuffix(program, "/executor")
+	})
 }
 
 // Supervisors are the executors' supervisor processes.
 func (m *Machine) Supervisors() []int {
 	m.Helper()
-	return m.named(func(command string) bool { return command == "executor supervisor" })
+	return m.named(func(command string) bool { return strings.HasPrefix(command, supervisorOf) })
 }
+
+// Sandboxes are the folders of the executors that have a supervisor.
+func (m *Machine) Sandboxes() (folders []string) {
+	m.Helper()
+	for _, p := range m.Processes() {
+		if folder, ok := strings.CutPrefix(p.Command, supervisorOf); ok {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// supervisorOf is what a supervisor's command line begins with, before its executor's sandbox.
+const supervisorOf = "executor supervisor "
 
 func (m *Machine) named(is func(command string) bool) []int {
 	m.Helper()
@@ -56,6 +74,15 @@ func (m *Machine) named(is func(command string) bool) []int {
 		}
 	}
 	return pids
+}
+
+// asRoot has servers that root starts in tests run jobs as root, as all others run them as who started the test; but where the arguments
+// name another user for executors.
+func asRoot(args []string) []string {
+	if os.Geteuid() != 0 || slices.Contains(args, "--mesos-user") {
+		return nil
+	}
+	return []string{"ELASTICJOB_RUN_AS=root"}
 }
 
 // KillProcess ends a process of this machine with kill -9.
@@ -76,20 +103,17 @@ func (m *Machine) Lives(pid int) bool {
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-// AgentAddress is where the executors, one of which must live, were given as their agent's.
+// AgentAddress is where executors are given as their agent's.
 func (m *Machine) AgentAddress() string {
 	m.Helper()
-	for _, pid := range m.Executors() {
-		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if err != nil {
-			m.Fatal(err)
-		}
-		for variable := range strings.SplitSeq(string(environ), "\x00") {
-			if address, ok := strings.CutPrefix(variable, "MESOS_AGENT_ENDPOINT="); ok {
-				return address
-			}
-		}
+	text, err := os.ReadFile(filepath.Join(m.Dir, "cluster", "ports.json"))
+	if err != nil {
+		m.Fatal(err)
 	}
-	m.Fatal("no executor knows its agent's address")
-	return ""
+	var kept struct{ Agents []int }
+	m.decode(string(text), &kept)
+	if len(kept.Agents) == 0 {
+		m.Fatalf("no agent's port is kept: %s", text)
+	}
+	return fmt.Sprint("127.0.0.1:", kept.Agents[0])
 }

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// auditRow is one change that somebody has made.
+type auditRow struct {
+	ID         string          `json:"id"`
+	Time       time.Time       `json:"time"`
+	Who        string          `json:"who"`
+	Kind       string          `json:"kind"`
+	From       string          `json:"from"`
+	Action     string          `json:"action"`
+	Target     string          `json:"target"`
+	TargetName string          `json:"targetName"`
+	App        string          `json:"app"`
+	Before     json.RawMessage `json:"before"`
+	After      json.RawMessage `json:"after"`
+}
+
+// changeRow is one change of a job, for those who may see the job: where it came from is for admins.
+type changeRow struct {
+	ID     string          `json:"id"`
+	Time   time.Time       `json:"time"`
+	Who    string          `json:"who"`
+	Kind   string          `json:"kind"`
+	Action string          `json:"action"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}
+
+// audit lists what people have changed, the newest first.
+func (s *Server) audit(c *gin.Context) (any, error) {
+	q, _, err := parsed(c.Request, search.AuditParameters, search.ParseAudits)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.auditRows(c, q)
+	return auditAnswer(q, rows, err, func(r event.Audit) auditRow {
+		return auditRow{r.ID, r.Time, r.Name, r.Kind, r.From, r.Action, r.Target, r.TargetName, r.App, fieldsOrNull(r.Before), fieldsOrNull(r.After)}
+	})
+}
+
+// jobChanges lists what people have done to a job. Who has a grant for some apps sees what was done while it was of those, and not what it was
+// before it came to them.
+func (s *Server) jobChanges(c *gin.Context) (any, error) {
+	name, err := pathName("job")(c)
+	if err != nil {
+		return nil, err
+	}
+	q, _, err := parsed(c.Request, []string{"action", "limit", "cursor"}, search.ParseAudits)
+	if err != nil {
+		return nil, err
+	}
+	who := callerOf(c.Request.Context())
+	_, absent := s.opts.Scheduler.Job(c.Request.Context(), name)
+	if absent != nil && (who.forSome() || refusal(absent).Kind != core.NotFound) {
+		return nil, absent
+	}
+	q.Target, q.TargetName, q.May = "job", name, who.Covers
+	rows, err := s.auditRows(c, q)
+	if err == nil && len(rows) == 0 && q.Before.IsZero() && absent != nil {
+		return nil, absent
+	}
+	return auditAnswer(q, rows, err, func(r event.Audit) changeRow {
+		return changeRow{r.ID, r.Time, r.Name, r.Kind, r.Action, beforeFor(who, r.Before), fieldsOrNull(r.After)}
+	})
+}
+
+// beforeFor are the fields that a job had, for who may see the app that it was of then: by the change it may have come from another.
+func beforeFor(who caller, before string) json.RawMessage {
+	var was struct {
+		AppName string `json:"appName"`
+	}
+	unreadable := before != "" && json.Unmarshal([]byte(before), &was) != nil
+	if who.forSome() && (unreadable || was.AppName != "" && !who.Covers(was.AppName)) {
+		return nil
+	}
+	return fieldsOrNull(before)
+}
+
+// auditRows are a page of what the scheduler keeps, and of what is stored.
+func (s *Server) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, error) {
+	// The scheduler is asked first: what it forgets meanwhile is stored.
+	rows, err := s.opts.Scheduler.Audits(c.Request.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	if s.opts.History != nil {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)
+		defer cancel()
+		stored, err := s.opts.History.Audits(ctx, q)
+		if err != nil {
+			c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII("these are only the rows that are not stored yet: "+unreadable(err).Error()))
+		}
+		rows = append(rows, stored...)
+	}
+	return q.Page(rows), nil
+}
+
+// auditAnswer is the answer with a page of rows.
+func auditAnswer[R any](q search.Audits, rows []event.Audit, err error, show func(event.Audit) R) (any, error) {
+	answer := search.Answer[R]{Rows: make([]R, len(rows))}
+	for i, r := range rows {
+		answer.Rows[i] = show(r)
+	}
+	if len(rows) == q.Limit {
+		answer.Next = q.Next(&rows[len(rows)-1])
+	}
+	return answer, err
+}
+
+// fieldsOrNull are the fields that a row has as text; as text where that is no JSON, since a database may have cut it.
+func fieldsOrNull(text string) json.RawMessage {
+	switch {
+	case text == "":
+		return json.RawMessage("null")
+	case json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	quoted, _ := json.Marshal(text) // a string has a form
+	return quoted
+}

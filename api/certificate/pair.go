@@ -1,0 +1,148 @@
+package certificate
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Files are where a server's certificate is, all in PEM form.
+type Files struct {
+	// Cert has the certificate and those that signed it, Key its private key, which nobody but its owner may read.
+	Cert, Key string
+	// CA has the certificates that are trusted, beside the system's, of the leader. Empty: those of Cert.
+	CA string
+}
+
+// mostBytes is what each of the files may hold; more is taken for something else.
+const mostBytes = 1 << 20
+
+// contents are what the files held when they were read.
+type contents struct{ cert, key, ca []byte }
+
+func (c contents) equal(d contents) bool {
+	return bytes.Equal(c.cert, d.cert) && bytes.Equal(c.key, d.key) && bytes.Equal(c.ca, d.ca)
+}
+
+// read reads all files. No error shows what is in them.
+func (f Files) read() (c contents, err error) {
+	var errs [3]error
+	c.cert, errs[0] = readFile(f.Cert, 0)
+	c.key, errs[1] = readFile(f.Key, 0o077)
+	if f.CA != "" {
+		c.ca, errs[2] = readFile(f.CA, 0)
+	}
+	return c, errors.Join(errs[:]...)
+}
+
+// readFile reads a file whose mode has none of some bits.
+func readFile(path string, refused os.FileMode) ([]byte, error) {
+	info, err := os.Stat(path) // before it is opened: to open a pipe would wait for its writer
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if info, err = file.Stat(); err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&refused != 0 {
+		return nil, fmt.Errorf("others can read %s (mode %s), which holds a private key: chmod 600 it", path, info.Mode().Perm())
+	}
+	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
+	if err == nil && len(text) > mostBytes {
+		err = fmt.Errorf("%s has more than %d bytes, too many for a certificate or a key", path, mostBytes)
+	}
+	return text, err
+}
+
+// pair is a certificate with its key, and whom to trust: never changed once it is made.
+type pair struct {
+	certificate tls.Certificate
+	roots       *x509.CertPool
+}
+
+// parse checks what the files held, but for the time.
+func (f Files) parse(c contents) (*pair, error) {
+	found, err := tls.X509KeyPair(c.cert, c.key)
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s are no certificate with its key: %w", f.Cert, f.Key, err)
+	}
+	if err := whole(c.cert); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Cert, err)
+	}
+	// Without the system's roots there are still our own.
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	trusted, path := c.cert, f.Cert
+	if f.CA != "" {
+		trusted, path = c.ca, f.CA
+	}
+	if err := whole(trusted); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !roots.AppendCertsFromPEM(trusted) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM form", path)
+	}
+	return &pair{certificate: found, roots: roots}, nil
+}
+
+// whole says what is wrong with a file of certificates of which the end, or anything between, is missing: the library takes what it
+// can read, and clients then miss a part of the chain.
+func whole(text []byte) error {
+	begun := bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
+	read := 0
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("its certificate %d can't be read: %w", read+1, err)
+		}
+		read++
+	}
+	if read < begun {
+		return fmt.Errorf("of the %d certificates that begin in it %d are cut off", begun, begun-read)
+	}
+	return nil
+}
+
+func (p *pair) notAfter() time.Time { return p.certificate.Leaf.NotAfter }
+
+// outOfTime says that a certificate is not good at a time, or nothing.
+func (p *pair) outOfTime(path string, now time.Time) error {
+	switch leaf := p.certificate.Leaf; {
+	case now.After(leaf.NotAfter):
+		return fmt.Errorf("the certificate of %s expired at %s", path, leaf.NotAfter.UTC().Format(time.RFC3339))
+	case now.Before(leaf.NotBefore):
+		return fmt.Errorf("the certificate of %s is not valid before %s", path, leaf.NotBefore.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// expiresSoon says that a certificate should have been renewed by now: less is left than a tenth of its life, or than two weeks of a long one.
+func (p *pair) expiresSoon(path string, now time.Time) error {
+	leaf := p.certificate.Leaf
+	if now.Before(leaf.NotAfter.Add(-min(leaf.NotAfter.Sub(leaf.NotBefore)/10, 14*24*time.Hour))) {
+		return nil
+	}
+	return fmt.Errorf("the certificate of %s expires at %s: renew it", path, leaf.NotAfter.UTC().Format(time.RFC3339))
+}

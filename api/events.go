@@ -1,0 +1,167 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/view"
+)
+
+const (
+	// streamsMost is how many streams of events are open at most.
+	streamsMost = 1000
+	// changedEvery and summaryEvery are how long after one of these events the next one comes at the earliest.
+	changedEvery = 250 * time.Millisecond
+	summaryEvery = time.Second
+	// aliveEvery is after how long without an event a comment shows that the stream lives.
+	aliveEvery = 15 * time.Second
+)
+
+// streams counts those that are open.
+type streams struct{ open atomic.Int64 }
+
+// enter reports whether there is room for one more, which leave makes again.
+func (n *streams) enter() bool {
+	if n.open.Add(1) > streamsMost {
+		n.open.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (n *streams) leave() { n.open.Add(-1) }
+
+// events tells what changes, as server-sent events, until the client has gone, this server ends or leads no more, or whoever asked is no
+// longer let in. Browsers come again by themselves.
+func (s *Server) events(c *gin.Context) {
+	if err := readQuery(c.Request).err(); err != nil {
+		fail(c.Writer, c.Request, s.log, err)
+		return
+	}
+	if !s.streams.enter() {
+		full := unavailable("too_many_streams", "%d browsers follow events of this server already: close some, or ask for what you need without following", streamsMost)
+		full.retryAfter = aliveEvery
+		fail(c.Writer, c.Request, s.log, full)
+		return
+	}
+	defer s.streams.leave()
+	c.Set(unmeasured, true)
+	changes, err := s.opts.Scheduler.Follow(c.Request.Context(), nil)
+	if err != nil {
+		fail(c.Writer, c.Request, s.log, err)
+		return
+	}
+	defer changes.Close()
+	h := c.Writer.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("X-Accel-Buffering", "no") // proxies that hold answers back would hold events back
+	out := &patientWriter{ResponseWriter: c.Writer, line: http.NewResponseController(c.Writer), stall: s.opts.WriteStall}
+	_ = out.line.SetReadDeadline(time.Time{}) // the request was read; the answer lasts
+	c.Writer.WriteHeader(http.StatusOK)
+	if c.Request.Method == http.MethodHead {
+		return
+	}
+	(&eventStream{server: s, c: c, out: out, changes: changes}).run()
+}
+
+// eventStream is one client that follows events.
+type eventStream struct {
+	server  *Server
+	c       *gin.Context
+	out     *patientWriter
+	changes *view.Stream
+
+	summary []byte // the last that was sent
+	// looks is how often the summary is still to be looked at: twice after a change, as the first time it may be as it was half a second before.
+	looks int
+}
+
+func (e *eventStream) run() {
+	s, ctx := e.server, e.c.Request.Context()
+	who := callerOf(ctx)
+	hello := struct {
+		Term    int64  `json:"term"`
+		Version string `json:"version"`
+		Leader  string `json:"leader"`
+	}{}
+	if l, ok := s.opts.Scheduler.Leader(); ok {
+		hello.Term = l.Term
+		if who.seesAll() {
+			hello.Leader, hello.Version = l.Address, s.opts.Version
+		}
+	}
+	ok := e.send("hello", hello) && e.sendSummary()
+	alive := time.NewTicker(aliveEvery)
+	defer alive.Stop()
+	// A queue and the last hour change by time alone, so that the summary is looked at beside changes, too, if seldom.
+	summary := time.NewTicker(summaryEvery)
+	defer summary.Stop()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	news := (<-chan struct{})(nil) // while it pauses
+	for ok {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.ending.Done():
+			return
+		case <-e.changes.Ended():
+			return
+		case <-alive.C:
+			e.looks = max(e.looks, 1)
+			ok = e.write([]byte(": alive\n\n"))
+		case <-summary.C:
+			if e.looks > 0 {
+				e.looks--
+				ok = e.sendSummary()
+			}
+		case <-pause.C:
+			news = e.changes.Changed()
+		case <-news:
+			if changed, some := e.changes.Take(); some {
+				e.looks = 2
+				ok = e.send("changed", changed)
+			}
+			news = nil
+			pause.Reset(changedEvery)
+		}
+		if who.lapsed != nil && who.lapsed() {
+			return
+		}
+	}
+}
+
+// sendSummary sends the summary if it differs from the last one.
+func (e *eventStream) sendSummary() bool {
+	now, err := e.server.opts.Scheduler.Summary(e.c.Request.Context(), nil)
+	if err != nil {
+		e.looks = max(e.looks, 1)
+		return true // as while the registry is silent; the stream's end says when the term has ended
+	}
+	text, err := json.Marshal(now)
+	if err != nil || bytes.Equal(text, e.summary) {
+		return err == nil
+	}
+	e.summary = text
+	return e.sendText("summary", text)
+}
+
+func (e *eventStream) send(event string, data any) bool {
+	text, err := json.Marshal(data)
+	return err == nil && e.sendText(event, text)
+}
+
+func (e *eventStream) sendText(event string, data []byte) bool {
+	return e.write(append(append([]byte("event: "+event+"\ndata: "), data...), "\n\n"...))
+}
+
+// write reports whether the client is still there.
+func (e *eventStream) write(text []byte) bool {
+	_, err := e.out.Write(text)
+	return err == nil && e.out.FlushError() == nil
+}

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+//go:embed example/hello.sh
+var exampleScript []byte
+
+const (
+	exampleCommand = "bin/hello.sh"
+	examplePath    = "/artifacts/example.tar.gz"
+)
+
+// packExample makes the example's package. One build of this program makes the same bytes each time.
+func packExample() ([]byte, error) {
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	archive := tar.NewWriter(zipped)
+	err := archive.WriteHeader(&tar.Header{Name: exampleCommand, Mode: 0o755, Size: int64(len(exampleScript)), ModTime: time.Unix(0, 0)})
+	if err == nil {
+		_, err = archive.Write(exampleScript)
+	}
+	if err = errors.Join(err, archive.Close(), zipped.Close()); err != nil {
+		return nil, fmt.Errorf("pack the example: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// examplePackage is for agents. Another release may have another one under the same name, so it is asked for again.
+func (s *Server) examplePackage(c *gin.Context) {
+	content, err := s.packedExample()
+	if err != nil {
+		fail(c.Writer, c.Request, s.log, err)
+		return
+	}
+	c.Header("Content-Type", "application/gzip")
+	c.Header("Cache-Control", "no-cache")
+	c.Header("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(content)))
+	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(content))
+}
+
+// exampleDocuments are ready to be sent to POST /api/app and POST /api/job/register.
+type exampleDocuments struct {
+	App  app.Config    `json:"app"`
+	Jobs []jobs.Config `json:"jobs"`
+}
+
+func (s *Server) example(*gin.Context) (any, error) {
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "example", s.opts.AgentURL+examplePath, exampleCommand
+	a.CPUCount, a.MemoryMB = 0.1, 64
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.Cron = "hello", a.AppName, jobs.Transient, "0/30 * * * * ?"
+	j.ShardingTotalCount, j.ShardingItemParameters, j.CPUCount, j.MemoryMB = 3, "0=north,1=east,2=south", 0.1, 32
+	j.Description = "The built-in example: each shard counts to ten seconds. Triggered with the jobParameter fail, shard 2 fails."
+	return exampleDocuments{App: a, Jobs: []jobs.Config{j}}, nil
+}
+
+// schemaOfApp and schemaOfJob are what forms and editors are made of.
+func (s *Server) schemaOfApp(*gin.Context) (any, error) {
+	return app.Schema.JSONSchema("App", app.Hints()), nil
+}
+
+func (s *Server) schemaOfJob(*gin.Context) (any, error) {
+	return jobs.Schema.JSONSchema("Job", jobs.Hints()), nil
+}

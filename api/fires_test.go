@@ -1,0 +1,124 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// schedule is one that jobs fire by.
+func schedule(t testing.TB, expr, zone string) *cron.Schedule {
+	t.Helper()
+	z, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := cron.Parse(expr, z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// scheduledOnly is a scheduler that answers which schedules there are, and counts how often it was asked.
+type scheduledOnly struct {
+	*fakeScheduler
+	mu    sync.Mutex
+	views []core.ScheduleView
+	err   error
+	asked int
+}
+
+func (s *scheduledOnly) Schedules(context.Context) ([]core.ScheduleView, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	return s.views, s.err
+}
+
+func TestFiresAhead(t *testing.T) {
+	t.Parallel()
+	b := &scheduledOnly{fakeScheduler: newFakeScheduler(), views: []core.ScheduleView{
+		{Schedule: schedule(t, "0 0/30 * * * ?", "UTC"), Jobs: 100, Shards: 300},
+		{Schedule: schedule(t, "0/10 59 12 * * ?", "UTC"), Jobs: 1, Shards: 2},
+		{Schedule: schedule(t, "0 0 3 * * ?", "Europe/Berlin"), Jobs: 7, Shards: 7},
+	}}
+	var mu sync.Mutex
+	now := noon.Add(20*time.Second + time.Millisecond)
+	server := start(t, api.Options{Scheduler: b, Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }})
+	at := func(moment time.Time) { mu.Lock(); defer mu.Unlock(); now = moment }
+	expect := func(from string, shifted bool, asked int, fires, shards map[int]int) {
+		t.Helper()
+		answer, text := call(t, server, "GET", "/api/overview/fires", "")
+		var got, want struct {
+			From          string
+			StepSeconds   int
+			Fires, Shards []int
+			Shifted       bool
+		}
+		if err := json.Unmarshal([]byte(text), &got); err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%d %s: %v", answer.StatusCode, text, err)
+		}
+		want.From, want.StepSeconds, want.Shifted, want.Fires, want.Shards = from, 60, shifted, make([]int, 60), make([]int, 60)
+		for minute, n := range fires {
+			want.Fires[minute], want.Shards[minute] = n, shards[minute]
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("\n got %+v\nwant %+v", got, want)
+		}
+		if b.asked != asked {
+			t.Errorf("%s: the scheduler was asked %d times, not %d", from, b.asked, asked)
+		}
+	}
+	fires, shards := map[int]int{0: 100, 30: 100, 59: 6}, map[int]int{0: 300, 30: 300, 59: 12}
+	expect("2026-05-01T12:00:00Z", false, 1, fires, shards)
+	at(now.Add(4 * time.Second))
+	expect("2026-05-01T12:00:00Z", false, 1, fires, shards)
+	at(now.Add(2 * time.Second))
+	expect("2026-05-01T12:00:00Z", false, 2, fires, shards)
+	at(noon.Add(59 * time.Second))
+	expect("2026-05-01T12:00:00Z", false, 3, fires, shards)
+	at(noon.Add(60 * time.Second)) // another minute is another hour
+	expect("2026-05-01T12:01:00Z", false, 4, map[int]int{29: 100, 58: 6, 59: 100}, map[int]int{29: 300, 58: 12, 59: 300})
+	at(time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC)) // at 01:00 clocks in Berlin go from 02:00 to 03:00
+	expect("2026-03-29T00:30:00Z", true, 5, map[int]int{0: 100, 30: 107}, map[int]int{0: 300, 30: 307})
+	b.err = errors.New("no leader")
+	at(now.Add(time.Minute))
+	if answer, text := call(t, server, "GET", "/api/overview/fires", ""); answer.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "error") {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+}
+
+// BenchmarkFiresAhead counts the fires of 100,000 jobs, outside of the loop.
+func BenchmarkFiresAhead(b *testing.B) {
+	for _, distinct := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprintf("schedules=%d", distinct), func(b *testing.B) {
+			views := make([]core.ScheduleView, distinct)
+			zones := []string{"UTC", "Europe/Berlin", "America/New_York"}
+			for i := range views {
+				expr := fmt.Sprintf("%d %d %d * * ?", i%60, i/60%60, i/3600%24)
+				switch {
+				case i%10 == 0:
+					expr = fmt.Sprintf("%d/10 * * * * ?", i%60)
+				case i%10 < 4:
+					expr = fmt.Sprintf("%d %d/5 * * * ?", i%60, i/60%60)
+				}
+				views[i] = core.ScheduleView{Schedule: schedule(b, expr, zones[i%3]), Jobs: 100_000 / distinct, Shards: 300_000 / distinct}
+			}
+			for b.Loop() {
+				api.CountFires(views, noon)
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/spelling"
+)
+
+// form reads a small object that is a body, and collects what is wrong with it. It may hold passwords: no violation shows a value.
+type form struct {
+	given map[string]json.RawMessage
+	bad   document.Violations
+}
+
+// readForm refuses a body that is no object; fields that the route does not know are violations.
+func readForm(c *gin.Context, names ...string) (*form, error) {
+	body, err := readBody(c)
+	if err != nil {
+		return nil, err
+	}
+	f := &form{}
+	if twice := namedTwice(body); twice != "" {
+		return nil, badRequest("bad_json", "the body has the field %s twice", quoted(twice))
+	}
+	if !utf8.Valid(body) || json.Unmarshal(body, &f.given) != nil || f.given == nil {
+		return nil, badRequest("bad_json", "the body must be a JSON object in UTF-8 with %s", strings.Join(names, ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.given)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		if near := spelling.Nearest(name, names); near != "" {
+			f.refuse(name, "unknown field; did you mean %s?", near)
+		} else {
+			f.refuse(name, "unknown field; there are %s", strings.Join(names, ", "))
+		}
+	}
+	return f, nil
+}
+
+// namedTwice is a field that an object has more than once: who looked at the body before us may have taken the other one.
+func namedTwice(body []byte) string {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return ""
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		name, err := d.Token()
+		text, ok := name.(string)
+		if err != nil || !ok {
+			return ""
+		}
+		if seen[text] {
+			return text
+		}
+		seen[text] = true
+		if d.Decode(&json.RawMessage{}) != nil {
+			return ""
+		}
+	}
+	return ""
+}
+
+func (f *form) refuse(name, format string, args ...any) {
+	f.bad = append(f.bad, document.Violate(name, "", format, args...))
+}
+
+func (f *form) has(name string) bool {
+	raw, ok := f.given[name]
+	return ok && string(raw) != "null"
+}
+
+// read takes a field, which is left as it is when absent or null.
+func (f *form) read(name string, into any, rule string) {
+	if f.has(name) && json.Unmarshal(f.given[name], into) != nil {
+		f.refuse(name, "%s", rule)
+	}
+}
+
+// text is a text, "" when absent.
+func (f *form) text(name string) (text string) {
+	f.read(name, &text, "must be a text")
+	return text
+}
+
+// moment is a time, zero when absent.
+func (f *form) moment(name string) (at time.Time) {
+	f.read(name, &at, "must be a time such as 2026-05-01T12:00:00Z")
+	return at
+}
+
+// grant is a role with its apps. No pattern is none: that a grant is for all apps is said by leaving them out.
+func (f *form) grant() (g auth.Grant) {
+	switch {
+	case !f.has("role"):
+		f.refuse("role", "is missing: it must be one of admin, operator, viewer, metrics")
+	default:
+		f.read("role", &g.Role, "must be one of admin, operator, viewer, metrics")
+	}
+	f.read("apps", &g.Apps, "must be a list of patterns of app names, such as [\"billing-*\"]")
+	if f.has("apps") && g.Apps != nil && len(g.Apps) == 0 {
+		f.refuse("apps", "is empty: name apps, or leave it out for all apps")
+	}
+	if why := auth.CheckApps(g.Apps); why != "" {
+		f.refuse("apps", "%s", why)
+	}
+	return g
+}
+
+// with joins what could not be read with the rules that the rest breaks, which err has if it is of that kind.
+func (f *form) with(err error) error {
+	rules, ok := err.(document.Violations)
+	if err != nil && !ok {
+		return err
+	}
+	return f.bad.And(rules).OrNil()
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+const (
+	// How many executions a grid has: if it is not said, and at most.
+	someColumns = 60
+	mostColumns = 200
+	// mostCells bounds the shards that are shown of one execution: of one that has more its counts say enough.
+	mostCells = 200
+)
+
+// grid is what came of a job's last executions, shard by shard.
+type grid struct {
+	JobName string `json:"jobName"`
+	// MedianMillis is the median of how long those took that finished, nil without any.
+	MedianMillis *int64       `json:"medianMillis"`
+	Executions   []gridColumn `json:"executions"`
+}
+
+// gridColumn is one execution.
+type gridColumn struct {
+	ExecutionID    string      `json:"executionId"`
+	FireTime       time.Time   `json:"fireTime"`
+	Source         core.Source `json:"source"`
+	State          core.State  `json:"state"`
+	DurationMillis *int64      `json:"durationMillis"`
+	// WaitMillis is from its fire to the launch of its first task, nil before that.
+	WaitMillis *int64 `json:"waitMillis"`
+	// Shards are nil when there are more than mostCells, or they can't be read.
+	Shards []search.Cell      `json:"shards"`
+	Counts map[core.State]int `json:"counts"`
+}
+
+// jobGrid gives the newest executions of a job, the oldest of them first, with their shards.
+func (s *Server) jobGrid(c *gin.Context) (any, error) {
+	name, err := pathName("job")(c)
+	if err != nil {
+		return nil, err
+	}
+	q := readQuery(c.Request, "limit")
+	limit := q.number("limit", someColumns, 1, mostColumns)
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	list, err := s.allExecutions(c, core.ExecutionFilter{Job: name, Known: true, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(list)
+	cells, err := s.cells(c, name, list)
+	if err != nil {
+		return nil, err
+	}
+	g := grid{JobName: name, MedianMillis: medianOfFinished(list), Executions: make([]gridColumn, len(list))}
+	for i, e := range list {
+		column := gridColumn{ExecutionID: e.ExecutionID, FireTime: e.FireTime, Source: e.Source, State: e.State, DurationMillis: e.DurationMillis,
+			Shards: cells[e.ExecutionID], Counts: e.Shards}
+		if len(e.Shards) == 0 { // it was never launched
+			column.Shards = []search.Cell{}
+		}
+		if e.LaunchTime != nil {
+			millis := max(e.LaunchTime.Sub(e.FireTime).Milliseconds(), 0)
+			column.WaitMillis = &millis
+		}
+		g.Executions[i] = column
+	}
+	return g, nil
+}
+
+// cells are the shards of executions of a job that have not too many: as the scheduler knows them, those of others as they are stored.
+func (s *Server) cells(c *gin.Context, job string, list []executionRow) (map[string][]search.Cell, error) {
+	var few []string
+	daemons := map[string]bool{}
+	for _, e := range list {
+		shards := 0
+		for _, n := range e.Shards {
+			shards += n
+		}
+		if shards <= mostCells {
+			few = append(few, e.ExecutionID)
+			daemons[e.ExecutionID] = e.Source == core.DaemonSource
+		}
+	}
+	cells, err := s.opts.Scheduler.Cells(c.Request.Context(), job, few)
+	if gone := refusal(err).Kind == core.NotFound; err != nil && !gone || s.opts.History == nil {
+		return cells, err
+	}
+	var stored []string
+	for _, id := range few {
+		if cells[id] == nil && !daemons[id] { // a daemon's have a run for each fire
+			stored = append(stored, id)
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)
+	defer cancel()
+	more, err := s.opts.History.Cells(ctx, stored)
+	if err != nil {
+		c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII("the shards of older executions are missing: "+unreadable(err).Error()))
+	}
+	if cells == nil {
+		cells = map[string][]search.Cell{}
+	}
+	for id, of := range more {
+		cells[id] = of
+	}
+	return cells, nil
+}
+
+// medianOfFinished is the median of how long those executions took that finished.
+func medianOfFinished(list []executionRow) *int64 {
+	var all []int64
+	for _, e := range list {
+		if e.State == core.Finished && e.DurationMillis != nil {
+			all = append(all, *e.DurationMillis)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return &all[len(all)/2]
+}

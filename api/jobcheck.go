@@ -1,0 +1,60 @@
+package api
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// jobCheck is what a job would be, and where its shards would go now.
+type jobCheck struct {
+	Document  jobs.Config        `json:"document"`
+	Notes     []string           `json:"notes"`
+	Cron      *cronView          `json:"cron"`
+	Placement core.PlacementView `json:"placement"`
+}
+
+// checkJob says all that register or, with update, update would say, and changes nothing.
+func (s *Server) checkJob(c *gin.Context) (any, error) {
+	q := readQuery(c.Request, "update", "language")
+	update, in := q.flag("update"), languageOf(q)
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	check, notes, err := s.askJobCheck(c, update)
+	if err != nil {
+		return nil, err
+	}
+	_, ofCron := check.Job.Config.CheckTiming(s.jobOptions())
+	cron, err := s.cronOf(check.Job.Config, ofCron, usualFires, in)
+	answer := jobCheck{Document: check.Job.Config.WithoutSecrets(), Notes: []string{}, Cron: cron, Placement: check.Placement}
+	answer.Notes = append(answer.Notes, joinNotes(notes, check.Job.Notes)...)
+	return answer, err
+}
+
+// askJobCheck reads the document as register and update do.
+func (s *Server) askJobCheck(c *gin.Context, update bool) (check core.JobCheck, notes []string, err error) {
+	ctx := c.Request.Context()
+	if update {
+		body, name, err := s.jobs.changeBody(c)
+		if err != nil {
+			return check, nil, err
+		}
+		check, err = s.opts.Scheduler.CheckJobUpdate(ctx, name, func(stored jobs.Config) (changed jobs.Config, err error) {
+			changed, notes, err = s.jobs.read(body, stored)
+			return changed, err
+		})
+		return check, notes, err
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return check, nil, err
+	}
+	config, notes, err := s.jobs.read(body, jobs.Default())
+	if err != nil {
+		return check, nil, err
+	}
+	check, err = s.opts.Scheduler.CheckJob(ctx, config)
+	return check, notes, err
+}

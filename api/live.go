@@ -1,0 +1,81 @@
+package api
+
+import (
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/view"
+)
+
+const (
+	// somePageRows and mostPageRows are how many jobs a page has, unless it is said, and at most.
+	somePageRows = 50
+	mostPageRows = 500
+	// mostSearch bounds what is searched for, in bytes.
+	mostSearch = 500
+)
+
+// jobPage lists jobs: those that match, sorted, a page of them.
+func (s *Server) jobPage(c *gin.Context) (any, error) {
+	q := readQuery(c.Request, "search", "app", "type", "state", "last", "sort", "order", "page", "per_page")
+	ask := view.Query{
+		Search: q.values.Get("search"), App: q.values.Get("app"), Type: q.choice("type", "", jobs.Transient, jobs.Daemon),
+		States: q.someOf("state", view.JobStates()), Last: q.someOf("last", view.RunStates()),
+		Sort: view.Sort(q.choice("sort", string(view.ByName), string(view.ByApp), string(view.ByState), string(view.ByNextFire),
+			string(view.ByLastRun), string(view.ByDuration), string(view.ByFailures))),
+		Descending: q.choice("order", "ASC", "DESC") == "DESC",
+		Page:       q.number("page", 1, 1, 1_000_000), PerPage: q.number("per_page", somePageRows, 1, mostPageRows),
+	}
+	if len(ask.Search) > mostSearch {
+		q.refuse("search", "must have at most %d bytes", mostSearch)
+	}
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	return s.opts.Scheduler.JobPage(c.Request.Context(), ask)
+}
+
+// overviewAnswer is the cluster at a glance.
+type overviewAnswer struct {
+	Time time.Time `json:"time"`
+	// Leader and Version are left out for who sees some apps only.
+	Leader        *leaderFacts   `json:"leader"`
+	Version       string         `json:"version"`
+	Summary       view.Summary   `json:"summary"`
+	Problems      []view.Problem `json:"problems"`
+	ProblemsTotal int            `json:"problemsTotal"`
+}
+
+type leaderFacts struct {
+	Address string    `json:"address"`
+	Term    int64     `json:"term"`
+	Since   time.Time `json:"since"`
+}
+
+func factsOf(l scheduler.LeaderView) *leaderFacts {
+	return &leaderFacts{Address: l.Address, Term: l.Term, Since: l.Since.UTC().Truncate(time.Millisecond)}
+}
+
+// overview sums up what there is, and says what is wrong, the worst first.
+func (s *Server) overview(c *gin.Context) (any, error) {
+	o, err := s.opts.Scheduler.Overview(c.Request.Context(), nil)
+	if err != nil {
+		return nil, err
+	}
+	a := overviewAnswer{Time: s.opts.Now().UTC().Truncate(time.Millisecond), Summary: o.Summary, Problems: o.Problems}
+	if callerOf(c.Request.Context()).seesAll() {
+		a.Version = s.opts.Version
+		if l, ok := s.opts.Scheduler.Leader(); ok {
+			a.Leader = factsOf(l)
+		}
+		if warning := s.opts.Warning(); warning != "" {
+			a.Problems = append(a.Problems, view.WarningOf(warning))
+		}
+	}
+	a.ProblemsTotal = len(a.Problems)
+	a.Problems = orEmpty(a.Problems[:min(len(a.Problems), view.ProblemsMost)])
+	return a, nil
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+)
+
+// loggedIn is the original's answer to a login.
+type loggedIn struct {
+	AccessToken string `json:"accessToken"`
+}
+
+// ways are those by which people can log in here.
+type ways struct {
+	Password bool `json:"password"`
+	OpenID   bool `json:"openId"`
+}
+
+// logins says how one can log in, for who is about to: whether there are users, and a provider.
+func (s *Server) logins(*gin.Context) (any, error) {
+	if s.state() == auth.Unknown {
+		return nil, errAccessUnknown
+	}
+	return ways{Password: s.opts.Access.State() != auth.Empty, OpenID: s.opts.OpenID != nil}, nil
+}
+
+// login gives a token for a user's name and password, as the original does.
+func (s *Server) login(c *gin.Context) (any, error) {
+	token, _, err := s.logIn(c)
+	return loggedIn{AccessToken: token}, err
+}
+
+var errNobodyToLogIn = failed(http.StatusForbidden, "no_users", "there are no users yet; to make the first, type on the server's machine: "+
+	"scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has")
+
+func (s *Server) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
+	f, err := readForm(c, "username", "password")
+	if err != nil {
+		return "", p, err
+	}
+	name, password := f.text("username"), f.text("password")
+	if err := f.with(nil); err != nil {
+		return "", p, err
+	}
+	switch s.state() {
+	case auth.Unknown:
+		return "", p, errAccessUnknown
+	case auth.Empty:
+		return "", p, errNobodyToLogIn
+	}
+	return s.opts.Access.Login(c.Request.Context(), name, password, clientAddress(c.Request))
+}
+
+// whoAmI is what GET /api/session answers.
+type whoAmI struct {
+	Name string    `json:"name"`
+	Kind auth.Kind `json:"kind"`
+	auth.Grant
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+func (s *Server) session(c *gin.Context) (any, error) {
+	return about(callerOf(c.Request.Context()).Principal), nil
+}
+
+func about(p auth.Principal) whoAmI {
+	return whoAmI{Name: p.Name, Kind: p.Kind, Grant: p.Grant, Expires: p.Expires}
+}
+
+// beginSession is a login by a browser: the token is in a cookie that scripts can't read.
+func (s *Server) beginSession(c *gin.Context) (any, error) {
+	token, p, err := s.logIn(c)
+	if err != nil {
+		return nil, err
+	}
+	setSession(c, token, p.Expires)
+	return about(p), nil
+}
+
+// endSession ends the login that the request was let in by, wherever its token is used.
+func (s *Server) endSession(c *gin.Context) (any, error) {
+	who := callerOf(c.Request.Context()).Principal
+	if who.Session == "" {
+		return nil, badRequest("no_session", "the request is not of a login, so there is none to end")
+	}
+	setSession(c, "", time.Time{})
+	return true, s.changed(c, s.opts.Access.Logout(c.Request.Context(), who))
+}
+
+// sessionCookie is the name of the cookie that a login is kept in. With TLS its prefix has browsers see to it that no other host, and nobody
+// without TLS, has set it.
+func sessionCookie(r *http.Request) string {
+	if r.TLS != nil {
+		return "__Host-elasticjob"
+	}
+	return "elasticjob"
+}
+
+// setSession gives the browser a login token to keep until it expires; an empty one takes it away.
+func setSession(c *gin.Context, token string, expires time.Time) {
+	cookie := &http.Cookie{Name: sessionCookie(c.Request), Value: token, Path: "/", Expires: expires,
+		Secure: c.Request.TLS != nil, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if token == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(c.Writer, cookie)
+}
+
+// dropBadCookie has the browser forget a cookie that is good no more.
+func dropBadCookie(c *gin.Context, err error) {
+	f := asFailure(c.Request, err)
+	_, none := c.Request.Cookie(sessionCookie(c.Request))
+	if none == nil && f != nil && f.status == http.StatusUnauthorized && strings.TrimSpace(c.GetHeader("Authorization")) == "" {
+		setSession(c, "", time.Time{})
+	}
+}

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// logStreams are the files that a task's output is in. Those with .1 are what the executor has last rotated out of the others.
+var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
+
+// log is one reading of one stream of a task, page by page.
+type log struct {
+	scheduler        Scheduler
+	files            Logs
+	taskID, stream   string
+	follow, download bool
+
+	offset int64
+	// tail is how many bytes before the end it begins, negative where offset says it.
+	tail int64
+	// left is how many bytes are still to be read: who asks for what there is gets an end, however fast it grows.
+	left int64
+	// size is how large the file was at the begin, from where in it the answer begins, and length how long the answer is, unless it follows.
+	size, from, length int64
+	// seen is set when the file has reached offset: one that is shorter later was rotated.
+	seen  bool
+	place core.LogPlace
+	page  []byte
+}
+
+func (s *Server) openLog(c *gin.Context) (*log, error) {
+	q := readQuery(c.Request, "stream", "offset", "tail", "limit", "follow", "download")
+	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs, stream: q.choice("stream", logStreams...), follow: q.flag("follow"), download: q.flag("download"),
+		offset: q.bytes("offset", 0), tail: q.bytes("tail", -1), left: q.bytes("limit", math.MaxInt64)}
+	if q.values.Has("tail") && q.values.Has("offset") {
+		q.refuse("tail", "goes with no offset: say one of both")
+	}
+	if l.follow && strings.HasSuffix(l.stream, ".1") {
+		q.refuse("follow", "what was rotated does not grow: follow stdout or stderr")
+	}
+	if err := q.err(); err != nil {
+		return l, err
+	}
+	id, err := pathValue(c, "taskId")
+	l.taskID = id
+	return l, err
+}
+
+// begin finds out where to begin, and reads the first page.
+func (l *log) begin(ctx context.Context) error {
+	if err := l.measure(ctx); err != nil {
+		return err
+	}
+	if l.tail >= 0 {
+		if err := l.toTail(ctx); err != nil {
+			return l.problem(ctx, err)
+		}
+	}
+	l.seen = l.offset <= l.size
+	if !l.follow {
+		l.left = min(l.left, max(l.size-l.offset, 0))
+	}
+	if l.from, l.length = l.offset, l.left; l.left == 0 {
+		return nil
+	}
+	return l.next(ctx)
+}
+
+// measure finds the file, and how large it is. One that a live task has not made yet is empty.
+func (l *log) measure(ctx context.Context) (err error) {
+	if err := l.locate(ctx); err != nil || l.place.AgentURL == "" {
+		return err
+	}
+	l.size, err = l.files.Size(ctx, l.place.AgentURL, l.path())
+	return l.problem(ctx, err)
+}
+
+// toTail has it begin at the begin of a line, if there is one in the first page behind where it was to begin.
+func (l *log) toTail(ctx context.Context) error {
+	if l.offset = max(l.size-l.tail, 0); l.offset == 0 || l.offset == l.size {
+		return nil
+	}
+	// The byte before says whether this is the begin of a line.
+	before, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset-1, logPage)
+	if n := bytes.IndexByte(before, '\n'); n >= 0 && n+1 < len(before) {
+		l.offset += int64(n)
+	}
+	return err
+}
+
+// locate asks where the output is. Of a task that has not begun, and that somebody follows, there is no place yet.
+func (l *log) locate(ctx context.Context) error {
+	place, err := l.scheduler.LogPlace(ctx, l.taskID)
+	if l.follow && refusal(err).Code == "no_output_yet" {
+		place, err = core.LogPlace{Live: true}, nil
+	}
+	l.place = place
+	return err
+}
+
+func (l *log) path() string { return l.place.Dir + "/" + l.stream }
+
+// next reads the next page; it is empty when there is no more for now.
+func (l *log) next(ctx context.Context) error {
+	l.page = nil
+	if err := l.locate(ctx); err != nil || l.place.AgentURL == "" {
+		return err
+	}
+	return l.problem(ctx, l.readPage(ctx))
+}
+
+func (l *log) readPage(ctx context.Context) error {
+	page, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset, int(min(logPage, l.left)))
+	if err != nil {
+		return err
+	}
+	if len(page) == 0 && l.follow && l.seen {
+		return l.rewind(ctx)
+	}
+	l.page = page
+	l.offset += int64(len(page))
+	l.left -= int64(len(page))
+	l.seen = l.seen || len(page) > 0
+	return nil
+}
+
+// rewind goes to the beginning of a file that became shorter than what was read
+// of it: the executor has begun a new one to keep output within bounds.
+func (l *log) rewind(ctx context.Context) error {
+	size, err := l.files.Size(ctx, l.place.AgentURL, l.path())
+	if err == nil && size < l.offset {
+		l.offset = 0
+	}
+	return err
+}
+
+// problem is what it means that an agent could not be read. A file that a live task has not made yet is empty.
+func (l *log) problem(ctx context.Context, err error) error {
+	switch {
+	case err == nil, errors.Is(err, cluster.ErrGone) && l.place.Live:
+		return nil
+	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
+		return failed(http.StatusGone, "log_gone", "there is no %s of task %s: it was not rotated, or its agent no longer keeps it", l.stream, quoted(l.taskID))
+	case errors.Is(err, cluster.ErrGone):
+		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))
+	case ctx.Err() != nil:
+		return err
+	}
+	silent := unavailable("agent_unreachable",
+		"the agent at %s, which keeps the output of task %s, did not give it: try again", l.place.AgentURL, quoted(l.taskID))
+	silent.cause = err
+	return silent
+}
+
+// inFileNames are what the names of files may not have.
+var inFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// fileName is what a browser is to call it.
+func (l *log) fileName() string {
+	name := inFileNames.ReplaceAllString(strings.ReplaceAll(l.taskID, "@-@", "-"), "_")
+	return name[:min(len(name), 200)] + "." + l.stream + ".txt"
+}

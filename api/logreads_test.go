@@ -1,0 +1,238 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/api"
+)
+
+// TestPartsOfLogs: what part of the output an answer has, and what its headers say.
+func TestPartsOfLogs(t *testing.T) {
+	t.Parallel()
+	b, f := newFakeScheduler(), &files{}
+	b.place("over", false)
+	b.place("live", true)
+	text := "one\ntwo\nthree"
+	long := strings.Repeat("x", 1<<20) + "\nlast\n" // a line of 1 MB
+	f.set(stdout, text)
+	f.set(stdout+".1", "zero\n")
+	f.set(stderr, long)
+	server := start(t, api.Options{Scheduler: b, Logs: f})
+	for _, c := range []struct{ query, want, offset, size string }{
+		{"", text, "0", "13"},
+		{"?tail=5", text[8:], "8", "13"},   // the begin of a line
+		{"?tail=6", text[8:], "8", "13"},   // its end of the line before is left out
+		{"?tail=7", text[8:], "8", "13"},   // and so is a part of that line
+		{"?tail=3", text[10:], "10", "13"}, // no line begins there
+		{"?tail=13", text, "0", "13"},
+		{"?tail=99", text, "0", "13"},
+		{"?tail=0", "", "13", "13"},
+		{"?offset=4&limit=3", "two", "4", "13"},
+		{"?offset=4&limit=99", text[4:], "4", "13"},
+		{"?tail=10&limit=2", "tw", "4", "13"},
+		{"?limit=0", "", "0", "13"},
+		{"?offset=99", "", "99", "13"}, // what was reached before the file was rotated
+		{"?stream=stdout.1", "zero\n", "0", "5"},
+		{"?stream=stderr&tail=10", "last\n", "1048577", "1048582"},
+		{"?stream=stderr&tail=100000", "last\n", "948582", "1048582"}, // no line begins within a page
+	} {
+		answer, got := call(t, server, "GET", "/api/task/over/logs"+c.query, "", "Accept-Encoding: identity")
+		if c.offset == "948582" {
+			c.want = long[948582:]
+		}
+		h := answer.Header
+		if answer.StatusCode != 200 || got != c.want || h.Get("Elasticjob-Log-Offset") != c.offset || h.Get("Elasticjob-Log-Size") != c.size || answer.ContentLength != int64(len(c.want)) {
+			t.Errorf("%s: %d %.40q %v", c.query, answer.StatusCode, got, h)
+		}
+	}
+	for query, code := range map[string]string{
+		"?tail=1&offset=1": "bad_query", "?tail=-1": "bad_query", "?limit=x": "bad_query", "?stream=stdout.1&follow=true": "bad_query", "?stream=stderr.1": "log_gone",
+	} {
+		if answer, text := call(t, server, "GET", "/api/task/over/logs"+query, ""); readError(t, answer, text).Error.Code != code {
+			t.Errorf("%s: %s", query, text)
+		}
+	}
+	answer, got := call(t, server, "GET", "/api/task/live/logs?download=true&stream=stdout", "")
+	if said := answer.Header.Get("Content-Disposition"); got != text || said != `attachment; filename="live.stdout.txt"` {
+		t.Errorf("%q %q", got, said)
+	}
+	b.place("a\"b/..\r\n\xff@-@2@-@READY@-@S0@-@u", false)
+	answer, _ = call(t, server, "GET", "/api/task/a%22b%2F..%0D%0A%FF@-@2@-@READY@-@S0@-@u/logs?download=true", "")
+	if said := answer.Header.Get("Content-Disposition"); said != `attachment; filename="a_b_.._-2-READY-S0-u.stdout.txt"` {
+		t.Errorf("%q", said)
+	}
+}
+
+// TestTailFollows from the end on, through a rotation.
+func TestTailFollows(t *testing.T) {
+	t.Parallel()
+	b, f := newFakeScheduler(), &files{}
+	b.place("t1", true)
+	f.set(stdout, "one\ntwo\n")
+	server := start(t, api.Options{Scheduler: b, Logs: f})
+	r, leave := follow(t, server.URL+"/api/task/t1/logs?follow=true&tail=5")
+	line(t, r, "two\n")
+	f.set(stdout, "one\ntwo\nthree\n")
+	line(t, r, "three\n")
+	leave()
+	r, _ = follow(t, server.URL+"/api/task/t1/logs?follow=true&tail=0&limit=9")
+	f.set(stdout, "four\n") // rotated
+	line(t, r, "four\n")
+	f.set(stdout, "four\nfive\n")
+	if rest, err := io.ReadAll(r); err != nil || string(rest) != "five" {
+		t.Errorf("%q, %v", rest, err)
+	}
+}
+
+// hugeFile has lines of 1,000 bytes, with a needle at one place, and counts what is read of it.
+type hugeFile struct {
+	size, needle int64
+	pages, bytes atomic.Int64
+	// at, if not nil, is called before a page is read.
+	at func(offset int64)
+}
+
+var hugeLines = []byte(strings.Repeat(strings.Repeat("x", 999)+"\n", 100))
+
+func (h *hugeFile) Size(context.Context, string, string) (int64, error) { return h.size, nil }
+
+func (h *hugeFile) Read(ctx context.Context, _, _ string, offset int64, length int) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if h.at != nil {
+		h.at(offset)
+	}
+	length = int(max(0, min(int64(min(length, 64<<10)), h.size-offset)))
+	h.pages.Add(1)
+	h.bytes.Add(int64(length))
+	page := slices.Clone(hugeLines[offset%1000:][:length])
+	if n := h.needle - offset; h.needle > 0 && n >= 0 && n < int64(length) {
+		copy(page[n:], "needle")
+	}
+	return page, nil
+}
+
+// TestHugeOutput: 1 GB is read as far as somebody takes it, and no further.
+func TestHugeOutput(t *testing.T) {
+	t.Parallel()
+	b, huge := newFakeScheduler(), &hugeFile{size: 1_000_000_000, needle: 67_200_100}
+	b.place("t1", false)
+	server := start(t, api.Options{Scheduler: b, Logs: huge, RequestTimeout: time.Hour})
+	if _, text := call(t, server, "GET", "/api/task/t1/logs?tail=1000", ""); len(text) != 1000 || huge.pages.Load() > 2 {
+		t.Errorf("the tail: %d bytes in %d reads", len(text), huge.pages.Load())
+	}
+	huge.bytes.Store(0)
+	var reply reply
+	_, text := call(t, server, "GET", "/api/task/t1/logs/search?q=Needle", "")
+	if err := json.Unmarshal([]byte(text), &reply); err != nil || reply.Next == nil || *reply.Next < 60<<20 || huge.bytes.Load() > 65<<20 || reply.Size != huge.size {
+		t.Fatalf("%s; %d bytes were read", text, huge.bytes.Load())
+	}
+	_, text = call(t, server, "GET", fmt.Sprintf("/api/task/t1/logs/search?q=Needle&limit=1&offset=%d", *reply.Next), "")
+	if want := `{"matches":[{"offset":67200000,"at":67200100,`; !strings.HasPrefix(text, want) {
+		t.Errorf("%.200s", text)
+	}
+	huge.bytes.Store(0)
+	r, leave := follow(t, server.URL+"/api/task/t1/logs")
+	if _, err := io.CopyN(io.Discard, r, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	server.Close() // waits for the handler
+	if read := huge.bytes.Load(); read > 100<<20 {
+		t.Errorf("%d bytes were read for one who took 1 MiB", read)
+	}
+}
+
+// TestASearchTakesItsTime, and no more: where a page takes a second it ends after some.
+func TestASearchTakesItsTime(t *testing.T) {
+	t.Parallel()
+	b, huge := newFakeScheduler(), &hugeFile{size: 1_000_000_000}
+	b.place("t1", false)
+	var seconds atomic.Int64
+	huge.at = func(int64) { seconds.Add(1) }
+	server := start(t, api.Options{Scheduler: b, Logs: huge, Now: func() time.Time { return noon.Add(time.Duration(seconds.Load()) * time.Second) }})
+	var reply reply
+	_, text := call(t, server, "GET", "/api/task/t1/logs/search?q=nothing", "")
+	if err := json.Unmarshal([]byte(text), &reply); err != nil || reply.Next == nil || huge.pages.Load() > 10 {
+		t.Errorf("%s; %d pages were read", text, huge.pages.Load())
+	}
+}
+
+type reply struct {
+	Matches []api.Match `json:"matches"`
+	Next    *int64      `json:"next"`
+	Size    int64       `json:"size"`
+}
+
+// TestOutputThatChangesWhileItIsRead: what is added is not waited for, and what goes is missed.
+func TestOutputThatChangesWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		becomes int64
+		whole   bool
+	}{
+		"grows": {2_000_000, true}, "is rotated": {50_000, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, f := newFakeScheduler(), &hugeFile{size: 200_000}
+			b.place("t1", true)
+			f.at = func(offset int64) {
+				if offset > 0 {
+					f.size = c.becomes
+				}
+			}
+			server := start(t, api.Options{Scheduler: b, Logs: f})
+			r, _ := follow(t, server.URL+"/api/task/t1/logs")
+			text, err := io.ReadAll(r)
+			if c.whole != (err == nil) || c.whole != (len(text) == 200_000) {
+				t.Errorf("%d bytes, %v", len(text), err)
+			}
+		})
+	}
+}
+
+func TestSearchInLogs(t *testing.T) {
+	t.Parallel()
+	b, f := newFakeScheduler(), &files{}
+	b.place("t1", true)
+	b.place("over", false)
+	f.set(stdout, "begin\nAn Error: <b>\x1b[31m\xff\nfine\nerror 2\nerror 3\n")
+	server := start(t, api.Options{Scheduler: b, Logs: f})
+	for query, want := range map[string]string{
+		"?q=error":                   `{"matches":[{"offset":6,"at":9,"line":"An Error: <b>\u001b[31m�"},{"offset":31,"at":31,"line":"error 2"},{"offset":39,"at":39,"line":"error 3"}],"next":null,"size":47}`,
+		"?q=ERROR&limit=2":           `{"matches":[{"offset":6,"at":9,"line":"An Error: <b>\u001b[31m�"},{"offset":31,"at":31,"line":"error 2"}],"next":39,"size":47}`,
+		"?q=error&offset=39":         `{"matches":[{"offset":39,"at":39,"line":"error 3"}],"next":null,"size":47}`,
+		"?q=error&offset=99":         `{"matches":[],"next":null,"size":47}`,
+		"?q=error&stream=stderr":     `{"matches":[],"next":null,"size":0}`, // it has not written any yet
+		"?q=nothing&stream=stdout.1": `{"matches":[],"next":null,"size":0}`,
+	} {
+		if answer, got := call(t, server, "GET", "/api/task/t1/logs/search"+query, ""); answer.StatusCode != 200 || got != want+"\n" {
+			t.Errorf("%s: %s", query, cmp.Diff(want+"\n", got))
+		}
+	}
+	for path, status := range map[string]int{
+		"t1/logs/search": 400, "t1/logs/search?q=": 400, "t1/logs/search?q=a%0Ab": 400, "t1/logs/search?q=%FF": 400, "t1/logs/search?q=a&limit=1001": 400,
+		"t1/logs/search?q=a&tail=3": 400, "none/logs/search?q=a": 404, "over/logs/search?q=a&stream=stderr": 410,
+	} {
+		if answer, text := call(t, server, "GET", "/api/task/"+path, ""); answer.StatusCode != status {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
+		}
+	}
+	broken := start(t, api.Options{Scheduler: b, Logs: &files{err: io.ErrUnexpectedEOF}})
+	if answer, text := call(t, broken, "GET", "/api/task/t1/logs/search?q=a", ""); answer.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+)
+
+const (
+	// searchedBytes and searchedFor bound how much of a task's output one search reads, and for how long.
+	searchedBytes = 64 << 20
+	searchedFor   = 5 * time.Second
+	// mostWanted bounds what is looked for, in bytes.
+	mostWanted = 500
+	// How many lines a search finds: if it is not said, and at most.
+	someMatches = 100
+	mostMatches = 1000
+)
+
+// found is the answer to a search.
+type found struct {
+	Matches []match `json:"matches"`
+	// Next is where to go on, nil when all of it was looked through.
+	Next *int64 `json:"next"`
+	// Size is how large the file was at the begin.
+	Size int64 `json:"size"`
+}
+
+// searchLog finds lines in a task's output, as much of it as there is at the begin.
+func (s *Server) searchLog(c *gin.Context) (any, error) {
+	q := readQuery(c.Request, "stream", "q", "offset", "limit")
+	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs, stream: q.choice("stream", logStreams...), offset: q.bytes("offset", 0), tail: -1, left: math.MaxInt64}
+	most := q.number("limit", someMatches, 1, mostMatches)
+	wanted := q.values.Get("q")
+	if wanted == "" || len(wanted) > mostWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
+		q.refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", mostWanted)
+	}
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	var err error
+	if l.taskID, err = pathValue(c, "taskId"); err == nil {
+		err = l.begin(c.Request.Context())
+	}
+	f := newFinder(wanted, l.offset-int64(len(l.page)), most)
+	until := l.offset + searchedBytes
+	for began := s.opts.Now(); err == nil; err = l.next(c.Request.Context()) {
+		last := l.left == 0 || len(l.page) == 0
+		f.take(l.page, last)
+		if last || f.full() || l.offset >= until || s.opts.Now().Sub(began) > searchedFor {
+			break
+		}
+	}
+	if err != nil {
+		s.warnLog(c, l, err)
+		return nil, err
+	}
+	answer := found{Matches: orEmpty(f.found), Size: l.size}
+	if next := f.next(); next < l.size && (f.full() || l.left > 0 && len(l.page) > 0) {
+		answer.Next = &next
+	}
+	return answer, nil
+}

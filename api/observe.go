@@ -1,0 +1,109 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// unmeasured marks requests that last as long as their client likes.
+const unmeasured = "unmeasured"
+
+// refusalKey of a request's context holds what it was refused with, as fail has it.
+type refusalKey struct{}
+
+// observe logs and measures every request, by its route's template, and gives every answer its headers.
+func (s *Server) observe(c *gin.Context) {
+	begin := time.Now()
+	guard(c.Writer.Header())
+	var refused *failure
+	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), refusalKey{}, &refused))
+	defer func() {
+		took := time.Since(begin)
+		if !c.GetBool(unmeasured) {
+			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c), fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
+		}
+		who, path := callerOf(c.Request.Context()), s.template(c) // strangers' paths are whatever they like
+		if who.letIn() {
+			path = loggedPath(c.Request)
+		}
+		s.logRefusal(c, who, refused)
+		s.log.DebugContext(c.Request.Context(), "request", "method", methodLabel(c.Request.Method), "path", path,
+			"status", c.Writer.Status(), "bytes", max(0, c.Writer.Size()), "took", took, "who", who.Name, "kind", who.Kind, "from", clientAddress(c.Request))
+	}()
+	c.Next()
+}
+
+func (s *Server) template(c *gin.Context) string {
+	return cmp.Or(s.byPath[s.routePath(c)].path, "none")
+}
+
+// methodLabel keeps what clients invent out of the metrics.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete:
+		return method
+	}
+	return "other"
+}
+
+// tokens in a path are somebody's mistake; others must not find them in the log.
+var inPath = regexp.MustCompile(`ej[tl]_[^/]*`)
+
+// loggedPath is a request's path as the log has it: without tokens, and not as long as whoever sends it likes. The query is in no log.
+func loggedPath(r *http.Request) string {
+	path := inPath.ReplaceAllString(r.URL.Path, "******")
+	return path[:min(len(path), maxLoggedPath)]
+}
+
+const maxLoggedPath = 300
+
+// refusals bounds what is logged of requests that were refused: whoever tries passwords must not fill the disk.
+type refusals struct {
+	mu     sync.Mutex
+	since  time.Time
+	logged int
+	left   int // out of the log
+}
+
+// In each refusalWindow so many refusals are logged one by one, the others are counted.
+const (
+	refusalWindow = 10 * time.Second
+	refusalsMost  = 20
+)
+
+// take says whether a refusal is to be logged, and how many were left out of the log in a window that is over.
+func (r *refusals) take(now time.Time) (log bool, left int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.since) >= refusalWindow || now.Before(r.since) {
+		left, r.since, r.logged, r.left = r.left, now, 0, 0
+	}
+	if r.logged == refusalsMost {
+		r.left++
+		return false, left
+	}
+	r.logged++
+	return true, left
+}
+
+// logRefusal notes that somebody was not let in, or may not do what he asked for.
+func (s *Server) logRefusal(c *gin.Context, who caller, f *failure) {
+	if f == nil || f.status != http.StatusUnauthorized && f.status != http.StatusForbidden && f.status != http.StatusTooManyRequests {
+		return
+	}
+	log, left := s.refusals.take(s.opts.Now())
+	if left > 0 {
+		s.log.InfoContext(c.Request.Context(), "more requests refused", "count", left)
+	}
+	if log {
+		s.log.InfoContext(c.Request.Context(), "request refused", "reason", f.code, "method", methodLabel(c.Request.Method), "route", s.template(c),
+			"who", who.Name, "kind", who.Kind, "from", clientAddress(c.Request))
+	}
+}

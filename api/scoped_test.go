@@ -1,0 +1,185 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// appsOfTwo is a server with two apps, each with one job, that other people's grants are for: theirs, and mine.
+func appsOfTwo(t *testing.T, h api.History) (*fakeScheduler, func(method, path, body string, role auth.Role) (int, string)) {
+	t.Helper()
+	b := newFakeScheduler()
+	b.add("mine-1", "mine_job")
+	b.add("theirs", "their_job")
+	b.live = map[string]string{"exec-mine": "mine_job", "exec-theirs": "their_job"}
+	access := realAccess(t, auth.Options{})
+	tokens := map[auth.Role]string{}
+	for _, role := range []auth.Role{auth.Viewer, auth.Operator, auth.Admin} {
+		tokens[role] = token(t, access, role.String(), role, "mine-*")
+	}
+	server := start(t, api.Options{Scheduler: b, Access: access, History: h})
+	return b, func(method, path, body string, role auth.Role) (int, string) {
+		answer, text := call(t, server, method, path, body, "Authorization: Bearer "+tokens[role])
+		return answer.StatusCode, text
+	}
+}
+
+const (
+	taskOfMine   = "mine_job@-@0@-@READY@-@S0@-@0f8e"
+	taskOfTheirs = "their_job@-@0@-@READY@-@S0@-@0f8e"
+	taskOfNobody = "absent@-@0@-@READY@-@S0@-@0f8e"
+)
+
+// TestHiddenIsAbsent: what a grant does not cover has the very answer of what is not there, and nothing is done to it.
+func TestHiddenIsAbsent(t *testing.T) {
+	t.Parallel()
+	b, ask := appsOfTwo(t, &fakeHistory{executions: []search.Execution{{ID: "stored-theirs", Job: "their_job"}, {ID: "stored-absent", Job: "absent"}},
+		life: []search.Moment{{Kind: "DROPPED", Message: "secret of theirs"}}})
+	absent := strings.NewReplacer("their_job", "absent", "theirs", "absent")
+	for _, route := range []string{
+		"GET /api/app/theirs", "GET /api/app/theirs/disable", "POST /api/app/theirs/disable", "POST /api/app/theirs/enable", "DELETE /api/app/theirs/disable", "DELETE /api/app/theirs", "DELETE /api/app/theirs?jobs=true",
+		`PUT /api/app {"appName":"theirs","cpuCount":2}`, `PUT /api/job/update {"jobName":"their_job","cpuCount":2}`,
+		`POST /api/app {"appName":"theirs","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`,
+		`POST /api/job/register {"jobName":"new","appName":"theirs","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":1}`,
+		`POST /api/job/check?update=true {"jobName":"their_job","cpuCount":2}`, `POST /api/app/check?update=true {"appName":"theirs","cpuCount":2}`,
+		`POST /api/app/check {"appName":"theirs","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`,
+		`POST /api/job/check {"jobName":"new","appName":"theirs","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":1}`,
+		"GET /api/job/jobs/their_job", "GET /api/job/their_job/disable", "POST /api/job/their_job/disable", "POST /api/job/their_job/enable", "POST /api/job/their_job/pause",
+		"POST /api/job/their_job/resume", "POST /api/job/their_job/shutdown", "POST /api/job/their_job/trigger", "POST /api/job/trigger their_job", `POST /api/job/their_job/trigger {"env":{"A":"b"}}`,
+		"DELETE /api/job/their_job/deregister", "DELETE /api/job/deregister their_job", "GET /api/job/their_job/explain", "GET /api/job/their_job/executions", "GET /api/job/their_job/grid", "GET /api/job/their_job/changes", "GET /api/job/their_job/statistics",
+		"GET /api/executions?job=their_job", "GET /api/execution/exec-theirs", "GET /api/execution/stored-theirs", "POST /api/execution/exec-theirs/kill", "POST /api/execution/exec-theirs/again", "POST /api/execution/stored-theirs/again",
+		"GET /api/task/" + taskOfTheirs + "/logs", "GET /api/task/" + taskOfTheirs + "/logs/search?q=a", "POST /api/task/" + taskOfTheirs + "/kill", "POST /api/task/" + taskOfTheirs + "/forget",
+		"GET /api/job/events/executions?jobName=their_job", "GET /api/job/events/statusTraces?jobName=their_job",
+	} {
+		method, rest, _ := strings.Cut(route, " ")
+		path, body, _ := strings.Cut(rest, " ")
+		before := b.changed()
+		status, text := ask(method, path, body, auth.Admin)
+		otherStatus, other := ask(method, absent.Replace(path), absent.Replace(body), auth.Admin)
+		if status != otherStatus || absent.Replace(text) != other {
+			t.Errorf("%s\n hidden: %d %s absent: %d %s", route, status, text, otherStatus, other)
+		}
+		if isList := strings.HasPrefix(path, "/api/executions"); b.changed() != before || strings.Contains(text, "secret") ||
+			status != http.StatusNotFound && status != http.StatusForbidden && !(isList && text == "[]\n") {
+			t.Errorf("%s: %d %s", route, status, text)
+		}
+	}
+}
+
+// TestListsHaveTheirAppsOnly, and what is theirs can be asked for and done.
+func TestListsHaveTheirAppsOnly(t *testing.T) {
+	t.Parallel()
+	b, ask := appsOfTwo(t, nil)
+	for _, path := range []string{"/api/app/list", "/api/job/jobs", "/api/job/tasks/running", "/api/job/tasks/ready", "/api/job/tasks/failover", "/api/executions", "/api/executions?limit=1"} {
+		if status, text := ask("GET", path, "", auth.Viewer); status != http.StatusOK || !strings.Contains(text, "mine") || strings.Contains(text, "their") {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if _, text := ask("GET", "/api/job/statistics/jobs/executionType", "", auth.Viewer); text != `{"transientJobCount":1,"daemonJobCount":0}`+"\n" {
+		t.Errorf("counts: %s", text)
+	}
+	for _, c := range []struct {
+		route  string
+		needs  auth.Role
+		status int
+	}{
+		{"GET /api/app/mine-1", auth.Viewer, 200}, {"GET /api/job/jobs/mine_job", auth.Viewer, 200}, {"GET /api/job/mine_job/explain", auth.Viewer, 200}, {"GET /api/execution/exec-mine", auth.Viewer, 200},
+		{"POST /api/job/mine_job/trigger", auth.Operator, 200}, {"POST /api/job/mine_job/pause", auth.Operator, 200}, {"POST /api/app/mine-1/disable", auth.Operator, 200}, {"POST /api/app/mine-1/enable", auth.Operator, 200},
+		{"POST /api/execution/exec-mine/kill", auth.Operator, 200}, {"POST /api/execution/exec-mine/again", auth.Operator, 200}, {"GET /api/job/mine_job/changes", auth.Viewer, 200}, {"POST /api/task/" + taskOfMine + "/kill", auth.Operator, 200},
+		{`POST /api/app {"appName":"mine-2","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`, auth.Admin, 200},
+		{`PUT /api/job/update {"jobName":"mine_job","appName":"mine-2"}`, auth.Admin, 422}, // the stored one of the fake is not whole: its rules come first
+		{"DELETE /api/job/mine_job/deregister", auth.Admin, 200}, {"DELETE /api/app/mine-1", auth.Admin, 200},
+		{"GET /api/leader", auth.NoRole, 403}, {"GET /metrics", auth.NoRole, 403}, {"GET /api/users", auth.NoRole, 403}, {"POST /api/operate/reconcile/implicit", auth.NoRole, 403},
+		{"GET /api/operate/sandbox?appName=mine-1", auth.NoRole, 403}, {"GET /api/operate/faulty", auth.NoRole, 403}, {"GET /api/cluster", auth.NoRole, 403}, {"GET /api/cluster/agents/S0", auth.NoRole, 403}, {"GET /api/overview/fires", auth.NoRole, 403}, {"GET /api/overview/series", auth.NoRole, 403}, {"GET /api/job/statistics/tasks/running", auth.NoRole, 403},
+	} {
+		method, rest, _ := strings.Cut(c.route, " ")
+		path, body, _ := strings.Cut(rest, " ")
+		for _, role := range []auth.Role{auth.Viewer, auth.Operator, auth.Admin} {
+			before := b.changed()
+			status, text := ask(method, path, body, role)
+			want := c.status
+			if role < c.needs {
+				want = http.StatusForbidden
+			}
+			if status != want || want != http.StatusOK && b.changed() != before {
+				t.Errorf("%s by %s: %d %s", c.route, role, status, text)
+			}
+			if role == c.needs {
+				break // done is done
+			}
+		}
+	}
+}
+
+// TestAJobStaysWithinTheGrant: who may publish some apps can neither take a job out of them nor bring one into others.
+func TestAJobStaysWithinTheGrant(t *testing.T) {
+	t.Parallel()
+	b, ask := appsOfTwo(t, nil)
+	const whole = `"jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":1`
+	if status, text := ask("PUT", "/api/job/update", `{"jobName":"mine_job","appName":"theirs",`+whole+`}`, auth.Admin); status != 403 || !strings.Contains(text, "not_allowed") {
+		t.Errorf("moved to theirs: %d %s", status, text)
+	}
+	if b.jobs["mine_job"].Config.AppName != "mine-1" {
+		t.Error("the job has moved")
+	}
+	if status, text := ask("PUT", "/api/job/update", `{"jobName":"mine_job","appName":"mine-1",`+whole+`}`, auth.Admin); status != 200 {
+		t.Errorf("changed within the grant: %d %s", status, text)
+	}
+	if status, text := ask("POST", "/api/job/mine_job/trigger", `{"env":{"LD_PRELOAD":"/tmp/x.so"}}`, auth.Operator); status != 403 || !strings.Contains(text, "env") {
+		t.Errorf("an operator says what is run: %d %s", status, text)
+	}
+	if status, text := ask("POST", "/api/job/mine_job/trigger", `{"jobParameter":"x"}`, auth.Operator); status != 200 {
+		t.Errorf("an operator triggers: %d %s", status, text)
+	}
+}
+
+// TestReasonsNameNoOthers: room may be reserved for an execution of an app that somebody may know nothing of.
+func TestReasonsNameNoOthers(t *testing.T) {
+	t.Parallel()
+	b, ask := appsOfTwo(t, nil)
+	b.reason = "1 agent reserved for execution their_job@20260501T120000Z, 2 too small"
+	b.watch = newWatching(noon, map[string][]string{"mine-1": {"mine_job"}})
+	b.watch.happens(noon, core.TriggerRequested{Token: 1, Job: "mine_job"}) // it waits since noon, which is long ago
+	document := `{"jobName":"%s","appName":"mine-1","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":64}`
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", "/api/execution/exec-mine", ""}, {"GET", "/api/executions", ""}, {"GET", "/api/jobs", ""}, {"GET", "/api/overview", ""},
+		{"POST", "/api/job/check", fmt.Sprintf(document, "new_job")}, {"POST", "/api/job/check?update=true", fmt.Sprintf(document, "mine_job")},
+	} {
+		if status, text := ask(r.method, r.path, r.body, auth.Admin); status != 200 || strings.Contains(text, "their_job") || !strings.Contains(text, "reserved for another execution, 2 too small") {
+			t.Errorf("%s %s: %d %s", r.method, r.path, status, text)
+		}
+	}
+}
+
+// TestEveryMethodAsksForWhom: a call of the scheduler that no request was admitted for fails, whatever it is.
+func TestEveryMethodAsksForWhom(t *testing.T) {
+	t.Parallel()
+	b := newFakeScheduler()
+	b.add("a", "j")
+	v := reflect.ValueOf(api.Scoped(b))
+	for i := range v.NumMethod() {
+		name, method := v.Type().Method(i).Name, v.Method(i)
+		if name == "Leader" || name == "Health" || name == "Stats" {
+			continue
+		}
+		in := []reflect.Value{reflect.ValueOf(t.Context())}
+		for p := 1; p < method.Type().NumIn(); p++ {
+			in = append(in, reflect.Zero(method.Type().In(p)))
+		}
+		out := method.Call(in)
+		if err, _ := out[len(out)-1].Interface().(error); err == nil {
+			t.Errorf("%s does for nobody what it does for an admin", name)
+		}
+	}
+	if b.changed() != 0 {
+		t.Error("something was changed")
+	}
+}

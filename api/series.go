@@ -1,0 +1,135 @@
+package api
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/history/search"
+)
+
+// series are numbers over time: of each step, that begins at its time, what was done in it. Nil is a gap: nobody led, or nothing is known.
+type series struct {
+	Range       string    `json:"range"`
+	From        time.Time `json:"from"`
+	To          time.Time `json:"to"`
+	StepSeconds int       `json:"stepSeconds"`
+	Times       []int64   `json:"times"`
+	// Finished, Failed and Launched are sums, Running and Waiting means of the step's minutes.
+	Finished []*float64 `json:"finished"`
+	Failed   []*float64 `json:"failed"`
+	Launched []*float64 `json:"launched"`
+	Running  []*float64 `json:"running"`
+	Waiting  []*float64 `json:"waiting"`
+	// FireDelayP50Millis is the mean of the minutes', by their fires, and FireDelayP95Millis that of the worst minute; nil without fires.
+	FireDelayP50Millis []*float64 `json:"fireDelayP50Millis"`
+	FireDelayP95Millis []*float64 `json:"fireDelayP95Millis"`
+}
+
+// span is a range of time that can be asked for, in steps of which it has at most 400.
+type span struct{ long, step time.Duration }
+
+var spans = map[string]span{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute}, "week": {7 * day, 30 * time.Minute}}
+
+// point is one step.
+type point struct {
+	minutes, sampled, loaded                     int64 // of how many of its minutes anything is known, what ran, and what was launched
+	finished, failed, launched, running, waiting int64
+	fires                                        int64
+	delayP50, delayP95                           float64 // the first one weighted by fires
+}
+
+func (p *point) add(m *search.Activity) {
+	p.minutes++
+	p.finished += m.Finished
+	p.failed += m.Failed
+	if m.Sampled {
+		p.sampled++
+		p.running += m.Running
+	}
+	if m.Loaded {
+		p.loaded++
+		p.launched += m.Launched
+		p.waiting += m.Waiting
+		p.fires += m.Fires
+		p.delayP50 += m.DelayP50 * float64(m.Fires)
+		p.delayP95 = max(p.delayP95, m.DelayP95)
+	}
+}
+
+// newSeries is the series of a range that ends with the last full step before now.
+func newSeries(name string, now time.Time) *series {
+	of := spans[name]
+	to := now.UTC().Truncate(of.step)
+	return &series{Range: name, From: to.Add(-of.long), To: to, StepSeconds: int(of.step / time.Second)}
+}
+
+// fill adds up minutes, in any order. One in which somebody led and of which no ends were counted had none.
+func (s *series) fill(known []search.Activity) {
+	step := time.Duration(s.StepSeconds) * time.Second
+	points := make([]point, s.To.Sub(s.From)/step)
+	for i := range known {
+		if m := &known[i]; !m.Time.Before(s.From) && m.Time.Before(s.To) {
+			points[m.Time.Sub(s.From)/step].add(m)
+		}
+	}
+	for i := range points {
+		p := &points[i]
+		s.Times = append(s.Times, s.From.Add(time.Duration(i)*step).Unix())
+		s.Finished = append(s.Finished, unlessNone(p.minutes, float64(p.finished)))
+		s.Failed = append(s.Failed, unlessNone(p.minutes, float64(p.failed)))
+		s.Launched = append(s.Launched, unlessNone(p.loaded, float64(p.launched)))
+		s.Running = append(s.Running, mean(p.sampled, float64(p.running)))
+		s.Waiting = append(s.Waiting, mean(p.loaded, float64(p.waiting)))
+		s.FireDelayP50Millis = append(s.FireDelayP50Millis, mean(p.fires, p.delayP50))
+		s.FireDelayP95Millis = append(s.FireDelayP95Millis, unlessNone(p.fires, p.delayP95))
+	}
+}
+
+// unlessNone is a value, nil if n is 0; mean is a sum's share of n.
+func unlessNone(n int64, value float64) *float64 {
+	if n == 0 {
+		return nil
+	}
+	value = math.Round(value*10) / 10
+	return &value
+}
+
+func mean(n int64, sum float64) *float64 { return unlessNone(n, sum/float64(max(n, 1))) }
+
+// series answers from the history; without one, or while it can't be read, from what this leader remembers of its own term.
+func (s *Server) series(c *gin.Context) (any, error) {
+	q := readQuery(c.Request, "range")
+	name := q.choice("range", "hour", "day", "week")
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	ctx, out := c.Request.Context(), newSeries(name, s.opts.Now())
+	var known []search.Activity
+	var err error
+	if s.opts.History != nil {
+		asked, cancel := context.WithTimeout(ctx, historyPatience)
+		defer cancel()
+		if known, err = s.opts.History.Activity(asked, out.From, out.To); err != nil {
+			c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII("these are only the minutes of this leader's term: "+unreadable(err).Error()))
+		}
+	}
+	if s.opts.History == nil || err != nil {
+		if known, err = s.opts.Scheduler.Activity(ctx, out.From); err != nil {
+			return nil, err
+		}
+	}
+	out.fill(known)
+	return out, nil
+}
+
+// Activity is of all apps: the rule of the route demands a grant for all.
+func (s scoped) Activity(ctx context.Context, from time.Time) ([]search.Activity, error) {
+	if err := forAll(ctx); err != nil {
+		return nil, err
+	}
+	return s.all.Activity(ctx, from)
+}

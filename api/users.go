@@ -1,0 +1,185 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// changed is the error of a change of users or tokens: what the registry could not do is no fault of this server.
+func (s *Server) changed(c *gin.Context, err error) error {
+	var refused *auth.Refused
+	var violations document.Violations
+	switch {
+	case err == nil, refusedAccess(err) != nil, errors.As(err, &refused), errors.As(err, &violations),
+		errors.Is(err, auth.ErrNotFound), errors.Is(err, auth.ErrExists):
+		return err
+	case errors.Is(err, registry.ErrOutcomeUnknown), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return unavailable("outcome_unknown", "the registry did not answer, and the change may have been done: look before you send it again")
+	}
+	s.log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
+	return notBegun("registry_silent", "users and tokens could not be changed: try again; if that lasts, the server's log says why")
+}
+
+// ofPeople is changed, with the code that is told for a user or token that is not there, or is there already.
+func (s *Server) ofPeople(c *gin.Context, what string, err error) error {
+	switch {
+	case errors.Is(err, auth.ErrNotFound):
+		return notFound(what+"_not_found", "%s", err.Error())
+	case errors.Is(err, auth.ErrLastAdmin):
+		return failed(http.StatusConflict, "last_admin", "%s", err.Error())
+	case errors.Is(err, auth.ErrExists):
+		return failed(http.StatusConflict, what+"_exists", "%s", err.Error())
+	}
+	return s.changed(c, err)
+}
+
+func (s *Server) users(*gin.Context) (any, error) {
+	list, err := s.opts.Access.Users()
+	return orEmpty(list), err
+}
+
+func (s *Server) user(c *gin.Context) (any, error) {
+	name, err := pathValue(c, "userName")
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.opts.Access.Users()
+	for _, u := range list {
+		if u.Name == name {
+			return u, nil
+		}
+	}
+	if err == nil {
+		err = notFound("user_not_found", "there is no user %s; GET /api/users lists all", quoted(name))
+	}
+	return nil, err
+}
+
+func (s *Server) addUser(c *gin.Context) (any, error) {
+	f, err := readForm(c, "name", "password", "role", "apps")
+	if err != nil {
+		return nil, err
+	}
+	name, password, grant := f.text("name"), f.text("password"), f.grant()
+	if err := f.with(auth.CheckNewUser(name, password).OrNil()); err != nil {
+		return nil, err
+	}
+	u, err := s.opts.Access.AddUser(c.Request.Context(), callerOf(c.Request.Context()).actor(), name, password, grant)
+	return u, s.ofPeople(c, "user", err)
+}
+
+func (s *Server) changeUser(c *gin.Context) (any, error) {
+	name, err := pathValue(c, "userName")
+	if err != nil {
+		return nil, err
+	}
+	f, err := readForm(c, "role", "apps")
+	if err != nil {
+		return nil, err
+	}
+	grant := f.grant()
+	if err := f.with(nil); err != nil {
+		return nil, err
+	}
+	u, err := s.opts.Access.ChangeUser(c.Request.Context(), callerOf(c.Request.Context()).actor(), name, grant)
+	return u, s.ofPeople(c, "user", err)
+}
+
+// setPassword gives a user another password: his own, which takes the one that he has, so that a browser left alone is not enough; anybody's by an admin.
+func (s *Server) setPassword(c *gin.Context) (any, error) {
+	name, err := pathValue(c, "userName")
+	if err != nil {
+		return nil, err
+	}
+	who := callerOf(c.Request.Context())
+	own := who.Kind == auth.User && who.Name == name
+	if err := adminsOfAll.check(who.Principal); !own && err != nil {
+		return nil, err
+	}
+	f, err := readForm(c, "password", "current")
+	if err != nil {
+		return nil, err
+	}
+	password, current := f.text("password"), f.text("current")
+	if own && !f.has("current") {
+		f.refuse("current", "is missing: to change your own password, send the one that you have")
+	}
+	if err := f.with(auth.CheckNewPassword(password).OrNil()); err != nil {
+		return nil, err
+	}
+	if own {
+		if err := s.opts.Access.CheckPassword(c.Request.Context(), name, current, who.from); err != nil {
+			return nil, s.notCurrent(c, err)
+		}
+	}
+	return true, s.ofPeople(c, "user", s.opts.Access.SetPassword(c.Request.Context(), who.actor(), name, password))
+}
+
+// notCurrent is the answer to a wrong current password. It is no 401: who asks is known, and stays logged in.
+func (s *Server) notCurrent(c *gin.Context, err error) error {
+	if refused := new(auth.Refused); errors.As(err, &refused) {
+		return document.Violations{document.Violate("current", "", "is not your password")}
+	}
+	return s.changed(c, err)
+}
+
+func (s *Server) removeUser(c *gin.Context) (any, error) {
+	name, err := pathValue(c, "userName")
+	if err != nil {
+		return nil, err
+	}
+	return true, s.ofPeople(c, "user", s.opts.Access.RemoveUser(c.Request.Context(), callerOf(c.Request.Context()).actor(), name))
+}
+
+// endLogins ends all logins of a name, which need not be a user's: an OpenID provider may call somebody so.
+func (s *Server) endLogins(c *gin.Context) (any, error) {
+	name, err := pathValue(c, "userName")
+	if err != nil {
+		return nil, err
+	}
+	return true, s.changed(c, s.opts.Access.EndLogins(c.Request.Context(), callerOf(c.Request.Context()).actor(), name))
+}
+
+// replaceKeys ends all logins of everybody.
+func (s *Server) replaceKeys(c *gin.Context) (any, error) {
+	return true, s.changed(c, s.opts.Access.ReplaceKeys(c.Request.Context(), callerOf(c.Request.Context()).actor()))
+}
+
+func (s *Server) tokens(*gin.Context) (any, error) {
+	list, err := s.opts.Access.Tokens()
+	return orEmpty(list), err
+}
+
+// madeToken is the only answer that has an API token.
+type madeToken struct {
+	auth.APIToken
+	Token string `json:"token"`
+}
+
+func (s *Server) addToken(c *gin.Context) (any, error) {
+	f, err := readForm(c, "name", "role", "apps", "expires")
+	if err != nil {
+		return nil, err
+	}
+	name, grant, expires := f.text("name"), f.grant(), f.moment("expires")
+	if err := f.with(auth.CheckNewToken(name).OrNil()); err != nil {
+		return nil, err
+	}
+	token, made, err := s.opts.Access.AddToken(c.Request.Context(), callerOf(c.Request.Context()).actor(), name, grant, expires)
+	return madeToken{made, token}, s.ofPeople(c, "token", err)
+}
+
+func (s *Server) removeToken(c *gin.Context) (any, error) {
+	name, err := pathValue(c, "tokenName")
+	if err != nil {
+		return nil, err
+	}
+	return true, s.ofPeople(c, "token", s.opts.Access.RemoveToken(c.Request.Context(), callerOf(c.Request.Context()).actor(), name))
+}

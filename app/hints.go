@@ -1,0 +1,20 @@
+package app
+
+import "github.com/elasticjob-go/elasticjob/document"
+
+// NamePattern is the pattern of apps' and jobs' names, for people and for forms.
+const NamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`
+
+// Hints are what forms and editors need to know of an app's fields.
+func Hints() map[string]document.Hint {
+	return map[string]document.Hint{
+		"appName":                 {Required: true, MaxLength: 100, Pattern: NamePattern, Description: "The app's unique name, which never changes: letters, digits, '.', '_' and '-'."},
+		"appURL":                  {Required: true, MaxLength: MaxURLBytes, Format: "uri", Description: "Where agents fetch the package from: http or https; file too with --local. A tar (plain, gz, bz2, xz, zst), a zip, or a single script or program."},
+		"bootstrapScript":         {Required: true, MaxLength: MaxCommandBytes, Description: "The command that runs one shard, such as bin/start.sh: a file of the package, or a program of the agent, with its arguments. No shell is started."},
+		"cpuCount":                {Minimum: MinCPUCount, Maximum: MaxCPUCount, Description: "CPU of the app's executor, once per agent, beside what its shards take."},
+		"memoryMB":                {Minimum: MinMemoryMB, Maximum: MaxMemoryMB, Description: "Memory of the app's executor in MB, once per agent, beside what its shards take."},
+		"appCacheEnable":          {Description: "Keeps the package on the agents between runs."},
+		"eventTraceSamplingCount": {Description: "Thins the history of daemon jobs: of so many runs one is recorded. 0 records all."},
+		"appSHA256":               {MaxLength: 64, Pattern: `^([0-9A-Fa-f]{64})?$`, Description: "The package's checksum in hex, as sha256sum prints it: no other package is run. Empty: whatever the URL has."},
+	}
+}

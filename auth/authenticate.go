@@ -1,0 +1,186 @@
+package auth
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What tokens look like. They differ in their first characters, so that scanners of leaked secrets find them.
+//
+//	ejt_<id, 16 hex digits>_<secret, 64 hex digits>        an API token
+//	ejl_<claims, JSON in base64url>.<HMAC-SHA256, the same>    a login token
+const (
+	apiTokenPrefix   = "ejt_"
+	loginTokenPrefix = "ejl_"
+	idHex, secretHex = 16, 64
+	// maxToken is the longest token that is looked at, and the longest that is issued: cookies have no room for more.
+	maxToken = 3800
+	// clockSlack is how far the clocks of servers may be apart.
+	clockSlack = time.Minute
+)
+
+// Lifetimes of logins.
+const (
+	DefaultLoginLifetime = 12 * time.Hour
+	MinLoginLifetime     = time.Minute
+	MaxLoginLifetime     = 7 * 24 * time.Hour
+)
+
+// CheckLoginLifetime says what is wrong with a lifetime, or nothing.
+func CheckLoginLifetime(d time.Duration) error {
+	if d < MinLoginLifetime || d > MaxLoginLifetime {
+		return fmt.Errorf("a login lasts %s to %s, not %s", MinLoginLifetime, MaxLoginLifetime, d)
+	}
+	return nil
+}
+
+// Authenticate says who a token belongs to: an API token, a login token, or the one of the token file. The last one is taken also while
+// the access document is not known. Errors: *Refused with BadToken, TokenExpired or TokenRevoked, or ErrUnavailable.
+func (d *Access) Authenticate(token string) (Principal, error) {
+	if sum := sha256.Sum256([]byte(token)); d.hasFile && subtle.ConstantTimeCompare(sum[:], d.fileToken[:]) == 1 {
+		return Principal{Name: "api-token-file", Kind: TokenFile, Grant: Grant{Role: Admin}}, nil
+	}
+	s, err := d.known()
+	if err != nil {
+		return Principal{}, err
+	}
+	switch {
+	case len(token) > maxToken:
+		return Principal{}, errBadToken
+	case strings.HasPrefix(token, apiTokenPrefix):
+		return s.byAPIToken(token, d.now())
+	case strings.HasPrefix(token, loginTokenPrefix):
+		return s.byLogin(token, d.now())
+	}
+	return Principal{}, errBadToken
+}
+
+var (
+	errBadToken     = refused(BadToken, "this token is not known here: it is not whole, belongs to another cluster, or was removed")
+	errTokenExpired = refused(TokenExpired, "this token has expired: log in again, or ask for another one")
+	errTokenRevoked = refused(TokenRevoked, "this login has ended, by a logout or because its user was changed: log in again")
+	errFromFuture   = refused(BadToken, "this token is from the future: the clocks of the servers are more than a minute apart; set them right")
+)
+
+func (s *snapshot) byAPIToken(token string, now time.Time) (Principal, error) {
+	id, ok := apiTokenID(token)
+	if !ok {
+		return Principal{}, errBadToken
+	}
+	t := s.tokens[id]
+	stored := make([]byte, sha256.Size)
+	if t != nil {
+		stored = t.Hash
+	}
+	sum := sha256.Sum256([]byte(token))
+	switch {
+	case subtle.ConstantTimeCompare(sum[:], stored) != 1 || t == nil:
+		return Principal{}, errBadToken
+	case !t.Expires.IsZero() && !now.Before(t.Expires):
+		return Principal{}, errTokenExpired
+	}
+	return Principal{Name: t.Name, Kind: Token, Grant: t.Grant, Expires: t.Expires}, nil
+}
+
+// apiTokenID is the id in a token that has the form of an API token.
+func apiTokenID(token string) (id string, ok bool) {
+	rest, ok := strings.CutPrefix(token, apiTokenPrefix)
+	if !ok || len(rest) != idHex+1+secretHex || rest[idHex] != '_' {
+		return "", false
+	}
+	return rest[:idHex], isHex(rest[:idHex]) && isHex(rest[idHex+1:])
+}
+
+func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
+
+// newAPIToken makes a token, and what is stored of it.
+func (d *Access) newAPIToken() (token, id string, hash []byte, err error) {
+	random, err := d.randomHex((idHex + secretHex) / 2)
+	if err != nil {
+		return "", "", nil, err
+	}
+	id = random[:idHex]
+	token = apiTokenPrefix + id + "_" + random[idHex:]
+	sum := sha256.Sum256([]byte(token))
+	return token, id, sum[:], nil
+}
+
+// claims are what a login token says.
+type claims struct {
+	Name string `json:"n"`
+	Kind Kind   `json:"k"`
+	// Generation is the user's when it was issued.
+	Generation string `json:"g,omitempty"`
+	// Grant is what the provider has granted, for OIDC; a user's is in the document.
+	Grant   *Grant `json:"r,omitempty"`
+	Issued  int64  `json:"i"` // milliseconds of Unix time
+	Expires int64  `json:"e"`
+	Session string `json:"s"`
+}
+
+var tokenBase64 = base64.RawURLEncoding.Strict()
+
+const loginPurpose = "login token"
+
+func (c *claims) sign(k key) (string, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", fmt.Errorf("write a login token: %w", err)
+	}
+	payload := tokenBase64.EncodeToString(text)
+	token := loginTokenPrefix + payload + "." + tokenBase64.EncodeToString(mac(k, loginPurpose, []byte(payload)))
+	if len(token) > maxToken {
+		return "", fmt.Errorf("the login token has %d bytes, and %d are the most: grant fewer patterns of apps", len(token), maxToken)
+	}
+	return token, nil
+}
+
+// readLogin reads a login token whose signature is right.
+func readLogin(token string, k key) (c claims, ok bool) {
+	payload, signature, ok := strings.Cut(strings.TrimPrefix(token, loginTokenPrefix), ".")
+	if !ok || !strings.HasPrefix(token, loginTokenPrefix) {
+		return c, false
+	}
+	given, err := tokenBase64.DecodeString(signature)
+	if err != nil || !hmac.Equal(given, mac(k, loginPurpose, []byte(payload))) {
+		return c, false
+	}
+	text, err := tokenBase64.DecodeString(payload)
+	return c, err == nil && json.Unmarshal(text, &c) == nil
+}
+
+func (s *snapshot) byLogin(token string, now time.Time) (Principal, error) {
+	c, ok := readLogin(token, s.Keys.Login)
+	if !ok {
+		return Principal{}, errBadToken
+	}
+	issued, expires := time.UnixMilli(c.Issued), time.UnixMilli(c.Expires)
+	p := Principal{Name: c.Name, Kind: c.Kind, Session: c.Session, Expires: expires.UTC()}
+	switch {
+	case !now.Before(expires):
+		return Principal{}, errTokenExpired
+	case issued.After(now.Add(clockSlack)):
+		return Principal{}, errFromFuture
+	case s.revoked[c.Session] || !issued.After(s.ended[subjectKey(c.Kind, c.Name)]):
+		return Principal{}, errTokenRevoked
+	}
+	switch {
+	case c.Kind == User:
+		u := s.users[c.Name]
+		if u == nil || u.Generation != c.Generation {
+			return Principal{}, errTokenRevoked
+		}
+		p.Grant = u.Grant
+	case c.Kind == OIDC && c.Grant != nil:
+		p.Grant = *c.Grant
+	default:
+		return Principal{}, errBadToken
+	}
+	return p, nil
+}

@@ -1,0 +1,231 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// sharedName is the name of the access document among the registry's shared values.
+const sharedName = "access"
+
+// Bounds of the document's parts, in bytes of JSON, which together fit registry.MaxValue.
+const (
+	mostPeople  = 600_000 // users and API tokens: of usual ones, about 2,000
+	mostAudit   = 200_000 // rows that wait for a leader: about 600
+	mostRevoked = 150_000 // logins that were ended before their time: about 1,200
+	// rememberedChanges are known by their ids, so that who got no answer to a change finds out whether it was made.
+	rememberedChanges = 32
+)
+
+// accessDocument is what is known of users, tokens and keys. One write changes all of it that belongs together, its audit rows included.
+type accessDocument struct {
+	Keys    keys          `json:"keys"`
+	Users   []user        `json:"users,omitempty"`
+	Tokens  []apiToken    `json:"tokens,omitempty"`
+	Revoked []revocation  `json:"revoked,omitempty"`
+	Audit   []event.Audit `json:"audit,omitempty"`
+	Changes []string      `json:"changes,omitempty"`
+}
+
+// keys are random, and made with the document. Whoever has them can make himself anybody.
+type keys struct {
+	// Login signs login tokens, Proof what Access.Sign does.
+	Login key `json:"login"`
+	Proof key `json:"proof"`
+}
+
+const keyBytes = 32
+
+// key shows nowhere but in the document.
+type key []byte
+
+func (key) String() string { return "(hidden)" }
+
+// GoString hides it too.
+func (key) GoString() string { return "(hidden)" }
+
+type user struct {
+	Name string       `json:"name"`
+	Hash passwordHash `json:"hash"`
+	Grant
+	// Generation is another one after each change of password, role or apps: login tokens of the earlier ones are over.
+	Generation string    `json:"generation"`
+	Created    time.Time `json:"created"`
+}
+
+type apiToken struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	Hash []byte `json:"hash"` // SHA-256 of the whole token, which is random: nobody finds it by trying
+	Grant
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires,omitzero"`
+	By      string    `json:"by,omitempty"`
+}
+
+// revocation ends a login token, or, without a session, all that were issued to somebody until a moment.
+type revocation struct {
+	Session string    `json:"session,omitempty"`
+	Kind    Kind      `json:"kind"`
+	Name    string    `json:"name"`
+	Before  time.Time `json:"before,omitzero"`
+	// Until is when what it ends has expired by itself.
+	Until time.Time `json:"until"`
+}
+
+func newKeys(random io.Reader) (keys, error) {
+	k := make([]byte, 2*keyBytes)
+	if _, err := io.ReadFull(random, k); err != nil {
+		return keys{}, fmt.Errorf("read random bytes: %w", err)
+	}
+	return keys{Login: k[:keyBytes], Proof: k[keyBytes:]}, nil
+}
+
+// newDocument makes a document without anybody.
+func newDocument(random io.Reader) (accessDocument, error) {
+	k, err := newKeys(random)
+	return accessDocument{Keys: k}, err
+}
+
+// replaceKeys ends all logins of everybody.
+func (d *accessDocument) replaceKeys(k keys) { d.Keys, d.Revoked = k, nil }
+
+// parseDocument reads a stored document. No error shows what it holds.
+func parseDocument(value []byte) (d accessDocument, err error) {
+	if json.Unmarshal(value, &d) != nil || len(d.Keys.Login) != keyBytes || len(d.Keys.Proof) != keyBytes {
+		return accessDocument{}, errDamaged
+	}
+	return d, nil
+}
+
+var errDamaged = errors.New("it is damaged: bring back a copy of it, or delete it and start a server, to begin without users and tokens")
+
+// encode writes the document, unless a part of it is full.
+func (d *accessDocument) encode() ([]byte, error) {
+	people, err := sizeOf(d.Users, d.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	if people > mostPeople {
+		return nil, fmt.Errorf("%w: users and tokens take more than the %d bytes that there are for them: remove some first (scheduler user rm, scheduler token rm)", ErrFull, mostPeople)
+	}
+	audit, err := sizeOf(d.Audit)
+	if err != nil {
+		return nil, err
+	}
+	if audit > mostAudit {
+		return nil, fmt.Errorf("%w: %d changes of users and tokens wait to be audited, and nothing is changed without: start a server, which takes them into the audit", ErrFull, len(d.Audit)-1)
+	}
+	return json.Marshal(d)
+}
+
+func sizeOf(parts ...any) (size int, err error) {
+	for _, part := range parts {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return 0, fmt.Errorf("write the access document: %w", err)
+		}
+		size += len(text)
+	}
+	return size, nil
+}
+
+// hasAdmin reports whether somebody is an admin for all apps: a user, or who has a token that does not expire.
+func (d *accessDocument) hasAdmin() bool {
+	all := func(g Grant) bool { return g.Includes(Admin) && g.Unrestricted() }
+	return slices.ContainsFunc(d.Users, func(u user) bool { return all(u.Grant) }) ||
+		slices.ContainsFunc(d.Tokens, func(t apiToken) bool { return all(t.Grant) && t.Expires.IsZero() })
+}
+
+func (d *accessDocument) user(name string) *user {
+	i := slices.IndexFunc(d.Users, func(u user) bool { return u.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &d.Users[i]
+}
+
+func (d *accessDocument) token(name string) *apiToken {
+	i := slices.IndexFunc(d.Tokens, func(t apiToken) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &d.Tokens[i]
+}
+
+// revoke ends a login token. Where there is no room for another revocation, all login tokens of the one who has ended the most are
+// ended as one.
+func (d *accessDocument) revoke(r revocation, now time.Time) error {
+	d.Revoked = slices.DeleteFunc(d.Revoked, func(old revocation) bool { return now.After(old.Until.Add(clockSlack)) })
+	if r.Session == "" { // what it ends has been ended in part, or is ended with the rest
+		d.Revoked = slices.DeleteFunc(d.Revoked, func(old revocation) bool { return old.Kind == r.Kind && old.Name == r.Name })
+	}
+	d.Revoked = append(d.Revoked, r)
+	size, err := sizeOf(d.Revoked)
+	if err == nil && size > mostRevoked {
+		d.mergeRevocations(now)
+		size, err = sizeOf(d.Revoked)
+	}
+	if err == nil && size > mostRevoked {
+		err = fmt.Errorf("%w: %d logouts are kept until their logins have expired: wait, or change the user's password, which ends all of his logins", ErrFull, len(d.Revoked)-1)
+	}
+	return err
+}
+
+func (d *accessDocument) mergeRevocations(now time.Time) {
+	type subject struct {
+		kind Kind
+		name string
+	}
+	counts, most := map[subject]int{}, subject{}
+	for _, r := range d.Revoked {
+		s := subject{r.Kind, r.Name}
+		if counts[s]++; counts[s] > counts[most] {
+			most = s
+		}
+	}
+	d.Revoked = slices.DeleteFunc(d.Revoked, func(r revocation) bool { return subject{r.Kind, r.Name} == most })
+	d.Revoked = append(d.Revoked, revocation{Kind: most.kind, Name: most.name, Before: now, Until: now.Add(MaxLoginLifetime)})
+}
+
+// snapshot is a document as it was read, made quick to ask. It is not changed.
+type snapshot struct {
+	accessDocument
+	version int64
+	value   [sha256.Size]byte // of the document as it is stored
+	users   map[string]*user
+	tokens  map[string]*apiToken // by id
+	revoked map[string]bool      // sessions
+	ended   map[string]time.Time // by kind and name: tokens issued until then
+}
+
+func newSnapshot(d accessDocument, stored registry.Entry) *snapshot {
+	s := &snapshot{
+		accessDocument: d, version: stored.Version, value: sha256.Sum256(stored.Value),
+		users: map[string]*user{}, tokens: map[string]*apiToken{}, revoked: map[string]bool{}, ended: map[string]time.Time{},
+	}
+	for i := range d.Users {
+		s.users[d.Users[i].Name] = &d.Users[i]
+	}
+	for i := range d.Tokens {
+		s.tokens[d.Tokens[i].ID] = &d.Tokens[i]
+	}
+	for _, r := range d.Revoked {
+		if r.Session != "" {
+			s.revoked[r.Session] = true
+		} else if key := subjectKey(r.Kind, r.Name); r.Before.After(s.ended[key]) {
+			s.ended[key] = r.Before
+		}
+	}
+	return s
+}
+
+func subjectKey(k Kind, name string) string { return string(k) + " " + name }

@@ -1,0 +1,206 @@
+package auth
+
+import (
+	"container/list"
+	"net/netip"
+	"time"
+)
+
+const (
+	// freeFailures in a row cost nothing but the last one; from then on there is a wait that doubles.
+	freeFailures = 5
+	firstWait    = time.Second
+	longestWait  = time.Minute
+	// forgetFailures is after how long without another failure the earlier ones count no more.
+	forgetFailures = 15 * time.Minute
+	// mostCounters and mostTrusted bound memory: the one that was used least recently is forgotten.
+	mostCounters = 20_000
+	mostTrusted  = 10_000
+)
+
+// limiter slows down who guesses passwords: per user and per address. It is pure: the time is an argument. It is not safe for
+// concurrent use.
+//
+// Who has logged in from an address before has a counter of their own there, and no other holds them up: neither who
+// guesses at their name from elsewhere nor who guesses at other names from behind the same address. A success clears the
+// counter of the user, not that of the address, or somebody with a password of his own could guess on and on.
+type limiter struct {
+	counters lru[*counter]
+	trusted  lru[struct{}]
+}
+
+// counter is what failed for one key.
+type counter struct {
+	failed  int
+	pending int // attempts that have begun and not ended
+	last    time.Time
+}
+
+// attempt is a login that was let through, until it is over.
+type attempt struct {
+	user, address string // keys; address is empty where the pair is trusted
+	pair          string
+}
+
+func newLimiter() *limiter {
+	return &limiter{counters: newLRU[*counter](mostCounters), trusted: newLRU[struct{}](mostTrusted)}
+}
+
+// begin lets a login through, or says how long to wait. One that is let through counts until it is over, so that many at once are no way
+// around the limit.
+func (l *limiter) begin(now time.Time, name, from string) (attempt, time.Duration) {
+	from = addressKey(from)
+	a := attempt{user: "user " + name, address: "address " + from, pair: "pair " + from + " " + name}
+	if _, ok := l.trusted.get(a.pair); ok {
+		a.user, a.address = a.pair, ""
+	}
+	var wait time.Duration
+	for _, key := range a.keys() {
+		if c, ok := l.counters.get(key); ok {
+			wait = max(wait, c.wait(now))
+		}
+	}
+	if wait > 0 {
+		return attempt{}, wait
+	}
+	for _, key := range a.keys() {
+		c, ok := l.counters.get(key)
+		if !ok {
+			c = &counter{}
+			l.counters.put(key, c)
+		}
+		c.pending++
+	}
+	return a, 0
+}
+
+// failed ends an attempt with a wrong name or password.
+func (l *limiter) failed(now time.Time, a attempt) {
+	l.end(a, func(c *counter) {
+		c.failed++
+		c.last = now
+	})
+}
+
+// succeeded ends an attempt whose password was right.
+func (l *limiter) succeeded(a attempt) {
+	if c, ok := l.counters.get(a.user); ok {
+		c.failed = 0
+	}
+	l.trusted.put(a.pair, struct{}{})
+	l.undo(a)
+}
+
+// undo ends an attempt that was not tried.
+func (l *limiter) undo(a attempt) { l.end(a, func(*counter) {}) }
+
+func (l *limiter) end(a attempt, count func(*counter)) {
+	for _, key := range a.keys() {
+		c, ok := l.counters.get(key)
+		if !ok {
+			continue // so many others were tried meanwhile
+		}
+		c.pending--
+		count(c)
+		if c.failed == 0 && c.pending <= 0 {
+			l.counters.remove(key)
+		}
+	}
+}
+
+// trusted reports whether the user has logged in from the address before.
+func (a attempt) trusted() bool { return a.address == "" }
+
+func (a attempt) keys() []string {
+	if a.trusted() {
+		return []string{a.user}
+	}
+	return []string{a.user, a.address}
+}
+
+// wait is how long to wait before the next attempt; zero lets it through.
+func (c *counter) wait(now time.Time) time.Duration {
+	if now.Sub(c.last) >= forgetFailures {
+		c.failed = 0
+	}
+	if now.Before(c.last) { // the clock was set back: nobody waits longer for that
+		c.last = now
+	}
+	if c.failed < freeFailures {
+		if c.failed+c.pending < freeFailures {
+			return 0
+		}
+		return firstWait
+	}
+	wait := longestWait
+	if doublings := c.failed - freeFailures; doublings < 6 {
+		wait = min(wait, firstWait<<doublings)
+	}
+	if left := c.last.Add(wait).Sub(now); left > 0 {
+		return left
+	}
+	if c.pending > 0 {
+		return firstWait
+	}
+	return 0
+}
+
+// addressKey is what counts as one address: a /64 of IPv6, and all of 127.0.0.0/8, which one machine may have as many of as it likes.
+func addressKey(from string) string {
+	ip, err := netip.ParseAddr(from)
+	if err != nil {
+		return ""
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.IsLoopback() {
+		return "loopback"
+	}
+	if ip.Is4() {
+		return ip.String()
+	}
+	prefix, err := ip.Prefix(64)
+	if err != nil {
+		return ""
+	}
+	return prefix.String()
+}
+
+// lru is a map of at most so many values, that forgets the one that was used least recently.
+type lru[V any] struct {
+	most  int
+	byKey map[string]*list.Element
+	order *list.List // of *pair, the most recently used first
+}
+
+type pair[V any] struct {
+	key   string
+	value V
+}
+
+func newLRU[V any](most int) lru[V] {
+	return lru[V]{most: most, byKey: map[string]*list.Element{}, order: list.New()}
+}
+
+func (l *lru[V]) get(key string) (v V, ok bool) {
+	e, ok := l.byKey[key]
+	if !ok {
+		return v, false
+	}
+	l.order.MoveToFront(e)
+	return e.Value.(*pair[V]).value, true
+}
+
+func (l *lru[V]) put(key string, value V) {
+	l.remove(key)
+	l.byKey[key] = l.order.PushFront(&pair[V]{key, value})
+	if len(l.byKey) > l.most {
+		l.remove(l.order.Back().Value.(*pair[V]).key)
+	}
+}
+
+func (l *lru[V]) remove(key string) {
+	if e, ok := l.byKey[key]; ok {
+		l.order.Remove(e)
+		delete(l.byKey, key)
+	}
+}

@@ -1,0 +1,309 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// TestLoginsThatAreRefused: one answer for all that is wrong.
+func TestLoginsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	d := open(t, auth.Options{})
+	addUser(t, d, "ann", admin)
+	var said string
+	for n, c := range [][2]string{
+		{"ann", "wrong password"}, {"ann", ""}, {"ann", password + " "}, {"ann", strings.ToUpper(password)}, {"ann", password + "\x00"},
+		{"ann", strings.Repeat("x", 1025)}, {"ann", strings.Repeat("x", 1<<20)}, {"ann", "\xff\xfe"},
+		{"Ann", password}, {"ben", password}, {"", password}, {"", ""}, {"ann ", password}, {"ann\x00", password}, {"ann\n", password},
+		{strings.Repeat("a", 1<<20), password}, {"root", "root"},
+	} {
+		_, p, err := d.Login(t.Context(), c[0], c[1], fmt.Sprintf("10.0.%d.1", n))
+		var many *auth.TooMany
+		if errors.As(err, &many) { // of one name; the answer is the same for one that is not there
+			continue
+		}
+		wantCode(t, fmt.Sprintf("%.20q %.20q", c[0], c[1]), err, auth.BadCredentials)
+		if said == "" {
+			said = err.Error()
+		}
+		if err == nil || err.Error() != said || p.Role != auth.NoRole {
+			t.Errorf("%.20q: %v, want %s", c, err, said)
+		}
+	}
+}
+
+// TestPasswordsThatAreTaken by length and characters, and those that are refused without being shown.
+func TestPasswordsThatAreTaken(t *testing.T) {
+	t.Parallel()
+	d := open(t, auth.Options{})
+	addUser(t, d, "ann", admin)
+	for what, c := range map[string]struct {
+		password string
+		taken    bool
+	}{
+		"nothing": {"", false}, "7 bytes": {"1234567", false}, "7 characters": {"äöüßéàç", false}, "8 characters": {"äöüßéàçñ", true}, "8 bytes": {"12345678", true},
+		"1,024 bytes": {strings.Repeat("p", 1024), true}, "1,025 bytes": {strings.Repeat("p", 1025), false}, "1 MB": {strings.Repeat("p", 1<<20), false},
+		"a line": {"a password\n", false}, "a zero": {"a password\x00", false}, "no UTF-8": {"a password\xff", false}, "spaces": {"        ", true},
+	} {
+		err := d.SetPassword(t.Context(), by, "ann", c.password)
+		var bad document.Violations
+		if c.taken != (err == nil) || !c.taken && (!errors.As(err, &bad) || bad[0].Field != "password" || bad[0].Value != "" || c.password != "" && strings.Contains(err.Error(), c.password)) {
+			t.Errorf("%s: %.200v", what, err)
+		}
+		if c.taken {
+			if err := d.CheckPassword(t.Context(), "ann", c.password, "127.0.0.1"); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+}
+
+// TestBadInput: all that is wrong at once, and nothing is changed.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	d := open(t, auth.Options{})
+	ctx := t.Context()
+	fields := func(err error) string {
+		var bad document.Violations
+		if !errors.As(err, &bad) {
+			return fmt.Sprint(err)
+		}
+		var names []string
+		for _, v := range bad {
+			names = append(names, v.Field)
+		}
+		return strings.Join(names, " ")
+	}
+	_, err := d.AddUser(ctx, by, "a\x07", "short", auth.Grant{Apps: []string{"a/b"}})
+	if got := fields(err); got != "name password role apps" {
+		t.Errorf("a user: %s", got)
+	}
+	for _, name := range []string{"", " ", "-a", ".a", "a b", "ä", "a\n", "a\x00", strings.Repeat("a", 101), "../a"} {
+		if _, err := d.AddUser(ctx, by, name, password, admin); fields(err) != "name" {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, _, err := d.AddToken(ctx, by, "", auth.Grant{Role: auth.Metrics, Apps: []string{"a"}}, time.Now().Add(-time.Second)); fields(err) != "name apps expires" {
+		t.Errorf("a token: %v", err)
+	}
+	if _, err := d.ChangeUser(ctx, by, "ann", auth.Grant{Role: 9}); fields(err) != "role" {
+		t.Errorf("a role: %v", err)
+	}
+	_, err = d.ChangeUser(ctx, by, "ann", admin)
+	for what, err := range map[string]error{"change": err, "password": d.SetPassword(ctx, by, "ann", password), "remove": d.RemoveUser(ctx, by, "ann"), "token": d.RemoveToken(ctx, by, "ann")} {
+		if !errors.Is(err, auth.ErrNotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if d.State() != auth.Empty || len(d.PendingAudit()) != 0 {
+		t.Error("something was changed")
+	}
+	addUser(t, d, "a.b_c@d-e", admin)
+	if _, err := d.AddUser(ctx, by, "a.b_c@d-e", password, viewer); !errors.Is(err, auth.ErrExists) {
+		t.Errorf("twice: %v", err)
+	}
+	for _, p := range []auth.Principal{{}, {Name: "x", Kind: auth.User, Grant: admin}, {Name: "x", Kind: auth.OIDC}, {Name: "x\n", Kind: auth.OIDC, Grant: admin},
+		{Name: "x", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Viewer, Apps: strings.Split(strings.Repeat("abcdefghijklmnopqrstuvwxyzabcdefghijklmn-*,", 80)+"a", ",")}}} {
+		if token, _, err := d.Issue(p, 0); err == nil || token != "" {
+			t.Errorf("issued to %.80v", p)
+		}
+	}
+}
+
+// TestStormOfLogins: 10,000 at once are answered, few hashes are made, and memory stays.
+func TestStormOfLogins(t *testing.T) {
+	t.Parallel()
+	d := open(t, auth.Options{})
+	addUser(t, d, "ann", admin)
+	login(t, d, "ann") // from 127.0.0.1
+	var refused, many atomic.Int64
+	var storm sync.WaitGroup
+	for n := range 10_000 {
+		storm.Go(func() {
+			_, _, err := d.Login(t.Context(), fmt.Sprintf("user%d", n%500), "wrong password", fmt.Sprintf("10.0.%d.%d", n>>8, n&255))
+			var tooMany *auth.TooMany
+			switch {
+			case errors.As(err, &tooMany) && tooMany.Seconds() >= 1 && tooMany.Seconds() <= 60:
+				many.Add(1)
+			case err != nil:
+				refused.Add(1)
+			default:
+				t.Error("let in")
+			}
+		})
+	}
+	storm.Wait()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	if tried := refused.Load(); tried > 500*5 || tried+many.Load() != 10_000 {
+		t.Errorf("%d were tried, %d were not", tried, many.Load())
+	}
+	if memory.Sys > 1<<30 {
+		t.Errorf("%d MB", memory.Sys>>20)
+	}
+	await(t, "who was here before logs in", func() error {
+		_, _, err := d.Login(t.Context(), "ann", password, "127.0.0.1")
+		return err
+	})
+}
+
+// TestManyServersChangeAtOnce: each change is made once, whoever makes it, with its audit row.
+func TestManyServersChangeAtOnce(t *testing.T) {
+	t.Parallel()
+	shared := newRegistry(t)
+	const servers, each = 4, 8
+	var changing sync.WaitGroup
+	for n := range servers {
+		changing.Go(func() {
+			d, err := auth.New(auth.Options{Shared: shared})
+			for i := 0; err == nil && i < each; i++ {
+				_, _, err = d.AddToken(t.Context(), by, fmt.Sprintf("token-%d-%d", n, i), viewer, time.Time{})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	changing.Wait()
+	d := open(t, auth.Options{Shared: shared})
+	if tokens, err := d.Tokens(); err != nil || len(tokens) != servers*each || len(d.PendingAudit()) != servers*each {
+		t.Errorf("%d tokens, %d rows, %v", len(tokens), len(d.PendingAudit()), err)
+	}
+	other := open(t, auth.Options{Shared: shared})
+	if code := d.Sign("forward", []byte("what")); !other.Verify("forward", []byte("what"), code) || other.Verify("other", []byte("what"), code) || other.Verify("forward", []byte("whet"), code) || other.Verify("forward", []byte("what"), nil) {
+		t.Error("servers of one registry do not know each other, or anything for each other")
+	}
+	if open(t, auth.Options{}).Verify("forward", []byte("what"), d.Sign("forward", []byte("what"))) {
+		t.Error("another cluster's code is taken")
+	}
+}
+
+// unsure is a registry whose answers get lost.
+type unsure struct {
+	registry.Shared
+	lose func() (done bool, lost bool)
+}
+
+func (u unsure) WriteShared(ctx context.Context, name string, value []byte, c registry.Condition) (int64, error) {
+	done, lost := u.lose()
+	if lost && !done {
+		return 0, fmt.Errorf("%w: no answer", registry.ErrOutcomeUnknown)
+	}
+	version, err := u.Shared.WriteShared(ctx, name, value, c)
+	if lost {
+		return 0, fmt.Errorf("%w: no answer", registry.ErrOutcomeUnknown)
+	}
+	return version, err
+}
+
+// TestLostAnswers: a change is made once whether the write of the first try was done or not.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	for _, done := range []bool{true, false} {
+		t.Run(fmt.Sprint("done: ", done), func(t *testing.T) {
+			t.Parallel()
+			shared, tries := newRegistry(t), 0
+			open(t, auth.Options{Shared: shared})
+			d := open(t, auth.Options{Shared: unsure{shared, func() (bool, bool) { tries++; return done, tries%2 == 1 }}})
+			addUser(t, d, "ann", admin)
+			if err := d.RemoveUser(t.Context(), by, "ann"); err != nil {
+				t.Error(err)
+			}
+			if n := len(d.PendingAudit()); n != 2 {
+				t.Errorf("%d rows", n)
+			}
+		})
+	}
+}
+
+// TestDocumentThatIsGone: nobody is let in, and nothing is made in its place while servers run.
+func TestDocumentThatIsGone(t *testing.T) {
+	t.Parallel()
+	c, gone := newClock(), &absent{Shared: newRegistry(t)}
+	d := open(t, auth.Options{Shared: gone, Now: c.Now})
+	addUser(t, d, "ann", admin)
+	gone.is.Store(true)
+	if err := d.Refresh(t.Context()); !errors.Is(err, registry.ErrNotFound) {
+		t.Errorf("refresh: %v", err)
+	}
+	if _, err := d.AddUser(t.Context(), by, "ben", password, admin); !errors.Is(err, registry.ErrNotFound) {
+		t.Errorf("change: %v", err)
+	}
+	c.add(time.Minute)
+	if err := d.Unavailable(); d.State() != auth.Unknown || !errors.Is(err, auth.ErrUnavailable) || !strings.Contains(err.Error(), "somebody has removed") {
+		t.Errorf("%v, %v", d.State(), err)
+	}
+	gone.is.Store(false)
+	refresh(t, d)
+	if d.State() != auth.Closed {
+		t.Errorf("back again: %v", d.State())
+	}
+}
+
+type absent struct {
+	registry.Shared
+	is atomic.Bool
+}
+
+func (a *absent) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
+	if a.is.Load() {
+		return registry.Entry{}, registry.ErrNotFound
+	}
+	return a.Shared.ReadShared(ctx, name)
+}
+
+// TestAnOlderDocumentIsNotTaken: of a server that lags behind, or whose copy somebody has brought back, nothing opens that was closed.
+func TestAnOlderDocumentIsNotTaken(t *testing.T) {
+	t.Parallel()
+	c, behind := newClock(), &lagging{Shared: newRegistry(t)}
+	d := open(t, auth.Options{Shared: behind, Now: c.Now})
+	behind.keep(t)
+	addUser(t, d, "ann", admin)
+	behind.is.Store(true)
+	if err := d.Refresh(t.Context()); err == nil || d.State() != auth.Closed {
+		t.Errorf("%v, %v", d.State(), err)
+	}
+	c.add(time.Minute)
+	if err := d.Unavailable(); d.State() != auth.Unknown || err == nil || !strings.Contains(err.Error(), "start the servers again") {
+		t.Errorf("a minute later: %v, %v", d.State(), err)
+	}
+	behind.is.Store(false)
+	refresh(t, d)
+	if d.State() != auth.Closed {
+		t.Errorf("caught up: %v", d.State())
+	}
+}
+
+// lagging is a registry that can show what it kept.
+type lagging struct {
+	registry.Shared
+	kept registry.Entry
+	is   atomic.Bool
+}
+
+func (l *lagging) keep(t *testing.T) {
+	t.Helper()
+	e, err := l.Shared.ReadShared(t.Context(), "access")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.kept = e
+}
+
+func (l *lagging) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
+	if l.is.Load() {
+		return l.kept, nil
+	}
+	return l.Shared.ReadShared(ctx, name)
+}

@@ -1,0 +1,343 @@
+package oidc
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+)
+
+const (
+	// LoginWithin is how long a login may be under way, from Begin to Finish.
+	LoginWithin = 10 * time.Minute
+	// askWithin bounds each request to the provider, lookAgain the time between two tries to look it up.
+	askWithin = 10 * time.Second
+	lookAgain = 30 * time.Second
+	// mostAtOnce is how many codes are exchanged at a time.
+	mostAtOnce = 8
+)
+
+// Codes of an Error.
+const (
+	Unavailable = "oidc_unavailable" // the provider can't be asked now
+	BadLogin    = "bad_login"        // what came back belongs to no login of this browser
+	Refused     = "login_refused"    // by the provider, or by the checks of what it says
+	NoRole      = "no_role"          // the provider knows them, and nothing is granted to them
+)
+
+// Error is why somebody is not logged in, in words for them. It has no secret.
+type Error struct{ code, message string }
+
+func (e *Error) Error() string { return e.message }
+
+// Code is one of Unavailable, BadLogin, Refused and NoRole.
+func (e *Error) Code() string { return e.code }
+
+func fail(code, format string, args ...any) error {
+	return &Error{code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// Sealer makes and checks codes that only the servers of a cluster can make; *auth.Access is one. Codes have 32 bytes.
+type Sealer interface {
+	// Sign makes the code of what, for a purpose; nil while the key is not known.
+	Sign(purpose string, what []byte) []byte
+	Verify(purpose string, what, code []byte) bool
+}
+
+// Options say which provider, and what its users may do.
+type Options struct {
+	// Issuer is the provider's address, Client and Secret what it knows this cluster by; a public client has no secret.
+	Issuer, Client, Secret string
+	// Redirect is where it sends browsers back to: this cluster's /api/oidc/callback.
+	Redirect string
+	// Scopes are asked for beside openid.
+	Scopes []string
+	// NameClaim is the claim that people are called by, RolesClaim the one that Roles are about. The first of Roles that fits counts.
+	NameClaim, RolesClaim string
+	Roles                 []Role
+
+	Sealer Sealer
+	// HTTP speaks with the provider; nil: as Go does by default, with a limit of time.
+	HTTP   *http.Client
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Provider logs people in. Its methods may be called concurrently.
+type Provider struct {
+	opts    Options
+	known   atomic.Pointer[known]
+	trouble atomic.Pointer[string] // why it could not be looked up
+	turns   chan struct{}
+}
+
+// known is what is known of a provider once it was looked up.
+type known struct {
+	oauth    oauth2.Config
+	verifier *oidc.IDTokenVerifier
+}
+
+// New makes a Provider, of which nothing is known until Run has looked it up.
+func New(opts Options) *Provider {
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	opts.HTTP = cmp.Or(opts.HTTP, &http.Client{Timeout: askWithin})
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Provider{opts: opts, turns: make(chan struct{}, mostAtOnce)}
+}
+
+// Run looks the provider up, again and again until it answers or ctx ends.
+func (p *Provider) Run(ctx context.Context) {
+	reported := ""
+	for wait := time.Second; ; wait = min(2*wait, lookAgain) {
+		err := p.lookUp(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			p.opts.Logger.Info("OpenID provider found", "issuer", p.opts.Issuer)
+			return
+		}
+		text := err.Error()
+		p.trouble.Store(&text)
+		if text != reported {
+			reported = text
+			p.opts.Logger.Error("OpenID provider not found: nobody can log in by it until it is", "issuer", p.opts.Issuer, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (p *Provider) lookUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.opts.HTTP), p.opts.Issuer)
+	if err != nil {
+		return err
+	}
+	endpoint := found.Endpoint()
+	if p.opts.Secret == "" {
+		endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+	p.known.Store(&known{
+		oauth: oauth2.Config{
+			ClientID: p.opts.Client, ClientSecret: p.opts.Secret, Endpoint: endpoint, RedirectURL: p.opts.Redirect,
+			Scopes: slices.Concat([]string{oidc.ScopeOpenID}, p.opts.Scopes),
+		},
+		verifier: found.Verifier(&oidc.Config{ClientID: p.opts.Client, Now: p.opts.Now}),
+	})
+	return nil
+}
+
+// found is what is known of the provider, or why nothing is.
+func (p *Provider) found() (*known, error) {
+	if k := p.known.Load(); k != nil {
+		return k, nil
+	}
+	why := "it is being looked up"
+	if trouble := p.trouble.Load(); trouble != nil {
+		why = *trouble
+	}
+	return nil, fail(Unavailable, "the OpenID provider %s is not known yet, and is looked up again and again: %s", p.opts.Issuer, why)
+}
+
+// The purposes that codes are made for.
+const (
+	loginPurpose    = "oidc-login"
+	statePurpose    = "oidc-state"
+	noncePurpose    = "oidc-nonce"
+	verifierPurpose = "oidc-verifier"
+)
+
+// login is one that is under way: its id, and when its time is over, in seconds since 1970.
+type login struct {
+	id      string
+	expires int64
+}
+
+func (l login) text() string { return l.id + "." + strconv.FormatInt(l.expires, 10) }
+
+// code is what is made of the login for a purpose.
+func (p *Provider) code(l login, purpose string) (string, error) {
+	code := p.opts.Sealer.Sign(purpose, []byte(l.text()))
+	if code == nil {
+		return "", fail(Unavailable, "the key that logins are signed with is not known here at present: try again")
+	}
+	return base64.RawURLEncoding.EncodeToString(code), nil
+}
+
+// codes are those for state, nonce and verifier.
+func (p *Provider) codes(l login) (state, nonce, verifier string, err error) {
+	var errs [3]error
+	state, errs[0] = p.code(l, statePurpose)
+	nonce, errs[1] = p.code(l, noncePurpose)
+	verifier, errs[2] = p.code(l, verifierPurpose)
+	return state, nonce, verifier, cmp.Or(errs[0], errs[1], errs[2])
+}
+
+// Begin begins a login: the browser is to keep the cookie's value, and to go to the address.
+func (p *Provider) Begin() (address, cookie string, err error) {
+	k, err := p.found()
+	if err != nil {
+		return "", "", err
+	}
+	l := login{id: rand.Text(), expires: p.opts.Now().Add(LoginWithin).Unix()}
+	state, nonce, verifier, err := p.codes(l)
+	if err != nil {
+		return "", "", err
+	}
+	seal, err := p.code(l, loginPurpose)
+	if err != nil {
+		return "", "", err
+	}
+	return k.oauth.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), l.text() + "." + seal, nil
+}
+
+// open reads a cookie of Begin.
+func (p *Provider) open(cookie string) (login, error) {
+	id, rest, _ := strings.Cut(cookie, ".")
+	until, seal, _ := strings.Cut(rest, ".")
+	expires, err := strconv.ParseInt(until, 10, 64)
+	code, err2 := base64.RawURLEncoding.DecodeString(seal)
+	l := login{id: id, expires: expires}
+	switch {
+	case cookie == "":
+		return l, fail(BadLogin, "this browser has no login under way: begin at /api/oidc/login")
+	case err != nil, err2 != nil, !p.opts.Sealer.Verify(loginPurpose, []byte(l.text()), code):
+		return l, fail(BadLogin, "the cookie of the login is not this cluster's: begin again at /api/oidc/login")
+	case p.opts.Now().Unix() > expires:
+		return l, fail(BadLogin, "the login took more than %s: begin again at /api/oidc/login", LoginWithin)
+	}
+	return l, nil
+}
+
+// Finish ends a login with what the provider has sent the browser back with, the query of its address: who it is, and what they may do.
+func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) (auth.Principal, error) {
+	k, err := p.found()
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	l, err := p.open(cookie)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	state, nonce, verifier, err := p.codes(l)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	code, err := p.answered(query, state)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	select {
+	case p.turns <- struct{}{}:
+		defer func() { <-p.turns }()
+	case <-ctx.Done():
+		return auth.Principal{}, fail(Unavailable, "too many logins are under way: try again")
+	}
+	token, err := p.exchange(ctx, k, code, verifier)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	found, err := p.verify(ctx, k, token, nonce)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	who := auth.Principal{Kind: auth.OIDC}
+	if who.Name, err = found.name(p.opts.NameClaim); err == nil {
+		who.Grant, err = found.grant(p.opts.RolesClaim, p.opts.Roles)
+	}
+	return who, err
+}
+
+// answered is the code that the provider has sent the browser back with.
+func (p *Provider) answered(query url.Values, state string) (code string, err error) {
+	for _, name := range []string{"state", "code", "iss", "error"} {
+		if len(query[name]) > 1 {
+			return "", fail(BadLogin, "the parameter %s is given %d times: begin again at /api/oidc/login", name, len(query[name]))
+		}
+	}
+	switch {
+	case subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state)) != 1:
+		return "", fail(BadLogin, "the state is not that of this browser's login: begin again at /api/oidc/login")
+	case query.Has("iss") && query.Get("iss") != p.opts.Issuer:
+		return "", fail(BadLogin, "the answer is of another issuer than %s: begin again at /api/oidc/login", p.opts.Issuer)
+	case query.Has("error"):
+		return "", fail(Refused, "the OpenID provider has not logged you in: %s %s", short(query.Get("error")), short(query.Get("error_description")))
+	case query.Get("code") == "":
+		return "", fail(BadLogin, "the OpenID provider gave no code: begin again at /api/oidc/login")
+	}
+	return query.Get("code"), nil
+}
+
+// exchange gets the ID token for a code.
+func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string) (string, error) {
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askWithin)
+	defer cancel()
+	token, err := k.oauth.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.Response.StatusCode < 500 {
+		p.opts.Logger.Warn("OpenID provider refused a code", "status", refused.Response.StatusCode, "error", refused.ErrorCode)
+		return "", fail(Refused, "the OpenID provider did not take the code of this login (%s): begin again at /api/oidc/login; "+
+			"if that lasts, look at --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url", short(refused.ErrorCode))
+	}
+	if err != nil {
+		p.opts.Logger.Warn("OpenID provider gave no token", "error", withoutAnswer(err))
+		return "", fail(Unavailable, "the OpenID provider %s could not be asked: try again", p.opts.Issuer)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	if raw == "" {
+		return "", fail(Refused, "the OpenID provider gave no ID token: this server's client is to be one of OpenID Connect there")
+	}
+	return raw, nil
+}
+
+// withoutAnswer is an error without what the provider answered, which may have a token in it.
+func withoutAnswer(err error) error {
+	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) {
+		return fmt.Errorf("it answered %s", refused.Response.Status)
+	}
+	return err
+}
+
+// verify checks an ID token: issuer, audience, signature, time, and that it is for this login.
+func (p *Provider) verify(ctx context.Context, k *known, raw, nonce string) (claims, error) {
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askWithin)
+	defer cancel()
+	var found claims
+	token, err := k.verifier.Verify(ctx, raw)
+	if err == nil {
+		err = token.Claims(&found)
+	}
+	if err == nil && subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 {
+		err = errors.New("its nonce is not that of this login")
+	}
+	if err == nil && len(token.Audience) > 1 && found["azp"] != p.opts.Client {
+		err = errors.New("it is for several clients, and was not made for this one")
+	}
+	if err != nil {
+		p.opts.Logger.Warn("ID token refused", "error", err)
+		return nil, fail(Refused, "the ID token of the OpenID provider can't be taken: %v", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,137 @@
+package oidc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+)
+
+// Role grants something to whoever has a value in the claim for roles.
+type Role struct {
+	Value string
+	auth.Grant
+}
+
+// ParseRole reads VALUE=ROLE or VALUE=ROLE:APP,…, where APP are patterns of app names. VALUE may hold further equals signs, as
+// names in directories do.
+func ParseRole(text string) (Role, error) {
+	at := strings.LastIndexByte(text, '=')
+	if at < 1 {
+		return Role{}, errors.New("want VALUE=ROLE, or VALUE=ROLE:APP,… for some apps")
+	}
+	name, apps, some := strings.Cut(text[at+1:], ":")
+	role, err := auth.ParseRole(name)
+	if err != nil {
+		return Role{}, fmt.Errorf("the role %q %w", name, err)
+	}
+	r := Role{Value: text[:at], Grant: auth.Grant{Role: role}}
+	if some {
+		r.Apps = strings.Split(apps, ",")
+		if wrong := auth.CheckApps(r.Apps); wrong != "" {
+			return Role{}, errors.New(wrong)
+		}
+	}
+	return r, nil
+}
+
+// CheckAddress says what is wrong with the address of an issuer or of what it sends browsers back to: without TLS only this machine
+// itself can be trusted.
+func CheckAddress(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return err
+	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("%q: want https://host/path, without user, query and fragment", u.Redacted())
+	case u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
+		return fmt.Errorf("%q: want https: without it anybody on the way could log in as anybody", text)
+	}
+	return nil
+}
+
+// claims are what an ID token says.
+type claims map[string]any
+
+// find is a claim by its name, or by a path of names with dots between them, such as realm_access.roles. An address of mail counts only
+// where the provider says that it has seen to it that it is theirs.
+func (c claims) find(name string) any {
+	if name == "email" && c["email_verified"] != true && c["email_verified"] != "true" {
+		return nil
+	}
+	if value, ok := c[name]; ok {
+		return value
+	}
+	head, rest, nested := strings.Cut(name, ".")
+	if inner, ok := c[head].(map[string]any); nested && ok {
+		return claims(inner).find(rest)
+	}
+	return nil
+}
+
+// texts are the texts of a claim, which may be one or a list.
+func (c claims) texts(name string) (found []string) {
+	switch value := c.find(name).(type) {
+	case string:
+		found = append(found, value)
+	case []any:
+		for _, v := range value {
+			if text, ok := v.(string); ok {
+				found = append(found, text)
+			}
+		}
+	}
+	return found
+}
+
+// grant is that of the first role, in the order they were given, of which the claims have the value.
+func (c claims) grant(claim string, roles []Role) (auth.Grant, error) {
+	has := c.texts(claim)
+	for _, r := range roles {
+		if slices.Contains(has, r.Value) {
+			return r.Grant, nil
+		}
+	}
+	return auth.Grant{}, fail(NoRole, "the provider knows who you are, and no --oidc-role of this server is for what its claim %q says of you, which is %s", claim, list(has))
+}
+
+// list shows what a claim holds, as far as it fits into a message.
+func list(texts []string) string {
+	const most = 10
+	if len(texts) == 0 {
+		return "nothing"
+	}
+	shown := make([]string, 0, most)
+	for _, t := range texts[:min(len(texts), most)] {
+		shown = append(shown, short(t))
+	}
+	more := ""
+	if len(texts) > most {
+		more = fmt.Sprintf(" and %d more", len(texts)-most)
+	}
+	return strings.Join(shown, ", ") + more
+}
+
+// short is a text of somebody else, fit for a message.
+func short(text string) string {
+	const most = 100
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+const mostName = 100
+
+// name is what a claim calls somebody.
+func (c claims) name(claim string) (string, error) {
+	text, _ := c.find(claim).(string)
+	if text == "" || len(text) > mostName || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) {
+		return "", fail(NoRole, "the claim %q of the provider is to be your name, of 1 to %d bytes without spaces, and is %s: another claim can be named with --oidc-name-claim", claim, mostName, short(text))
+	}
+	return text, nil
+}

@@ -1,0 +1,45 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+// TestStrangersHoldNobodyElseUp: however many of them wait, whoever has logged in from an address before, and who sets a password, gets a turn.
+func TestStrangersHoldNobodyElseUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, err := newHasher(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for range atOnce {
+			if _, err := h.turn(ctx, h.strangers); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range mostWaiting {
+			go func() { _, _ = h.turn(ctx, h.strangers) }()
+		}
+		synctest.Wait()
+		if _, err := h.turn(ctx, h.strangers); !errors.As(err, new(*TooMany)) {
+			t.Fatalf("another stranger: %v", err)
+		}
+		known := make(chan error)
+		go func() {
+			_, err := h.make(t.Context(), "a password")
+			known <- err
+		}()
+		synctest.Wait()
+		cancel() // the strangers give up
+		<-h.running
+		if err := <-known; err != nil {
+			t.Errorf("who is known: %v", err)
+		}
+	})
+}

@@ -1,0 +1,347 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/history/event"
+)
+
+// Bounds of passwords: characters at least, bytes at most.
+const (
+	minPassword = 8
+	maxPassword = 1024
+)
+
+// Account is a user as people see one.
+type Account struct {
+	Name string `json:"name"`
+	Grant
+	Created time.Time `json:"created"`
+}
+
+// APIToken is an API token as people see one, without what makes it one.
+type APIToken struct {
+	Name string `json:"name"`
+	Grant
+	Created time.Time `json:"created"`
+	// Expires is zero for one that does not.
+	Expires time.Time `json:"expires,omitzero"`
+	// By is the name of who has made it.
+	By string `json:"by,omitempty"`
+}
+
+// Users are all users, by name.
+func (d *Access) Users() ([]Account, error) {
+	s, err := d.known()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Account, 0, len(s.accessDocument.Users))
+	for i := range s.accessDocument.Users {
+		all = append(all, s.accessDocument.Users[i].account())
+	}
+	slices.SortFunc(all, func(a, b Account) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+func (u *user) account() Account { return Account{Name: u.Name, Grant: u.Grant, Created: u.Created} }
+
+// AddUser makes a user. Errors: document.Violations, ErrExists, ErrFull, *TooMany.
+func (d *Access) AddUser(ctx context.Context, actor event.Actor, name, password string, grant Grant) (Account, error) {
+	bad := slices.Concat(checkName(name), checkPassword(password), checkGrant(grant))
+	if err := bad.OrNil(); err != nil {
+		return Account{}, err
+	}
+	u, err := d.newUser(ctx, name, password, grant)
+	if err != nil {
+		return Account{}, err
+	}
+	err = d.audited(ctx, actor, "user.add", name, func(doc *accessDocument) (before, after any, err error) {
+		if doc.user(name) != nil {
+			return nil, nil, fmt.Errorf("%w: there is a user %s", ErrExists, name)
+		}
+		doc.Users = append(doc.Users, u)
+		return nil, u.Grant, nil
+	})
+	return u.account(), err
+}
+
+func (d *Access) newUser(ctx context.Context, name, password string, grant Grant) (user, error) {
+	hash, err := d.hasher.make(ctx, password)
+	if err != nil {
+		return user{}, err
+	}
+	generation, err := d.randomHex(8)
+	return user{Name: name, Hash: hash, Grant: grant, Generation: generation, Created: d.stamp()}, err
+}
+
+// ChangeUser gives a user another role, or other apps, which ends his logins. Errors: document.Violations, ErrNotFound, ErrFull.
+func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account, err error) {
+	if err := checkGrant(grant).OrNil(); err != nil {
+		return Account{}, err
+	}
+	generation, err := d.randomHex(8)
+	if err != nil {
+		return Account{}, err
+	}
+	err = d.audited(ctx, actor, "user.update", name, func(doc *accessDocument) (before, after any, err error) {
+		u := doc.user(name)
+		if u == nil {
+			return nil, nil, noUser(name)
+		}
+		before = u.Grant
+		same := u.Role == grant.Role && slices.Equal(u.Apps, grant.Apps)
+		if !same {
+			u.Grant, u.Generation = grant, generation
+		}
+		changed = u.account()
+		if same {
+			return nil, nil, errUnchanged
+		}
+		return before, grant, nil
+	})
+	return changed, err
+}
+
+// SetPassword gives a user another password, which ends his logins. Errors: document.Violations, ErrNotFound, ErrFull, *TooMany.
+func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, password string) error {
+	if err := checkPassword(password).OrNil(); err != nil {
+		return err
+	}
+	fresh, err := d.newUser(ctx, name, password, Grant{})
+	if err != nil {
+		return err
+	}
+	return d.audited(ctx, actor, "user.password", name, func(doc *accessDocument) (before, after any, err error) {
+		u := doc.user(name)
+		if u == nil {
+			return nil, nil, noUser(name)
+		}
+		u.Hash, u.Generation = fresh.Hash, fresh.Generation
+		return nil, nil, nil
+	})
+}
+
+// EndLogins ends all logins of a name: those of a user, and those by an OpenID provider, which calls somebody so. There need not be any.
+// Errors: document.Violations, ErrFull.
+func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) error {
+	if name == "" || len(name) > maxIssuedName {
+		return document.Violations{document.Violate("name", name, "must be 1 to %d bytes", maxIssuedName)}
+	}
+	generation, err := d.randomHex(8)
+	if err != nil {
+		return err
+	}
+	fresh, err := newKeys(d.random)
+	if err != nil {
+		return err
+	}
+	return d.audited(ctx, actor, "user.logout", name, func(doc *accessDocument) (before, after any, err error) {
+		if u := doc.user(name); u != nil {
+			u.Generation = generation
+		}
+		now := d.now()
+		return nil, nil, d.revoke(doc, revocation{Kind: OIDC, Name: name, Before: now, Until: now.Add(MaxLoginLifetime)}, fresh)
+	})
+}
+
+// ReplaceKeys makes new keys, which ends all logins of everybody: for when somebody may have read those that there are. For about a second
+// servers that have not read the new ones yet refuse what others forward. Errors: ErrFull.
+func (d *Access) ReplaceKeys(ctx context.Context, actor event.Actor) error {
+	fresh, err := newKeys(d.random)
+	if err != nil {
+		return err
+	}
+	return d.audited(ctx, actor, "key.replace", "", func(doc *accessDocument) (before, after any, err error) {
+		doc.replaceKeys(fresh)
+		return nil, nil, nil
+	})
+}
+
+// RemoveUser removes a user, which ends his logins. Errors: ErrNotFound, ErrFull.
+func (d *Access) RemoveUser(ctx context.Context, actor event.Actor, name string) error {
+	return d.audited(ctx, actor, "user.remove", name, func(doc *accessDocument) (before, after any, err error) {
+		u := doc.user(name)
+		if u == nil {
+			return nil, nil, noUser(name)
+		}
+		before = u.Grant
+		doc.Users = slices.DeleteFunc(doc.Users, func(u user) bool { return u.Name == name })
+		return before, nil, nil
+	})
+}
+
+func noUser(name string) error { return fmt.Errorf("%w: there is no user %.120q", ErrNotFound, name) }
+
+// Tokens are all API tokens, by name.
+func (d *Access) Tokens() ([]APIToken, error) {
+	s, err := d.known()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]APIToken, 0, len(s.Tokens))
+	for i := range s.Tokens {
+		all = append(all, s.Tokens[i].shown())
+	}
+	slices.SortFunc(all, func(a, b APIToken) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+func (t *apiToken) shown() APIToken {
+	return APIToken{Name: t.Name, Grant: t.Grant, Created: t.Created, Expires: t.Expires, By: t.By}
+}
+
+// AddToken makes an API token, which expires at a moment, or never if that is zero. The token itself is returned here and never again.
+// Errors: document.Violations, ErrExists, ErrFull.
+func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant, expires time.Time) (token string, made APIToken, err error) {
+	bad := slices.Concat(checkName(name), checkGrant(grant))
+	if !expires.IsZero() && !expires.After(d.now()) {
+		bad = append(bad, document.Violate("expires", expires.Format(time.RFC3339), "must be in the future, or left out for a token that does not expire"))
+	}
+	if err := bad.OrNil(); err != nil {
+		return "", APIToken{}, err
+	}
+	token, id, hash, err := d.newAPIToken()
+	if err != nil {
+		return "", APIToken{}, err
+	}
+	t := apiToken{Name: name, ID: id, Hash: hash, Grant: grant, Created: d.stamp(), Expires: expires.UTC(), By: actor.Name}
+	err = d.audited(ctx, actor, "token.add", name, func(doc *accessDocument) (before, after any, err error) {
+		if doc.token(name) != nil {
+			return nil, nil, fmt.Errorf("%w: there is an API token %s", ErrExists, name)
+		}
+		doc.Tokens = append(doc.Tokens, t)
+		return nil, auditedToken{t.Grant, t.Expires}, nil
+	})
+	if err != nil {
+		return "", APIToken{}, err
+	}
+	return token, t.shown(), nil
+}
+
+// auditedToken is what an audit row has of an API token.
+type auditedToken struct {
+	Grant
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// RemoveToken removes an API token, which is refused from then on. Errors: ErrNotFound, ErrFull.
+func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string) error {
+	return d.audited(ctx, actor, "token.remove", name, func(doc *accessDocument) (before, after any, err error) {
+		t := doc.token(name)
+		if t == nil {
+			return nil, nil, fmt.Errorf("%w: there is no API token %.120q", ErrNotFound, name)
+		}
+		before = auditedToken{t.Grant, t.Expires}
+		doc.Tokens = slices.DeleteFunc(doc.Tokens, func(t apiToken) bool { return t.Name == name })
+		return before, nil, nil
+	})
+}
+
+// audited makes a change with its audit row. Apply returns what was before and what is after; its errUnchanged stands for a change
+// that is none.
+func (d *Access) audited(ctx context.Context, actor event.Actor, action, name string, apply func(*accessDocument) (before, after any, err error)) error {
+	id, err := d.randomHex(16)
+	if err != nil {
+		return err
+	}
+	target, _, _ := strings.Cut(action, ".")
+	row := event.Audit{ID: id, Time: d.stamp(), Actor: actor, Action: action, Target: target, TargetName: name}
+	err = d.change(ctx, func(doc *accessDocument) error {
+		had := doc.hasAdmin()
+		before, after, err := apply(doc)
+		if err == nil && d.keepAdmin && had && !doc.hasAdmin() && len(doc.Users)+len(doc.Tokens) > 0 {
+			err = fmt.Errorf("%w: give another user that role first (scheduler user add NAME --role admin)", ErrLastAdmin)
+		}
+		if err == nil {
+			row.Before, err = auditText(before)
+		}
+		if err == nil {
+			row.After, err = auditText(after)
+		}
+		if err != nil {
+			return err
+		}
+		doc.Audit = append(doc.Audit, row)
+		return nil
+	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// mostAuditText bounds what a row says of one side of a change.
+const mostAuditText = 4096
+
+func auditText(v any) (string, error) {
+	if v == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(v)
+	if err == nil && len(text) > mostAuditText {
+		text, err = json.Marshal(map[string]string{"cut": string(text[:mostAuditText/2])})
+	}
+	return string(text), err
+}
+
+// stamp is the time as it is stored.
+func (d *Access) stamp() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
+
+// maxName is the longest name of a user or token.
+const maxName = 100
+
+// isName reports whether users and tokens can have a name.
+func isName(name string) bool {
+	if name == "" || len(name) > maxName || strings.ContainsRune("._@-", rune(name[0])) {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._@-", r)
+	})
+}
+
+func checkName(name string) document.Violations {
+	if isName(name) {
+		return nil
+	}
+	return document.Violations{document.Violate("name", name, "must be 1 to %d letters, digits, dots, underscores, @ and hyphens, and begin with a letter or digit", maxName)}
+}
+
+// checkPassword never says what the password is.
+func checkPassword(password string) document.Violations {
+	why := ""
+	switch {
+	case len(password) > maxPassword:
+		why = fmt.Sprintf("has %d bytes; %d are the most", len(password), maxPassword)
+	case !utf8.ValidString(password) || strings.ContainsFunc(password, unicode.IsControl):
+		why = "must be text in UTF-8 without control characters"
+	case utf8.RuneCountInString(password) < minPassword:
+		why = fmt.Sprintf("must have at least %d characters", minPassword)
+	default:
+		return nil
+	}
+	return document.Violations{document.Violate("password", "", "%s", why)}
+}
+
+func checkGrant(g Grant) (bad document.Violations) {
+	if g.Role <= NoRole || int(g.Role) >= len(roleNames) {
+		bad = append(bad, document.Violate("role", "", "must be one of admin, operator, viewer, metrics"))
+	}
+	if why := CheckApps(g.Apps); why != "" {
+		bad = append(bad, document.Violate("apps", strings.Join(g.Apps, ","), "%s", why))
+	} else if g.Role == Metrics && !g.Unrestricted() {
+		bad = append(bad, document.Violate("apps", strings.Join(g.Apps, ","), "the role metrics is for all apps: leave apps out"))
+	}
+	return bad
+}

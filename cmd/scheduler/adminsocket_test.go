@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// serveOn answers on the socket of a folder, for the rest of the test.
+func serveOn(t *testing.T, dir string, log *slog.Logger, answer http.HandlerFunc) {
+	t.Helper()
+	l, err := listenSocket(dir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: answer, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, peerKey{}, c.(interface{ PeerName() string }).PeerName())
+	}}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-served
+	})
+}
+
+type peerKey struct{}
+
+// TestCommandsBesideAServer: they send what the API takes, and print what it says.
+func TestCommandsBesideAServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var asked []string
+	serveOn(t, dir, slog.New(slog.DiscardHandler), func(w http.ResponseWriter, r *http.Request) {
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(r.Body)
+		asked = append(asked, fmt.Sprintf("%s %s %s", r.Method, r.URL.EscapedPath(), body.String()))
+		if r.Context().Value(peerKey{}) != userName(os.Geteuid()) {
+			t.Errorf("from %v", r.Context().Value(peerKey{}))
+		}
+		switch r.Method + " " + r.URL.Path {
+		case "GET /api/users":
+			fmt.Fprint(w, `[{"name":"ann","role":"viewer","apps":["a-*"],"created":"2026-11-23T04:00:00Z"}]`)
+		case "POST /api/tokens":
+			fmt.Fprint(w, `{"name":"ci","role":"admin","token":"ejt_1_2"}`)
+		case "DELETE /api/tokens/ci":
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error":{"code":"token_not_found","message":"there is no API token ci","fields":[]}}`)
+		case "POST /api/users":
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprint(w, `{"error":{"code":"invalid","message":"bad","fields":[{"field":"password","value":"","message":"is too short"}]}}`)
+		case "GET /api/tokens":
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			fmt.Fprint(w, `true`)
+		}
+	})
+	for args, want := range map[string]string{
+		"user list":                              "ann    viewer   a-*    2026-11-23T04:00:00Z",
+		"user set ann --role admin":              "user ann changed: admin for a-*",
+		"user passwd ann":                        "another password",
+		"token add ci --role admin --expires 1h": "ejt_1_2",
+		"user add ben --role admin":              "!password: is too short",
+		"token rm ci":                            "!there is no API token ci",
+		"token list":                             "!502",
+	} {
+		out, _, err := typed(t, "a password", append(strings.Split(args, " "), "--data-dir", dir)...)
+		if want, fails := strings.CutPrefix(want, "!"); fails != (err != nil) || !strings.Contains(out+fmt.Sprint(err), want) || err != nil && strings.Contains(err.Error(), "a password") {
+			t.Errorf("%s: %q, %v, want %q", args, out, err, want)
+		}
+	}
+	all := strings.Join(asked, "\n")
+	for _, want := range []string{
+		`PUT /api/users/ann {"apps":["a-*"],"role":"admin"}`, `PUT /api/users/ann/password {"password":"a password"}`,
+		`POST /api/users {"name":"ben","password":"a password","role":"admin"}`, `POST /api/tokens {"expires":"20`, `DELETE /api/tokens/ci `,
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is missing in\n%s", want, all)
+		}
+	}
+}
+
+// TestAdminSocketsFile: its mode, what an earlier server has left, and what is in its place.
+func TestAdminSocketsFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := adminSocket(dir)
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.SetUnlinkOnClose(false)
+	if err := stale.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := typed(t, "", "user", "list", "--data-dir", dir); err == nil || !strings.Contains(err.Error(), "no registry") {
+		t.Errorf("with a stale socket: %v", err)
+	}
+	l, err := listenSocket(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode() != fs.ModeSocket|0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("it is left")
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := listenSocket(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("with a file in its place: %v", err)
+	}
+	var said bytes.Buffer
+	long := filepath.Join(dir, strings.Repeat("x", 100))
+	if l, err := listenSocket(long, slog.New(slog.NewTextHandler(&said, nil))); l != nil || err != nil || !strings.Contains(said.String(), "longer than Linux takes") {
+		t.Errorf("%v, %v, %s", l, err, said.String())
+	}
+}
+
+// TestAsRootAdminSocketRefusesOtherUsers whatever the modes of files are.
+func TestAsRootAdminSocketRefusesOtherUsers(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	dir, err := os.MkdirTemp("/tmp", "socket-*") // t.TempDir's parent lets nobody else in
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	serveOn(t, dir, slog.New(slog.DiscardHandler), func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "let in") })
+	for path, mode := range map[string]fs.FileMode{dir: 0o777, adminSocket(dir): 0o777} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for uid, want := range map[uint32]bool{0: true, 65534: false} {
+		cmd := exec.CommandContext(t.Context(), "curl", "--silent", "--max-time", "20", "--unix-socket", adminSocket(dir), "http://localhost/api/users")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		if out, err := cmd.CombinedOutput(); (string(out) == "let in") != want || (err == nil) != want {
+			t.Errorf("user %d: %q, %v", uid, out, err)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
+)
+
+// isolationFlags are about what jobs can reach.
+func (c *config) isolationFlags(f *pflag.FlagSet) {
+	f.StringVar(&c.runAs, "run-as", "", "run the processes of jobs as this user of the agents' machines, by name or uid, which takes executors that are root's;\n"+
+		"needed where executors are: jobs run as root only with --run-as root")
+	f.BoolVar(&c.hideData, "hide-data", true, "with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them.\n"+
+		"Programs that become another user, such as sudo, don't work in jobs then")
+}
+
+// secretFiles are the files that flags name and that are no job's.
+func (c *config) secretFiles() []string {
+	var named []string
+	for _, file := range []string{c.tokenFile, c.zkDigestFile, c.dbFile, c.mesosFiles.credentials, c.mesosFiles.key, c.configFile, c.tlsFiles.Key, c.openID.secretFile} {
+		if path, err := filepath.Abs(file); file != "" && err == nil {
+			named = append(named, path)
+		}
+	}
+	return named
+}
+
+// rootExecutors reports whether executors will be root's.
+func (c *config) rootExecutors(uid int) bool {
+	if c.local || c.mesosUser == "" {
+		return uid == 0
+	}
+	return c.mesosUser == "root" || c.mesosUser == "0"
+}
+
+// checkIsolation refuses jobs that would run as root unasked, and users that can't be had.
+func (s *settings) checkIsolation(bad *complaints) {
+	c := s.config
+	switch asked := c.runAs != ""; {
+	case !c.local && c.mesos == "": // which is refused already
+	case asked:
+		if err := new(executor.Config).Limit("run-as=" + c.runAs); err != nil {
+			bad.add("%s %q: %w", s.said("run-as"), c.runAs, err)
+		} else if c.local {
+			s.checkRunAs(bad)
+		} else if user := c.user(); !c.rootExecutors(s.uid) && user != c.runAs {
+			bad.add("%s %s: executors run as %s, and only root can run processes as another user: add --mesos-user root, or leave %s out", s.said("run-as"), c.runAs, user, s.said("run-as"))
+		}
+	case c.rootExecutors(s.uid):
+		bad.add("jobs would run as root: add --run-as USER, a user of the machines that they run on, or --run-as root if they need to be root")
+	}
+}
+
+// checkRunAs checks the user on this machine.
+func (s *settings) checkRunAs(bad *complaints) {
+	c := s.config
+	as, err := isolation.Needed(c.runAs, s.uid)
+	if err != nil {
+		bad.add("%w", err)
+		return
+	}
+	if as == nil {
+		if s.uid == 0 {
+			s.note("jobs run as root: they can read and change everything on this machine, this server's secrets too")
+		}
+		return
+	}
+	// The data folder itself is opened at the start; what it lies in is not this server's.
+	parent, err := filepath.Abs(c.dataDir)
+	for err == nil && parent != "/" {
+		parent = filepath.Dir(parent)
+		if _, missing := os.Stat(parent); missing == nil {
+			break
+		}
+	}
+	if err == nil {
+		err = as.Reaches(parent)
+	}
+	bad.about(s.said("run-as"), err)
+}
+
+// openDataFolder makes the data folder. What is secret in it can be read by its owner only; others may pass through it, if jobs
+// run as another user.
+func openDataFolder(c config) error {
+	err := os.MkdirAll(c.dataDir, 0o700)
+	if as, needed := isolation.Needed(c.runAs, os.Geteuid()); err == nil && c.local && needed == nil && as != nil {
+		err = os.Chmod(c.dataDir, 0o711)
+	}
+	if err != nil {
+		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
+	}
+	return nil
+}
+
+// hiding is what executors of this machine are told to hide from jobs of the same user, nil for nothing. Where the kernel can't
+// hide it, the log says so.
+func hiding(ctx context.Context, c config, program string, log *slog.Logger) (map[string]string, error) {
+	if os.Geteuid() == 0 || !c.hideData {
+		return nil, nil
+	}
+	folder, err := filepath.Abs(c.dataDir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(isolation.Places{Folder: folder, Files: c.secretFiles()})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	try := exec.CommandContext(ctx, program, "can-hide")
+	try.Env = []string{executor.HideVariable + "=" + string(text)}
+	if said, err := try.CombinedOutput(); err != nil {
+		log.Warn("data folder not hidden from jobs: they run as the user of this server and can read its secrets. "+
+			"Start the server as root with --run-as USER, or allow user namespaces (user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns); "+
+			"--hide-data=false ends this warning", "error", err, "said", strings.TrimSpace(string(said)))
+		return nil, nil
+	}
+	return map[string]string{executor.HideVariable: string(text)}, nil
+}

@@ -1,0 +1,131 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+)
+
+// Hint says of a field what its Go type does not. Zero values say nothing.
+type Hint struct {
+	Description string
+	Required    bool
+	// Minimum and Maximum bound a number; Maximum is 0 where only the Minimum does.
+	Minimum, Maximum float64
+	// Enum are the only values of a text.
+	Enum []string
+	// MaxLength is in characters. A text is at most so long, if it has none but ASCII letters.
+	MaxLength       int
+	Pattern, Format string
+}
+
+// JSONSchema is a JSON Schema (2020-12).
+type JSONSchema struct {
+	Schema      string     `json:"$schema,omitempty"`
+	Title       string     `json:"title,omitempty"`
+	Type        string     `json:"type,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Default     any        `json:"default,omitempty"`
+	Enum        []string   `json:"enum,omitempty"`
+	Minimum     *float64   `json:"minimum,omitempty"`
+	Maximum     *float64   `json:"maximum,omitempty"`
+	MinLength   int        `json:"minLength,omitempty"`
+	MaxLength   int        `json:"maxLength,omitempty"`
+	Pattern     string     `json:"pattern,omitempty"`
+	Format      string     `json:"format,omitempty"`
+	Deprecated  bool       `json:"deprecated,omitempty"`
+	Required    []string   `json:"required,omitempty"`
+	Properties  Properties `json:"properties,omitempty"`
+	// AdditionalProperties is false, or the schema of all entries of a map.
+	AdditionalProperties any           `json:"additionalProperties,omitempty"`
+	AnyOf                []*JSONSchema `json:"anyOf,omitempty"`
+}
+
+// Properties are the schemas of an object's fields, in the order in which people are shown them.
+type Properties []Property
+
+// Property is one of them.
+type Property struct {
+	Name string
+	JSONSchema
+}
+
+// MarshalJSON writes an object in the order of the properties.
+func (p Properties) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	for i, one := range p {
+		out.WriteByte("{,"[min(i, 1)])
+		for _, part := range []any{one.Name, one.JSONSchema} {
+			text, err := json.Marshal(part)
+			if err != nil {
+				return nil, err
+			}
+			out.Write(text)
+			if part == any(one.Name) {
+				out.WriteByte(':')
+			}
+		}
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// JSONSchema says which documents a Schema reads: all fields, with what the hints say of them. A field that is needed has no default, as its
+// default breaks its rules. Fields that are ignored are deprecated. Not every rule can be said in a schema: a document that fits may still break some.
+func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema {
+	whole := &JSONSchema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: title, Type: "object", AdditionalProperties: false}
+	for _, f := range s.fields {
+		hint := hints[f.name]
+		one := JSONSchema{Description: hint.Description, Enum: hint.Enum, MaxLength: hint.MaxLength, Pattern: hint.Pattern, Format: hint.Format}
+		switch f.zero.Interface().(type) {
+		case string:
+			one.Type = "string"
+		case bool:
+			one.Type = "boolean"
+		case int:
+			one.Type = "integer"
+		case float64:
+			one.Type = "number"
+		case Texts:
+			one.Type, one.AdditionalProperties = "object", textSchema()
+		}
+		if one.Type == "integer" || one.Type == "number" {
+			one.Minimum = &hint.Minimum
+			if hint.Maximum != 0 {
+				one.Maximum = &hint.Maximum
+			}
+		}
+		switch {
+		case hint.Required:
+			whole.Required = append(whole.Required, f.name)
+			if one.Type == "string" {
+				one.MinLength = 1
+			}
+		case f.zero.Kind() == reflect.Map:
+			one.Default = Texts{}
+		default:
+			one.Default = f.zero.Interface()
+		}
+		whole.Properties = append(whole.Properties, Property{f.name, one})
+	}
+	var ignored []string
+	for name := range s.ignored {
+		ignored = append(ignored, name)
+	}
+	slices.Sort(ignored)
+	for _, name := range ignored {
+		whole.Properties = append(whole.Properties, Property{name, JSONSchema{Description: s.ignored[name], Deprecated: true}})
+	}
+	return whole
+}
+
+// textSchema is that of an entry of Texts.
+func textSchema() *JSONSchema {
+	text := JSONSchema{Type: "string"}
+	object := func(need string, more ...Property) *JSONSchema {
+		return &JSONSchema{Type: "object", Required: []string{need}, AdditionalProperties: false, Properties: append(Properties{{need, text}}, more...)}
+	}
+	hide := Property{"secret", JSONSchema{Type: "boolean", Description: "nobody is shown the value"}}
+	return &JSONSchema{AnyOf: []*JSONSchema{&text, object("value", hide), object("fromFile", hide), object("fromEnv", hide)}}
+}

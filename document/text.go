@@ -1,0 +1,125 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/elasticjob-go/elasticjob/secrets"
+)
+
+// Text is one entry of a map of texts: mostly a plain text, which documents have as a string, so that the original can read
+// them. What is more than that is an object: {"value":"…","secret":true}, {"fromFile":"/path"} or {"fromEnv":"NAME"}.
+type Text struct {
+	// Value is the text, Secret says that nobody is to see it.
+	Value  string
+	Secret bool
+	// FromFile or FromEnv, where one of them is given, names a file or an environment variable that has the text; Value
+	// is empty then.
+	FromFile, FromEnv string
+}
+
+// Texts are texts by name.
+type Texts map[string]Text
+
+// textObject is the form of a text that is not plain.
+type textObject struct {
+	Value    *string `json:"value,omitempty" yaml:"value,omitempty"`
+	Secret   bool    `json:"secret,omitempty" yaml:"secret,omitempty"`
+	FromFile string  `json:"fromFile,omitempty" yaml:"fromFile,omitempty"`
+	FromEnv  string  `json:"fromEnv,omitempty" yaml:"fromEnv,omitempty"`
+}
+
+// IsReference reports whether the text itself stands elsewhere.
+func (t Text) IsReference() bool { return t.FromFile != "" || t.FromEnv != "" }
+
+func (t Text) isPlain() bool { return t == Text{Value: t.Value} }
+
+// form is the text as it is written: a string, or an object.
+func (t Text) form() any {
+	if t.isPlain() {
+		return t.Value
+	}
+	o := textObject{Secret: t.Secret, FromFile: t.FromFile, FromEnv: t.FromEnv}
+	if !t.IsReference() {
+		o.Value = &t.Value
+	}
+	return o
+}
+
+// MarshalJSON writes the text as documents have it.
+func (t Text) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false) // the encoder that asked does that, if it is to be done
+	if err := enc.Encode(t.form()); err != nil {
+		return nil, fmt.Errorf("write a text: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON has written. What people write is read by a Schema, which is strict.
+func (t *Text) UnmarshalJSON(data []byte) error {
+	*t = Text{}
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &t.Value)
+	}
+	var o textObject
+	if err := json.Unmarshal(data, &o); err != nil {
+		return fmt.Errorf("read a text: %w", err)
+	}
+	*t = Text{Secret: o.Secret, FromFile: o.FromFile, FromEnv: o.FromEnv}
+	if o.Value != nil {
+		t.Value = *o.Value
+	}
+	return nil
+}
+
+// node is the text in YAML.
+func (t Text) node() *yaml.Node {
+	if t.isPlain() {
+		return textNode(t.Value)
+	}
+	object := &yaml.Node{Kind: yaml.MappingNode}
+	add := func(key string, value *yaml.Node) { object.Content = append(object.Content, textNode(key), value) }
+	switch {
+	case t.FromFile != "":
+		add("fromFile", textNode(t.FromFile))
+	case t.FromEnv != "":
+		add("fromEnv", textNode(t.FromEnv))
+	default:
+		add("value", textNode(t.Value))
+	}
+	if t.Secret {
+		add("secret", valueNode(true))
+	}
+	return object
+}
+
+// Shown is the text of that name as people may see it.
+func (t Text) Shown(name string) Text {
+	switch {
+	case t.Value == "":
+	case t.Secret || secrets.IsName(name):
+		t.Value = secrets.Hidden
+	default:
+		t.Value = secrets.HideURLs(t.Value)
+	}
+	return t
+}
+
+// Secrets are the parts of the text of that name that Shown hides.
+func (t Text) Secrets(name string) []string { return secrets.Of(name, t.Value, t.Secret) }
+
+// IsPlaceholder reports whether a secret of the text is, or holds, what answers show instead: it was read from one, and nobody knows
+// the secret itself.
+func (t Text) IsPlaceholder(name string) bool {
+	return slices.ContainsFunc(t.Secrets(name), func(s string) bool { return strings.Contains(s, secrets.Hidden) })
+}
+
+// PlaceholderMessage says what is wrong with a placeholder that stands for nothing.
+const PlaceholderMessage = "holds " + secrets.Hidden + ", which answers show in place of a secret; give the secret itself"

@@ -1,0 +1,150 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Account is a user of this machine that jobs run as. A nil Account stands for the user of this process.
+type Account struct {
+	Name     string
+	UID, GID uint32
+	// Groups are all of his groups, GID among them.
+	Groups []uint32
+	Home   string
+}
+
+// Lookup finds a user by name or uid.
+func Lookup(name string) (*Account, error) {
+	found, err := user.Lookup(name)
+	if _, number := strconv.ParseUint(name, 10, 32); err != nil && number == nil {
+		found, err = user.LookupId(name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("user %q is not known on this machine: %w", name, err)
+	}
+	a := &Account{Name: found.Username, Home: found.HomeDir}
+	groups, err := found.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("the groups of user %q: %w", name, err)
+	}
+	for _, text := range append([]string{found.Uid, found.Gid}, groups...) {
+		id, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("user %q has the id %q, which is no number", name, text)
+		}
+		a.Groups = append(a.Groups, uint32(id))
+	}
+	a.UID, a.GID, a.Groups = a.Groups[0], a.Groups[1], a.Groups[1:]
+	slices.Sort(a.Groups)
+	a.Groups = slices.Compact(a.Groups)
+	return a, nil
+}
+
+// Needed says who the processes of jobs are to be, by name or uid, when this process runs as uid: an account of another user, or nil
+// if they run as this process does. Nobody runs jobs as root by accident: root needs a name, and "root" is one.
+func Needed(name string, uid int) (*Account, error) {
+	if name == "" {
+		if uid == 0 {
+			return nil, errors.New("jobs are not run as root unless that is asked for: give the scheduler --run-as USER, a user of this machine, or --run-as root")
+		}
+		return nil, nil
+	}
+	a, err := Lookup(name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--run-as: %w", err)
+	case int(a.UID) == uid:
+		return nil, nil
+	case uid != 0:
+		return nil, fmt.Errorf("--run-as %s: only root can run processes as another user, and this is user %d", name, uid)
+	}
+	return a, nil
+}
+
+// Do calls f with the rights that the account has to files, and with nobody else's: what f makes belongs to the account. It may
+// be called concurrently; f must not start goroutines that touch files.
+func (a *Account) Do(f func() error) error {
+	if a == nil {
+		return f()
+	}
+	done := make(chan error, 1)
+	go func() {
+		// The kernel has these ids by thread. The thread ends with this goroutine, since that never unlocks it, and so they need not
+		// be given back.
+		runtime.LockOSThread()
+		err := a.assume()
+		if err == nil {
+			err = f()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// assume gives this thread the account's ids for files; the kernel takes root's rights to files from it with that.
+func (a *Account) assume() error {
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(a.Groups)), uintptr(unsafe.Pointer(unsafe.SliceData(a.Groups))), 0); errno != 0 {
+		return fmt.Errorf("take the groups of user %s: %w", a.Name, errno)
+	}
+	_ = unix.Setfsgid(int(a.GID)) // what comes of it is only known by asking again
+	_ = unix.Setfsuid(int(a.UID))
+	gid, _ := unix.SetfsgidRetGid(-1)
+	uid, _ := unix.SetfsuidRetUid(-1)
+	if uint32(gid) != a.GID || uint32(uid) != a.UID {
+		return fmt.Errorf("take the ids of user %s: the kernel refused it", a.Name)
+	}
+	return nil
+}
+
+// Reaches says which folder on the way to a path the account can't go through, and what to do; path itself is the last of them.
+func (a *Account) Reaches(path string) error {
+	if a == nil {
+		return nil
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for at := "/"; ; {
+		info, err := os.Stat(at)
+		if err != nil {
+			return err
+		}
+		if !a.mayEnter(info) {
+			return fmt.Errorf("user %s can't enter %s (mode %04o): chmod o+x it, or take another folder", a.Name, at, info.Mode().Perm())
+		}
+		if at == path {
+			return nil
+		}
+		rest := strings.TrimPrefix(strings.TrimPrefix(path, at), "/")
+		next, _, _ := strings.Cut(rest, "/")
+		at = filepath.Join(at, next)
+	}
+}
+
+// mayEnter reports whether the account may go through a folder, by its mode.
+func (a *Account) mayEnter(info os.FileInfo) bool {
+	of, known := info.Sys().(*syscall.Stat_t)
+	switch mode := info.Mode().Perm(); {
+	case a.UID == 0 || !known:
+		return true
+	case of.Uid == a.UID:
+		return mode&0o100 != 0
+	case slices.Contains(a.Groups, of.Gid):
+		return mode&0o010 != 0
+	default:
+		return mode&0o001 != 0
+	}
+}

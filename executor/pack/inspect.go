@@ -1,0 +1,101 @@
+package pack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// Contents is what a package is, as far as Inspect came.
+type Contents struct {
+	// Size and SHA256 are of what was fetched.
+	Size   int64
+	SHA256 string
+	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for one that is no archive.
+	Format string
+	// Files are the first ones, by name, and Total is how many there are.
+	Files []File
+	Total int
+	// Dir is where they lie, below the folder that was given.
+	Dir string
+}
+
+// File is one file of a package.
+type File struct {
+	Name       string
+	Size       int64
+	Executable bool
+}
+
+// Inspect fetches a package into an empty folder, whose owner removes it, and unpacks it there, both as a Store does it; Files has so many
+// at most. Its sum is compared with nothing. The error is an [*Error], which shows nothing of what the package holds, or the context's cause.
+func Inspect(ctx context.Context, url, folder string, most int, limits Limits, open func(path string) (*os.File, error)) (c Contents, err error) {
+	source := Source{URL: url}
+	u, err := parse(url)
+	if err != nil {
+		return c, &Error{Phase: wire.PhaseFetch, URL: url, Err: err}
+	}
+	defer func() { err = explain(ctx, source, err) }()
+	file, err := os.OpenFile(filepath.Join(folder, "download"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return c, err
+	}
+	defer func() { _ = file.Close() }()
+	d := newDownloader(limits, open, slog.New(slog.DiscardHandler))
+	defer d.client.CloseIdleConnections()
+	sum, _, err := d.get(ctx, u, file, version{})
+	if err != nil {
+		return c, err
+	}
+	c.SHA256 = sum
+	if info, err := file.Stat(); err == nil {
+		c.Size = info.Size()
+	}
+	c.Dir = filepath.Join(folder, "package")
+	if err := os.Mkdir(c.Dir, 0o700); err != nil {
+		return c, err
+	}
+	defer debug.FreeOSMemory() // as in a store
+	c.Format, err = unpackFile(ctx, file.Name(), c.Dir, baseName(u), limits)
+	var strange noPackage
+	if errors.As(err, &strange) {
+		err = errors.New(strange.what)
+	}
+	if err != nil {
+		return c, unpackError{err}
+	}
+	return c, c.list(most)
+}
+
+// list finds the files. Links count as what they lead to, if that is in the package.
+func (c *Contents) list(most int) error {
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("list the package: %w", err)
+		}
+		if d.IsDir() {
+			return nil
+		}
+		if c.Total++; c.Total > most {
+			return nil
+		}
+		file := File{Name: name}
+		if info, err := root.Stat(name); err == nil && info.Mode().IsRegular() {
+			file.Size, file.Executable = info.Size(), info.Mode()&0o111 != 0
+		}
+		c.Files = append(c.Files, file)
+		return nil
+	})
+}

@@ -1,0 +1,91 @@
+package database
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
+)
+
+// storedAudit is a row of AUDIT_LOG.
+type storedAudit struct {
+	ID         string  `db:"id"`
+	Name       string  `db:"actor_name"`
+	Kind       string  `db:"actor_kind"`
+	From       string  `db:"actor_address"`
+	Action     string  `db:"action"`
+	Target     string  `db:"target"`
+	TargetName string  `db:"target_name"`
+	App        string  `db:"app_name"`
+	Before     *string `db:"before_value"`
+	After      *string `db:"after_value"`
+	Time       Time    `db:"creation_time"`
+}
+
+const auditColumns = "id, actor_name, actor_kind, actor_address, action, target, target_name, app_name, before_value, after_value, creation_time"
+
+// Audits lists audit rows, the newest first. Which apps somebody may see only the question knows, so pages are read until there are enough.
+func (d *DB) Audits(ctx context.Context, q search.Audits) ([]event.Audit, error) {
+	list, limit := []event.Audit{}, q.Limit
+	for {
+		page, err := d.auditPage(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if (q.May == nil || q.May(page[i].App)) && len(list) < limit {
+				list = append(list, page[i])
+			}
+		}
+		if len(page) < q.Limit || len(list) == limit {
+			return list, nil
+		}
+		q.Before, q.BeforeID = page[len(page)-1].Time, page[len(page)-1].ID
+	}
+}
+
+func (d *DB) auditPage(ctx context.Context, q search.Audits) ([]event.Audit, error) {
+	rows, err := selectAll[storedAudit](ctx, d, listAudits(q))
+	if err != nil {
+		return nil, fmt.Errorf("read AUDIT_LOG: %w", err)
+	}
+	list := make([]event.Audit, len(rows))
+	for i, r := range rows {
+		list[i] = event.Audit{ID: r.ID, Time: r.Time.Time, Actor: event.Actor{Name: r.Name, Kind: r.Kind, From: r.From},
+			Action: r.Action, Target: r.Target, TargetName: r.TargetName, App: r.App, Before: value(r.Before), After: value(r.After)}
+	}
+	return list, nil
+}
+
+// listAudits is the statement for audit rows. The page is picked by an index alone, since texts are long.
+func listAudits(q search.Audits) clause {
+	var all []clause
+	is := func(column, asked string) {
+		if asked != "" {
+			all = append(all, clause{column + " = ?", []any{asked}})
+		}
+	}
+	is("actor_name", q.Who)
+	is("target_name", q.TargetName)
+	action, target := "action", "target"
+	if q.TargetName != "" { // few rows have that: no other index is to be used
+		action, target = "COALESCE(action, '')", "COALESCE(target, '')"
+	}
+	is(action, q.Action)
+	is(target, q.Target)
+	is("app_name", q.App)
+	if !q.From.IsZero() {
+		all = append(all, clause{"creation_time >= ?", []any{Time{q.From}}})
+	}
+	if !q.Until.IsZero() {
+		all = append(all, clause{"creation_time <= ?", []any{Time{q.Until}}})
+	}
+	if at := (Time{q.Before}); !q.Before.IsZero() {
+		all = append(all, clause{"creation_time <= ? AND (creation_time < ? OR id < ?)", []any{at, at, q.BeforeID}})
+	}
+	match := and(all...)
+	const order = " ORDER BY creation_time DESC, id DESC"
+	return clause{"SELECT " + auditColumns + " FROM AUDIT_LOG JOIN (SELECT auto_id AS picked FROM AUDIT_LOG" + match.where() + order +
+		" LIMIT ?) AS page ON auto_id = picked" + order, append(match.values, q.Limit)}
+}

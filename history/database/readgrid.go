@@ -1,0 +1,54 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/history/search"
+)
+
+// mostCells bounds the runs that a grid is made of: 200 executions of 200 shards, some of them tried again.
+const mostCells = 60_000
+
+// cellRow is a run as a grid needs it.
+type cellRow struct {
+	Execution string `db:"execution_id"`
+	search.Cell
+	Start search.Time `db:"start_time"`
+	End   search.Time `db:"complete_time"`
+}
+
+// Cells are the last runs of the shards of some executions, by the executions' ids. One that is missing has none that is stored, or too many
+// runs were to be read; none is there in part.
+func (d *DB) Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error) {
+	all := map[string][]search.Cell{}
+	if len(executions) == 0 {
+		return all, nil
+	}
+	rows, err := selectAll[cellRow](ctx, d, cellsOf(executions))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", searchedRuns.table, err)
+	}
+	for _, r := range rows {
+		r.DurationMillis = millisBetween(r.Start, r.End)
+		all[r.Execution] = append(all[r.Execution], r.Cell)
+	}
+	if len(rows) == mostCells {
+		delete(all, rows[len(rows)-1].Execution) // there may be more of it
+	}
+	for id, cells := range all {
+		all[id] = search.LastAttempts(cells)
+	}
+	return all, nil
+}
+
+// cellsOf is the statement for the runs of some executions, one execution after the other.
+func cellsOf(executions []string) clause {
+	values := make([]any, 0, len(executions)+1)
+	for _, id := range executions {
+		values = append(values, id)
+	}
+	return clause{"SELECT execution_id, sharding_item, COALESCE(state, '') AS state, COALESCE(attempt, 0) AS attempt, task_id, start_time, complete_time FROM JOB_EXECUTION_LOG WHERE execution_id IN (?" +
+		strings.Repeat(", ?", len(executions)-1) + ") ORDER BY execution_id, start_time LIMIT ?", append(values, mostCells)}
+}

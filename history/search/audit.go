@@ -1,0 +1,94 @@
+package search
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+)
+
+// Audits asks for audit rows, the newest first, of one moment by their ids, backwards.
+type Audits struct {
+	// Who, Action, Target (what kind of thing was changed), TargetName and App leave nothing out when they are empty.
+	Who, Action, Target, TargetName, App string
+	// May, if not nil, leaves out the rows of apps that it is false for.
+	May func(app string) bool
+	// From and Until bound the time, both included; zero is no bound.
+	From, Until time.Time
+	// Before, if not zero, leaves out what is not older than that moment or, of its rows, than BeforeID.
+	Before   time.Time
+	BeforeID string
+	// Limit is how many are listed at most.
+	Limit int
+}
+
+// auditTargets are the kinds of things that are changed.
+var auditTargets = []string{"app", "job", "execution", "task", "cluster", "user", "token"}
+
+// AuditParameters are all that ParseAudits reads.
+var AuditParameters = []string{"who", "action", "target", "app", "startTime", "endTime", "cursor", "limit"}
+
+const (
+	someAudits = 100
+	mostAudits = 1000
+)
+
+// ParseAudits reads a question, as Subject.Parse does. target is a kind of thing, or the name of one.
+func ParseAudits(values url.Values) (Audits, []Violation) {
+	p := parser{values: values}
+	q := Audits{Who: p.text("who"), Action: p.text("action"), App: p.text("app"), From: p.time("startTime", false), Until: p.time("endTime", true)}
+	if target := p.text("target"); slices.Contains(auditTargets, target) {
+		q.Target = target
+	} else {
+		q.TargetName = target
+	}
+	if !q.From.IsZero() && !q.Until.IsZero() && q.Until.Before(q.From) {
+		p.refuse("endTime", "must not be before startTime")
+	}
+	q.Limit = p.number("limit", someAudits, mostAudits)
+	q.Before = read(&p, "cursor", time.Time{}, func(text string) (time.Time, error) {
+		plain, err := base64.RawURLEncoding.DecodeString(text)
+		millis, id, found := strings.Cut(string(plain), " ")
+		n, notNumber := strconv.ParseInt(millis, 10, 64)
+		if err != nil || !found || notNumber != nil || n < 0 || n > latest.UnixMilli() || !utf8.ValidString(id) {
+			return time.Time{}, strconv.ErrSyntax
+		}
+		q.BeforeID = id
+		return time.UnixMilli(n).UTC(), nil
+	}, "must be the next of an answer to the same question")
+	return q, p.bad
+}
+
+// Next is the cursor to the rows behind a row.
+func (q *Audits) Next(a *event.Audit) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", a.Time.UnixMilli(), a.ID))
+}
+
+// Matches reports whether a row is among those that are asked for.
+func (q *Audits) Matches(a *event.Audit) bool {
+	is := func(asked, value string) bool { return asked == "" || asked == value }
+	if !is(q.Who, a.Name) || !is(q.Action, a.Action) || !is(q.Target, a.Target) || !is(q.TargetName, a.TargetName) || !is(q.App, a.App) {
+		return false
+	}
+	if q.May != nil && !q.May(a.App) {
+		return false
+	}
+	if !q.From.IsZero() && a.Time.Before(q.From) || !q.Until.IsZero() && a.Time.After(q.Until) {
+		return false
+	}
+	return q.Before.IsZero() || cmp.Or(a.Time.Compare(q.Before), strings.Compare(a.ID, q.BeforeID)) < 0
+}
+
+// Page is the newest of the rows, in their order, each id once.
+func (q *Audits) Page(rows []event.Audit) []event.Audit {
+	slices.SortFunc(rows, func(a, b event.Audit) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(b.ID, a.ID)) })
+	rows = slices.CompactFunc(rows, func(a, b event.Audit) bool { return a.ID == b.ID })
+	return rows[:min(len(rows), q.Limit)]
+}

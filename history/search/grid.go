@@ -1,0 +1,24 @@
+package search
+
+import "slices"
+
+// Cell is one shard of an execution, with its last attempt.
+type Cell struct {
+	Item  int    `json:"item" db:"sharding_item"`
+	State string `json:"state" db:"state"`
+	// DurationMillis is from the begin of its process to its end, nil before that.
+	DurationMillis *int64 `json:"durationMillis" db:"-"`
+	Attempt        int    `json:"attempt" db:"attempt"`
+	TaskID         string `json:"taskId" db:"task_id"`
+}
+
+// LastAttempts are the cells of one execution without those that later attempts of their shards have followed, by item.
+func LastAttempts(cells []Cell) []Cell {
+	slices.SortFunc(cells, func(a, b Cell) int {
+		if a.Item != b.Item {
+			return a.Item - b.Item
+		}
+		return b.Attempt - a.Attempt
+	})
+	return slices.CompactFunc(cells, func(a, b Cell) bool { return a.Item == b.Item })
+}

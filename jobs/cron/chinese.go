@@ -1,0 +1,220 @@
+package cron
+
+import (
+	"fmt"
+	"strings"
+)
+
+// chinese puts the parts in the order of a Chinese sentence: years, months, days, times.
+func (p phrase) chinese() string {
+	if p.never {
+		return "从不"
+	}
+	when, date := p.time.chinese(), p.datesChinese()
+	switch {
+	case p.days.form == everyDay && p.months == allMonths && p.anyYear && p.time.ofAnyDay():
+		return when
+	case p.time.ofAnyDay():
+		return date + "，" + when
+	case strings.HasSuffix(date, "）"), strings.HasSuffix(date, "天") && p.time.form == byField:
+		return date + when
+	case p.time.form == byField:
+		return date + "，" + when
+	}
+	return date + " " + when
+}
+
+// datesChinese is everything but the time of the day.
+func (p phrase) datesChinese() string {
+	years, months, days := p.yearsChinese(), p.monthsChinese(), p.days.chinese()
+	switch {
+	case months == "" && (p.days.form == onDaysOfWeek || p.days.form == everyDay):
+		return years + "每" + days
+	case months == "":
+		return years + "每月" + days
+	case years == "":
+		years = "每年 "
+	case !strings.HasSuffix(years, "，"):
+		years += " "
+	}
+	switch oneMonth := p.months&(p.months-1) == 0; {
+	case p.days.form == everyDay:
+		days = "的每天"
+	case p.days.form != nearestTo && p.days.form != nearestBeforeLast && !(oneMonth && p.days.form == onDates):
+		days = "的" + days
+	}
+	return years + months + days
+}
+
+func (p timePhrase) chinese() string {
+	switch p.form {
+	case everyStep:
+		return "每" + stepChinese(p.step)
+	case everyStepFrom:
+		if p.step < secondsOfMinute {
+			return fmt.Sprintf("从每分钟第 %d 秒起每%s", p.first, stepChinese(p.step))
+		}
+		return fmt.Sprintf("从每小时%s起每%s", minuteChinese(p.first), stepChinese(p.step))
+	case onceAnHour:
+		return "每小时" + minuteChinese(p.first)
+	case onceAMinute:
+		return fmt.Sprintf("每分钟第 %d 秒", p.first)
+	case atTimes:
+		return strings.Join(clocks(p.times), "、")
+	case inSpans:
+		return p.spansChinese()
+	}
+	return p.fieldsChinese()
+}
+
+// spansChinese has the single times, which come last, behind the step.
+func (p timePhrase) spansChinese() string {
+	var all, single []string
+	for _, s := range p.spans {
+		c := clocksOf(p.spans, s)
+		switch {
+		case s.from == s.to:
+			single = append(single, c[0])
+		case s.to < s.from:
+			all = append(all, c[0]+" 至次日 "+c[1])
+		default:
+			all = append(all, c[0]+" 至 "+c[1])
+		}
+	}
+	text := strings.Join(all, "、") + " 每" + stepChinese(p.step)
+	if len(single) > 0 {
+		text += "，以及 " + strings.Join(single, "、")
+	}
+	return text
+}
+
+// fieldsChinese says each of the three fields, the longest unit first. A second 0 is left out, and so are hours, if every minute of them is meant.
+func (p timePhrase) fieldsChinese() string {
+	var parts []string
+	allMinutes := p.minutes.whole(59)
+	switch {
+	case !p.everyHour:
+		parts = append(parts, fieldChinese("时", p.hours))
+	case !allMinutes:
+		parts = append(parts, "每小时")
+	}
+	if allMinutes {
+		parts = append(parts, "每分钟")
+	} else {
+		parts = append(parts, fieldChinese("分", p.minutes))
+	}
+	switch {
+	case p.seconds.whole(59):
+		parts = append(parts, "每秒")
+	case !p.seconds.single() || p.seconds[0].from != 0:
+		parts = append(parts, fieldChinese("秒", p.seconds))
+	}
+	return strings.Join(parts, "的")
+}
+
+func fieldChinese(unit string, values runs) string {
+	text := "第 " + strings.Join(each(values, func(n int) string { return fmt.Sprint(n) }, " 至 ", func(int) string { return "" }), "、") + " " + unit
+	if step := values[0].step; step > 1 {
+		text += fmt.Sprintf("（间隔 %d）", step)
+	}
+	return text
+}
+
+func stepChinese(step int) string {
+	n, unit := step, "秒"
+	switch {
+	case step%secondsOfHour == 0:
+		n, unit = step/secondsOfHour, "小时"
+	case step%secondsOfMinute == 0:
+		n, unit = step/secondsOfMinute, "分钟"
+	}
+	if n == 1 {
+		return unit
+	}
+	return fmt.Sprintf(" %d %s", n, unit)
+}
+
+func minuteChinese(at int) string {
+	text := fmt.Sprintf("第 %d 分", at/secondsOfMinute)
+	if second := at % secondsOfMinute; second != 0 {
+		text += fmt.Sprintf(" %d 秒", second)
+	}
+	return text
+}
+
+// chinese is the days as they stand behind "每月" or "的".
+func (p dayPhrase) chinese() string {
+	switch p.form {
+	case onDates:
+		dates := runsOf(p.days.members())
+		return " " + strings.Join(each(dates, func(n int) string { return fmt.Sprint(n, " 日") }, "至 ", func(step int) string { return fmt.Sprintf("每 %d 天", step) }), "、")
+	case onDaysOfWeek:
+		if from, to, ok := inCircle(weekOrder(p.days), 7); ok {
+			return weekdayChinese(from) + "至" + weekdayChinese(to)
+		}
+		var all []string
+		for _, day := range weekOrder(p.days).members() {
+			all = append(all, weekdayChinese(day))
+		}
+		return strings.Join(all, "、")
+	case beforeLast:
+		return beforeLastChinese(p.n)
+	case nearestBeforeLast:
+		if p.n == 0 {
+			return "最后一个工作日（周一至周五）"
+		}
+		return "离" + beforeLastChinese(p.n) + "最近的工作日（周一至周五）"
+	case nearestTo:
+		return fmt.Sprintf("离 %d 日最近的工作日（周一至周五）", p.day)
+	case lastOfWeek:
+		return "最后一个" + weekdayChinese((p.day+5)%7+1)
+	case nthOfWeek:
+		return fmt.Sprintf("第 %d 个%s", p.n, weekdayChinese((p.day+5)%7+1))
+	}
+	return "天"
+}
+
+func beforeLastChinese(n int) string {
+	if n == 0 {
+		return "最后一天"
+	}
+	return fmt.Sprintf("倒数第 %d 天", n+1)
+}
+
+// weekdayChinese is a day of the week, of which Monday is 1 and Sunday 7.
+func weekdayChinese(day int) string {
+	return "周" + [...]string{"一", "二", "三", "四", "五", "六", "日"}[day-1]
+}
+
+// monthsChinese is "" for all months.
+func (p phrase) monthsChinese() string {
+	if p.months == allMonths {
+		return ""
+	}
+	if from, to, ok := inCircle(p.months, 12); ok && (from < to || p.anyYear) {
+		if to < from {
+			return fmt.Sprintf("%d 月至次年 %d 月", from, to)
+		}
+		return fmt.Sprintf("%d 月至 %d 月", from, to)
+	}
+	var all []string
+	for _, m := range p.months.members() {
+		all = append(all, fmt.Sprintf("%d 月", m))
+	}
+	return strings.Join(all, "、")
+}
+
+// yearsChinese is "" for all years. What is more than one year ends with a comma.
+func (p phrase) yearsChinese() string {
+	if p.anyYear {
+		return ""
+	}
+	if y := p.years[0]; len(p.years) == 1 && y.from != y.to && y.to == lastYear && y.step == 1 {
+		return fmt.Sprintf("%d 年起，", y.from)
+	}
+	text := strings.Join(each(p.years, func(n int) string { return fmt.Sprintf("%d 年", n) }, "至 ", func(step int) string { return fmt.Sprintf("每 %d 年", step) }), "、")
+	if p.years.single() {
+		return text
+	}
+	return text + "，"
+}

@@ -1,0 +1,85 @@
+package cron
+
+const (
+	allOfSixty  = set(1<<60 - 1)
+	allMonths   = set(1<<13 - 1<<1)
+	allDates    = set(1<<32 - 1<<1)
+	allWeekdays = set(1<<8 - 1<<1)
+)
+
+// members are the numbers of a set, in order.
+func (s set) members() (all []int) {
+	for n, ok := s.from(0); ok; n, ok = s.from(n + 1) {
+		all = append(all, n)
+	}
+	return all
+}
+
+// run is numbers from one to another, by a step.
+type run struct{ from, to, step int }
+
+// runs are numbers put together so that they can be said shortly. Different numbers have different runs.
+type runs []run
+
+// runsOf makes one run of numbers with the same distance, if they are many, and else one of three neighbours or more, and of each of the rest.
+func runsOf(numbers []int) (all runs) {
+	if step := stepOf(numbers); step > 1 && len(numbers) > fewestOfStep {
+		return runs{{numbers[0], numbers[len(numbers)-1], step}}
+	}
+	for _, r := range splitRuns(numbers) {
+		if len(r) > 2 {
+			all = append(all, run{r[0], r[len(r)-1], 1})
+			continue
+		}
+		for _, n := range r {
+			all = append(all, run{n, n, 1})
+		}
+	}
+	return all
+}
+
+// single reports whether it is one number.
+func (r runs) single() bool { return len(r) == 1 && r[0].from == r[0].to }
+
+// whole reports whether it is all numbers from 0 on.
+func (r runs) whole(last int) bool { return len(r) == 1 && r[0] == run{0, last, 1} }
+
+// stepOf is the distance that each number has from the one before it, 0 if it isn't the same or there is none.
+func stepOf(numbers []int) int {
+	if len(numbers) < 2 {
+		return 0
+	}
+	step := numbers[1] - numbers[0]
+	for i := 2; i < len(numbers); i++ {
+		if numbers[i]-numbers[i-1] != step {
+			return 0
+		}
+	}
+	return step
+}
+
+// splitRuns cuts numbers, which are in order, where one is missing.
+func splitRuns(numbers []int) (all [][]int) {
+	for i, n := range numbers {
+		if i == 0 || n != numbers[i-1]+1 {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], n)
+	}
+	return all
+}
+
+// inCircle finds where neighbours begin and end in a set of numbers from 1 to size that go round, such as months. It reports whether
+// they are the whole set, and at least three.
+func inCircle(s set, size int) (from, to int, ok bool) {
+	all := splitRuns(s.members())
+	count := len(s.members())
+	switch {
+	case count < 3:
+	case len(all) == 1:
+		return all[0][0], all[0][count-1], true
+	case len(all) == 2 && s.has(1) && s.has(size):
+		return all[1][0], all[0][len(all[0])-1], true
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,190 @@
+package cron
+
+import "slices"
+
+// Language is one that schedules are put in words in.
+type Language int
+
+// The languages of Words.
+const (
+	English Language = iota
+	Chinese
+)
+
+// Words says when s fires, as people say it: "at 03:00, from Monday to Friday". Schedules that fire at
+// different times have different words, whatever their expressions look like. Words of clock
+// times are meant in the schedule's zone, which they do not name.
+func (s *Schedule) Words(in Language) string {
+	p := s.phrase()
+	if in == Chinese {
+		return p.chinese()
+	}
+	return p.english()
+}
+
+// phrase is what a schedule's words are made of. It is made from the sets of values, not from the text
+// of the expression, and what it leaves out is the same for all schedules of its form, so that different sets never have the same words.
+type phrase struct {
+	time   timePhrase
+	days   dayPhrase
+	months set
+	years  runs
+	// never is set when there is no year to fire in, anyYear when all years are.
+	never, anyYear bool
+}
+
+// timeForm is how the times of a day are said.
+type timeForm int
+
+const (
+	// atTimes lists them.
+	atTimes timeForm = iota
+	// everyStep is all day long: every 5 minutes.
+	everyStep
+	// everyStepFrom is that, not from the full hour or minute on: every 5 minutes from minute 2 of each hour.
+	everyStepFrom
+	// onceAnHour is at a minute and second of every hour, onceAMinute at a second of every minute.
+	onceAnHour
+	onceAMinute
+	// inSpans is every step from one time to another, in some spans.
+	inSpans
+	// byField is said field by field, where nothing better is true.
+	byField
+)
+
+// timePhrase is the times of a day. Times and steps are in seconds.
+type timePhrase struct {
+	form  timeForm
+	step  int
+	first int
+	times []int
+	spans []timeSpan
+
+	seconds, minutes, hours runs
+	everyHour               bool
+}
+
+// timeSpan is two times of a day, both included; the second may be the earlier one, of the next day.
+type timeSpan struct{ from, to int }
+
+// Bounds of lists in words: what is longer is said otherwise.
+const (
+	mostTimes = 6
+	mostSpans = 3
+	// fewestOfStep is how many values "every" stands for at least.
+	fewestOfStep = 4
+)
+
+func (s *Schedule) phrase() phrase {
+	p := phrase{days: dayPhraseOf(tokens(s.canonical)), months: s.months}
+	var years []int
+	for y, ok := s.years.from(firstYear); ok; y, ok = s.years.from(y + 1) {
+		years = append(years, y)
+	}
+	p.years, p.never, p.anyYear = runsOf(years), len(years) == 0, len(years) == lastYear-firstYear+1
+	p.time = s.timePhrase(p.days.form == everyDay && p.months == allMonths && p.anyYear)
+	return p
+}
+
+// timePhrase finds the shortest form that is true. Only if the schedule fires on all days may a span go over midnight.
+func (s *Schedule) timePhrase(allDays bool) timePhrase {
+	p := timePhrase{
+		seconds: runsOf(s.seconds.members()), minutes: runsOf(s.minutes.members()), hours: runsOf(s.hours.members()),
+		everyHour: s.bothPasses,
+	}
+	if s.bothPasses {
+		p.ofEveryHour(s.inHours([]int{0}), s.minutes == allOfSixty)
+		return p
+	}
+	hours := s.hours.members()
+	times := s.inHours(hours)
+	switch step := stepOf(times); {
+	case step > secondsOfHour && times[0] == 0 && times[len(times)-1]+step == secondsOfDay:
+		p.form, p.step = everyStep, step
+		return p
+	case step > 0 && len(times) >= fewestOfStep:
+		p.form, p.step, p.spans = inSpans, step, []timeSpan{{times[0], times[len(times)-1]}}
+		return p
+	}
+	if spans, step := s.spans(hours, allDays); step > 0 && (len(spans) == 1 && len(times) >= fewestOfStep || len(times) > mostTimes) {
+		p.form, p.step, p.spans = inSpans, step, spans
+		return p
+	}
+	if len(times) <= mostTimes {
+		p.form, p.times = atTimes, times
+		return p
+	}
+	p.form = byField
+	return p
+}
+
+// ofEveryHour is the form of a schedule that fires alike in all hours.
+func (p *timePhrase) ofEveryHour(times []int, allMinutes bool) {
+	p.step, p.first = stepOf(times), times[0]
+	round := p.step > 0 && p.first+secondsOfHour-times[len(times)-1] == p.step
+	switch {
+	case len(times) == 1 && p.first == 0:
+		p.form, p.step = everyStep, secondsOfHour
+	case len(times) == 1:
+		p.form = onceAnHour
+	case round && p.first == 0:
+		p.form = everyStep
+	case allMinutes && p.seconds.single():
+		p.form = onceAMinute
+	case round:
+		p.form = everyStepFrom
+	default:
+		p.form = byField
+	}
+}
+
+// inHours is all times that s fires at in some hours, in order.
+func (s *Schedule) inHours(hours []int) (times []int) {
+	for _, h := range hours {
+		for _, m := range s.minutes.members() {
+			for _, sec := range s.seconds.members() {
+				times = append(times, (h*60+m)*60+sec)
+			}
+		}
+	}
+	return times
+}
+
+// spans are the times of each run of hours, if all of them go by the same step, which is 0 if they don't.
+func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step int) {
+	all := splitRuns(hours)
+	if last := len(all) - 1; overMidnight && last > 0 && all[0][0] == 0 && all[last][len(all[last])-1] == 23 {
+		for _, h := range all[0] {
+			all[last] = append(all[last], h+24)
+		}
+		all = all[1:]
+	}
+	if len(all) > mostSpans {
+		return nil, 0
+	}
+	for _, run := range all {
+		times := s.inHours(run)
+		by := stepOf(times)
+		if len(times) > 1 && (by == 0 || step != 0 && by != step) {
+			return nil, 0
+		}
+		step = max(step, by)
+		spans = append(spans, timeSpan{times[0], times[len(times)-1] % secondsOfDay})
+	}
+	// A single time can't stand behind "every 5 minutes": it comes last.
+	slices.SortStableFunc(spans, func(a, b timeSpan) int {
+		switch aSingle, bSingle := a.from == a.to, b.from == b.to; {
+		case aSingle && !bSingle:
+			return 1
+		case bSingle && !aSingle:
+			return -1
+		}
+		return 0
+	})
+	return spans, step
+}
+
+// ofAnyDay reports whether the words stand for themselves: they name no time of a day.
+func (p timePhrase) ofAnyDay() bool {
+	return p.form != atTimes && p.form != inSpans && (p.form != byField || p.everyHour)
+}

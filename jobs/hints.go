@@ -1,0 +1,35 @@
+package jobs
+
+import (
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
+)
+
+// Hints are what forms and editors need to know of a job's fields.
+func Hints() map[string]document.Hint {
+	return map[string]document.Hint{
+		"jobName":                {Required: true, MaxLength: 100, Pattern: app.NamePattern, Description: "The job's unique name, which never changes: letters, digits, '.', '_' and '-'."},
+		"appName":                {Required: true, MaxLength: 100, Pattern: app.NamePattern, Description: "The app whose package runs the job."},
+		"jobExecutionType":       {Required: true, Enum: []string{Transient, Daemon}, Description: "TRANSIENT takes resources only while it runs; DAEMON keeps them, and its executors fire it."},
+		"cron":                   {Description: "When it fires, in Quartz's dialect: seconds, minutes, hours, day of month, month, day of week and, optionally, year. Empty: on trigger only, which a DAEMON can't be."},
+		"shardingTotalCount":     {Required: true, Minimum: 1, Maximum: MaxShards, Description: "How many shards a run has. They are numbered from 0."},
+		"cpuCount":               {Required: true, Minimum: app.MinCPUCount, Maximum: app.MaxCPUCount, Description: "CPU of each shard."},
+		"memoryMB":               {Required: true, Minimum: app.MinMemoryMB, Maximum: app.MaxMemoryMB, Description: "Memory of each shard in MB."},
+		"shardingItemParameters": {Description: "A parameter for each shard, as in 0=a,1=b,2=c."},
+		"jobParameter":           {Description: "A parameter for all shards."},
+		"failover":               {Description: "A shard whose agent is lost runs again elsewhere at once."},
+		"misfire":                {Description: "A fire that finds the job running waits, instead of being dropped."},
+		"description":            {Description: "For people."},
+		"props":                  {Description: "Properties by name: " + PropScript + ", " + PropHTTPURL + ", those of error handlers, " + PropStreaming + ", and the job's own."},
+		"jobExecutorServiceHandlerType": {Enum: []string{"", ConcurrencyCPU, ConcurrencySingle},
+			Description: "How many shards of a daemon an executor runs at once: as many as the machine has CPUs, or one. Empty: all."},
+		"jobErrorHandlerType": {Enum: []string{"", HandlerLog, HandlerThrow, HandlerIgnore, HandlerEmail, HandlerWechat, HandlerDingtalk, HandlerWebhook},
+			Description: "What is done about a run that failed, beside that it has failed: it is logged, or not, or people are told, as props say. Empty: LOG."},
+		"timeZone":            {Description: "The IANA zone of the cron, such as Asia/Shanghai. Empty: the server's."},
+		"timeoutSeconds":      {Maximum: MaxTimeoutSeconds, Description: "A shard that runs for longer is killed and fails as TIMED_OUT. 0: no limit."},
+		"maxRetries":          {Maximum: MaxRetries, Description: "How often a shard that failed is run again."},
+		"retryBackoffSeconds": {Maximum: MaxRetryBackoffSeconds, Description: "How long a shard that failed waits until it is run again; each time twice as long. 0: 200 milliseconds."},
+		"killGraceSeconds":    {Maximum: MaxKillGraceSeconds, Description: "The time between SIGTERM and SIGKILL. 0: the server's --kill-grace."},
+		"env":                 {Description: "Variables of the job's processes: texts, or {\"value\":…,\"secret\":true}, {\"fromFile\":…} or {\"fromEnv\":…} of the agent."},
+	}
+}

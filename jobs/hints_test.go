@@ -1,0 +1,142 @@
+package jobs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// judge reads a document that has one field of its own beside the valid ones, and says what is wrong with that field.
+func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field string, value any, check func(C) document.Violations) string {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{field: value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := schema.Decode(body, valid)
+	bad, _ := err.(document.Violations)
+	for _, v := range bad.And(check(c)) {
+		if v.Field == field || strings.HasPrefix(v.Field, field+".") {
+			return v.Message
+		}
+	}
+	return ""
+}
+
+// holds compares a JSON Schema with what it is of: every field is there with its type, its default is that of the document, and what it
+// says is out of bounds is refused, what is at its bounds is not.
+func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]document.Hint, valid C, check func(C) document.Violations) {
+	t.Helper()
+	text, err := json.Marshal(schema.JSONSchema("x", hints))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said struct {
+		Required   []string
+		Properties map[string]struct {
+			Type, Description string
+			Default           json.RawMessage
+			Deprecated        bool
+			Minimum, Maximum  *float64
+			Enum              []string
+			MaxLength         int
+		}
+	}
+	if err := json.Unmarshal(text, &said); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	defaults, _ := json.Marshal(schema.Default())
+	var byDefault map[string]json.RawMessage
+	_ = json.Unmarshal(defaults, &byDefault)
+	for _, name := range schema.Fields() {
+		p, known := said.Properties[name]
+		if !known || p.Description == "" || p.Type == "" || p.Deprecated {
+			t.Errorf("%s: %+v", name, p)
+			continue
+		}
+		if slices.Contains(said.Required, name) {
+			if p.Default != nil || judge(t, schema, valid, name, nil, check) == "" {
+				t.Errorf("%s is said to be needed, and null is accepted, or it has a default: %s", name, p.Default)
+			}
+		} else if want, written := byDefault[name]; written && string(want) != string(p.Default) || p.Default == nil {
+			t.Errorf("%s has the default %s, said is %s", name, want, p.Default)
+		} else if why := judge(t, schema, valid, name, p.Default, check); why != "" {
+			t.Errorf("the default of %s is refused: %s", name, why)
+		}
+		for _, word := range p.Enum {
+			if why := judge(t, schema, valid, name, word, check); why != "" {
+				t.Errorf("%s=%s is refused: %s", name, word, why)
+			}
+		}
+		if len(p.Enum) > 0 && judge(t, schema, valid, name, "NONE_OF_THESE", check) == "" {
+			t.Errorf("%s takes other words", name)
+		}
+		if p.MaxLength > 0 && judge(t, schema, valid, name, strings.Repeat("a", p.MaxLength+1), check) == "" {
+			t.Errorf("%s takes more than %d characters", name, p.MaxLength)
+		}
+		if p.Minimum != nil {
+			if why := judge(t, schema, valid, name, *p.Minimum, check); why != "" {
+				t.Errorf("the least %s is refused: %s", name, why)
+			}
+			less := *p.Minimum - 0.0005
+			if p.Type == "integer" {
+				less = *p.Minimum - 1
+			}
+			if judge(t, schema, valid, name, less, check) == "" {
+				t.Errorf("%s takes less than %g", name, *p.Minimum)
+			}
+		}
+		if p.Maximum != nil {
+			if why := judge(t, schema, valid, name, *p.Maximum, check); why != "" {
+				t.Errorf("the most %s is refused: %s", name, why)
+			}
+			if judge(t, schema, valid, name, *p.Maximum+1, check) == "" {
+				t.Errorf("%s takes more than %g", name, *p.Maximum)
+			}
+		}
+	}
+	for name := range hints {
+		if !slices.Contains(schema.Fields(), name) {
+			t.Errorf("there is a hint for %s, and no such field", name)
+		}
+	}
+	for name, p := range said.Properties {
+		if !p.Deprecated && !slices.Contains(schema.Fields(), name) {
+			t.Errorf("%s is no field", name)
+		}
+	}
+	if first := fmt.Sprintf(`"properties":{"%s":`, schema.Fields()[0]); !strings.Contains(string(text), first) {
+		t.Errorf("the fields are not in their order: %s", text)
+	}
+}
+
+func TestTheJobsSchemaIsTrue(t *testing.T) {
+	t.Parallel()
+	valid := jobs.Default()
+	valid.AppName, valid.JobExecutionType, valid.ShardingTotalCount, valid.CPUCount, valid.MemoryMB, valid.Cron = "a", jobs.Transient, 1, 1, 1, "0 0 3 * * ?"
+	valid.Props = nil
+	holds(t, jobs.Schema, jobs.Hints(), valid, func(c jobs.Config) document.Violations {
+		if c.Notifies() { // which needs props, said by their own names
+			c.JobErrorHandlerType = ""
+		}
+		bad, _ := c.Check(options())
+		return bad
+	})
+	if names := slices.Sorted(maps.Keys(jobs.Hints())); len(names) != len(jobs.Schema.Fields()) {
+		t.Errorf("hints for %v", names)
+	}
+}
+
+func TestTheAppsSchemaIsTrue(t *testing.T) {
+	t.Parallel()
+	valid := app.Default()
+	valid.AppURL, valid.BootstrapScript = "http://h/p.tgz", "bin/start.sh"
+	holds(t, app.Schema, app.Hints(), valid, func(c app.Config) document.Violations { return c.Check(app.CheckOptions{}) })
+}

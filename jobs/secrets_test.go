@@ -1,0 +1,199 @@
+package jobs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// secretive is a job with secrets wherever it can have some.
+func secretive() jobs.Config {
+	c := stored()
+	c.JobParameter, c.ShardingItemParameters = "from https://me:hunter2@h/x", "0=ftp://me:hunter2@h"
+	c.Description = "see https://h/x?token=hunter2"
+	c.Env = document.Texts{
+		"LEVEL": {Value: "debug"}, "DB_PASSWORD": {Value: "hunter2"}, "MARKED": {Value: "hunter2", Secret: true}, "DB_URL": {Value: "mysql://me:hunter2@h/x"},
+		"FROM_FILE_TOKEN": {FromFile: "/etc/elasticjob/secrets/token"}, "FROM_ENV": {FromEnv: "TOKEN"}, "EMPTY_TOKEN": {}, "EMPTY": {Secret: true},
+	}
+	c.Props = document.Texts{
+		"a": {Value: "b"}, "apiKey": {Value: "hunter2"}, "marked": {Value: "hunter2", Secret: true}, "source": {Value: "https://h/?access_token=hunter2&a=b"},
+		jobs.PropScript: {Value: "run --from https://me:hunter2@h/x"},
+	}
+	return c
+}
+
+func TestSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	c := secretive()
+	shown := c.WithoutSecrets()
+	text, err := json.Marshal(shown)
+	if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(fmt.Sprintf("%+v", shown), "hunter2") {
+		t.Errorf("%s %v", text, err)
+	}
+	want := document.Texts{
+		"LEVEL": {Value: "debug"}, "DB_PASSWORD": {Value: "******"}, "MARKED": {Value: "******", Secret: true}, "DB_URL": {Value: "mysql://me:******@h/x"},
+		"FROM_FILE_TOKEN": {FromFile: "/etc/elasticjob/secrets/token"}, "FROM_ENV": {FromEnv: "TOKEN"}, "EMPTY_TOKEN": {}, "EMPTY": {Secret: true},
+	}
+	if diff := cmp.Diff(want, shown.Env); diff != "" {
+		t.Error(diff)
+	}
+	if shown.JobParameter != "from https://me:******@h/x" || shown.Prop("source") != "https://h/?access_token=******&a=b" || shown.Prop("a") != "b" {
+		t.Errorf("%+v", shown)
+	}
+	if diff := cmp.Diff(secretive(), c); diff != "" {
+		t.Errorf("the document itself was changed: %s", diff)
+	}
+	if got := c.Redact("hunter2 failed"); strings.Contains(got, "hunter2") {
+		t.Error(got)
+	}
+	if bad, _ := c.Check(options()); len(bad) > 0 {
+		t.Error(bad)
+	}
+}
+
+// What was read and is sent back keeps the secrets; nobody sees one by taking its mark away, or by having it sent elsewhere.
+func TestSecretsAreKept(t *testing.T) {
+	t.Parallel()
+	c := secretive()
+	text, err := json.Marshal(c.WithoutSecrets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode := func(body string) jobs.Config {
+		t.Helper()
+		got, _, err := jobs.Schema.Decode([]byte(body), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.KeepSecrets(c)
+	}
+	if diff := cmp.Diff(c, decode(string(text))); diff != "" {
+		t.Errorf("what came back: %s", diff)
+	}
+	for env, want := range map[string]string{ // of the document that is stored then; or a violation
+		`{"MARKED":"******"}`:                              `{"MARKED":{"value":"hunter2","secret":true}}`,
+		`{"MARKED":{"value":"******","secret":false}}`:     `{"MARKED":{"value":"hunter2","secret":true}}`,
+		`{"DB_PASSWORD":"******"}`:                         `{"DB_PASSWORD":"hunter2"}`,
+		`{"DB_PASSWORD":{"value":"******","secret":true}}`: `{"DB_PASSWORD":{"value":"hunter2","secret":true}}`,
+		`{"MARKED":"new"}`:                                 `{"MARKED":"new"}`,
+		`{"LEVEL":"******"}`:                               `{"LEVEL":"******"}`, // no secret, and none is shown so
+		`{"DB_URL":"mysql://me:******@h/x"}`:               `{"DB_URL":"mysql://me:hunter2@h/x"}`,
+		`{"DB_URL":"mysql://me:******@elsewhere/x"}`:       "env.DB_URL",
+		`{"NEW_PASSWORD":"******"}`:                        "env.NEW_PASSWORD",
+		`{"NEW":{"value":"******","secret":true}}`:         "env.NEW",
+		`{"DB_PASSWORD":"x******"}`:                        "env.DB_PASSWORD",
+		`{"EMPTY_TOKEN":"******"}`:                         "env.EMPTY_TOKEN",
+		`{"FROM_FILE_TOKEN":"******"}`:                     "env.FROM_FILE_TOKEN",
+	} {
+		got := decode(`{"env":` + env + `}`)
+		bad, _ := got.Check(options())
+		if strings.HasPrefix(want, "env.") {
+			if len(bad) != 1 || bad[0].Field != want || !strings.Contains(bad[0].Message, "give the secret itself") {
+				t.Errorf("%s: %v", env, bad)
+			}
+			continue
+		}
+		stored, err := json.Marshal(got.Env)
+		if err != nil || len(bad) > 0 || string(stored) != want {
+			t.Errorf("%s is stored as %s, %v, %v", env, stored, bad, err)
+		}
+	}
+	registered, _, err := jobs.Schema.Decode(text, jobs.Default())
+	bad, _ := registered.KeepSecrets(jobs.Default()).Check(options())
+	var fields []string
+	for _, v := range bad {
+		fields = append(fields, v.Field)
+	}
+	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "jobParameter", "props.apiKey", "props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
+	if diff := cmp.Diff(want, fields); err != nil || diff != "" {
+		t.Errorf("registered as it was shown: %v %s", err, diff)
+	}
+}
+
+func TestReferencesAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text         document.Text
+		field, value string
+	}{
+		{document.Text{FromFile: "/etc/elasticjob/secrets/db"}, "", ""},
+		{document.Text{FromFile: "secrets/db"}, "env.DB_PASSWORD.fromFile", "secrets/db"},
+		{document.Text{FromFile: "/etc/../x"}, "env.DB_PASSWORD.fromFile", "/etc/../x"},
+		{document.Text{FromFile: "/etc//x"}, "env.DB_PASSWORD.fromFile", "/etc//x"},
+		{document.Text{FromFile: "/etc/x/"}, "env.DB_PASSWORD.fromFile", "/etc/x/"},
+		{document.Text{FromFile: "/" + strings.Repeat("x", 4095)}, "env.DB_PASSWORD.fromFile", "/" + strings.Repeat("x", 79) + "…"},
+		{document.Text{FromFile: "/a\x00b"}, "env.DB_PASSWORD", ""},
+		{document.Text{FromEnv: "DB_PASSWORD"}, "", ""},
+		{document.Text{FromEnv: "A-B"}, "env.DB_PASSWORD.fromEnv", "A-B"},
+		{document.Text{FromEnv: "MESOS_EXECUTOR_AUTHENTICATION_TOKEN"}, "env.DB_PASSWORD.fromEnv", "MESOS_EXECUTOR_AUTHENTICATION_TOKEN"},
+		{document.Text{FromEnv: "LIBPROCESS_SSL_KEY_FILE"}, "env.DB_PASSWORD.fromEnv", "LIBPROCESS_SSL_KEY_FILE"},
+		{document.Text{FromEnv: "ELASTICJOB_MESOS_CA"}, "env.DB_PASSWORD.fromEnv", "ELASTICJOB_MESOS_CA"},
+	} {
+		job := stored()
+		job.Env = document.Texts{"DB_PASSWORD": c.text}
+		bad, _ := job.Check(options())
+		if c.field == "" && len(bad) == 0 {
+			continue
+		}
+		if len(bad) != 1 || bad[0].Field != c.field || bad[0].Value != c.value {
+			t.Errorf("%+v: %+v", c.text, bad)
+		}
+		if of := (jobs.Overrides{Env: job.Env}).Check(stored()); fmt.Sprint(of) != fmt.Sprint(bad) {
+			t.Errorf("of a trigger: %v", of)
+		}
+	}
+	job := stored()
+	job.Props = document.Texts{"a": {FromFile: "/x"}, jobs.PropScript: {FromEnv: "X"}}
+	if bad, _ := job.Check(options()); len(bad) != 2 || !strings.Contains(bad[0].Message, "only env can name one") {
+		t.Errorf("%v", bad)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	got := secretive().Environment()
+	want := jobs.Environment{
+		Texts:     map[string]string{"LEVEL": "debug", "DB_PASSWORD": "hunter2", "MARKED": "hunter2", "DB_URL": "mysql://me:hunter2@h/x", "EMPTY_TOKEN": "", "EMPTY": ""},
+		Files:     map[string]string{"FROM_FILE_TOKEN": "/etc/elasticjob/secrets/token"},
+		Variables: map[string]string{"FROM_ENV": "TOKEN"},
+		Secrets:   []string{"EMPTY", "MARKED", "marked"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOverridesKeepSecrets(t *testing.T) {
+	t.Parallel()
+	job := secretive()
+	o := jobs.Overrides{
+		JobParameter: text("from https://me:******@h/x"),
+		Env:          document.Texts{"DB_PASSWORD": {Value: "******"}, "MARKED": {Value: "other"}, "FROM_ENV": {Value: "x"}, "NEW": {Value: "y"}},
+	}
+	before := maps.Clone(o.Env)
+	kept := o.KeepSecrets(job)
+	want := jobs.Overrides{
+		JobParameter: text("from https://me:hunter2@h/x"),
+		Env:          document.Texts{"DB_PASSWORD": {Value: "hunter2"}, "MARKED": {Value: "other", Secret: true}, "FROM_ENV": {Value: "x"}, "NEW": {Value: "y"}},
+	}
+	if diff := cmp.Diff(want, kept); diff != "" || len(kept.Check(job)) > 0 {
+		t.Error(diff, kept.Check(job))
+	}
+	if diff := cmp.Diff(before, o.Env); diff != "" {
+		t.Errorf("the request itself was changed: %s", diff)
+	}
+	o.Env = document.Texts{"NEW_TOKEN": {Value: "******"}}
+	if bad := o.KeepSecrets(job).Check(job); len(bad) != 1 || bad[0].Field != "env.NEW_TOKEN" {
+		t.Error(bad)
+	}
+	if (jobs.Overrides{}).KeepSecrets(job).IsZero() == false {
+		t.Error("nothing has become something")
+	}
+}

@@ -1,0 +1,211 @@
+package zookeeper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/zookeeper"
+)
+
+// Shared values are read and written on the follower's session, which every server has, whoever leads.
+
+var _ registry.Shared = (*Registry)(nil)
+
+func sharedNode(name string) string { return sharedPath + "/" + name }
+
+// protectShared gives shared values the digest's ACL that were made before there was a digest: they hold keys, and would be everybody's
+// to read for ever. Their folder gets it too, or everybody could still delete them.
+func (c *client) protectShared() error {
+	p := c.place
+	if p.Digest == "" {
+		return nil
+	}
+	folder := p.full(sharedPath)
+	names, _, err := c.Children(folder)
+	if err != nil {
+		return p.explain("list", folder, err)
+	}
+	nodes := []string{folder}
+	for _, name := range names {
+		nodes = append(nodes, folder+"/"+name)
+	}
+	for _, node := range nodes {
+		acl, stat, err := c.GetACL(node)
+		if err == nil && slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "world" }) {
+			if _, err = c.SetACL(node, p.acl, stat.Aversion); err == nil {
+				p.Logger.Warn("node was open to everybody who reaches ZooKeeper, and has the ACL of the digest now: who has read keys in it before still has them", "node", node)
+			}
+		}
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return p.explain("protect", node, err)
+		}
+	}
+	return nil
+}
+
+// ReadShared waits for ZooKeeper until ctx ends.
+func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
+	if err := registry.CheckShared(name, false, nil, registry.Condition{}); err != nil {
+		return registry.Entry{}, err
+	}
+	for {
+		c, err := r.session(ctx)
+		if err != nil {
+			return registry.Entry{}, fmt.Errorf("read the shared value %s: %w", name, err)
+		}
+		value, stat, err := c.getShared(ctx, name)
+		switch {
+		case err == nil:
+			return registry.Entry{Path: name, Value: value, Version: int64(stat.Version)}, nil
+		case errors.Is(err, zk.ErrNoNode):
+			return registry.Entry{}, fmt.Errorf("the shared value %s: %w", name, registry.ErrNotFound)
+		case zookeeper.Answered(err):
+			return registry.Entry{}, c.place.explain("read", c.place.full(sharedNode(name)), err)
+		}
+		if err := r.betweenTries(ctx); err != nil {
+			return registry.Entry{}, fmt.Errorf("read the shared value %s: %w", name, err)
+		}
+	}
+}
+
+// getShared returns what one request answers.
+func (c *client) getShared(ctx context.Context, name string) ([]byte, *zk.Stat, error) {
+	type answer struct {
+		value []byte
+		stat  *zk.Stat
+	}
+	got := make(chan answer, 1)
+	err := c.Do(ctx, func() error {
+		value, stat, err := c.Get(c.place.full(sharedNode(name)))
+		got <- answer{value, stat}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	a := <-got
+	return a.value, a.stat, nil
+}
+
+// WriteShared waits for ZooKeeper until ctx ends. After a lost answer it asks again: the condition's version lets the write happen
+// once, and what is there then shows whether it has.
+func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, condition registry.Condition) (version int64, err error) {
+	if err := registry.CheckShared(name, true, value, condition); err != nil {
+		return 0, err
+	}
+	unsure, prepared := false, false
+	fail := func(err error) (int64, error) {
+		err = fmt.Errorf("write the shared value %s: %w", name, err)
+		if unsure {
+			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
+		}
+		return 0, err
+	}
+	for {
+		c, err := r.session(ctx)
+		if err != nil {
+			return fail(err)
+		}
+		err = c.putShared(ctx, name, value, condition)
+		switch {
+		case err == nil:
+			return written(condition), nil
+		case isUnmet(err, condition) && unsure:
+			return c.wasWritten(ctx, name, value, condition)
+		case isUnmet(err, condition):
+			return 0, &registry.Conflict{Path: name}
+		case errors.Is(err, zk.ErrNoNode) && !prepared:
+			prepared = true
+			if err := c.Do(ctx, c.prepare); err != nil {
+				return fail(err)
+			}
+			continue
+		case zookeeper.Answered(err):
+			return fail(c.place.explain("write", c.place.full(sharedNode(name)), err))
+		}
+		unsure = true
+		if err := r.betweenTries(ctx); err != nil {
+			return fail(err)
+		}
+	}
+}
+
+func (c *client) putShared(ctx context.Context, name string, value []byte, condition registry.Condition) error {
+	full := c.place.full(sharedNode(name))
+	return c.Do(ctx, func() (err error) {
+		if condition.WantsAbsent() {
+			_, err = c.Create(full, value, 0, c.place.acl)
+			return err
+		}
+		at, _ := condition.Version()
+		_, err = c.Set(full, value, int32(at))
+		return err
+	})
+}
+
+// written is the version after a write whose condition held.
+func written(condition registry.Condition) int64 {
+	at, ok := condition.Version()
+	if !ok {
+		return 0
+	}
+	return at + 1
+}
+
+// isUnmet reports whether ZooKeeper refused a write because its condition does not hold.
+func isUnmet(err error, condition registry.Condition) bool {
+	if condition.WantsAbsent() {
+		return errors.Is(err, zk.ErrNodeExists)
+	}
+	return errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode)
+}
+
+// wasWritten says whether an earlier try, whose answer was lost, is why the condition does not hold any more. The session that was
+// refused reads at least what it was refused for.
+func (c *client) wasWritten(ctx context.Context, name string, value []byte, condition registry.Condition) (int64, error) {
+	now, stat, err := c.getShared(ctx, name)
+	switch version := written(condition); {
+	case err != nil:
+		return 0, fmt.Errorf("%w: write the shared value %s: %w", registry.ErrOutcomeUnknown, name, err)
+	case int64(stat.Version) == version && bytes.Equal(now, value):
+		return version, nil
+	case int64(stat.Version) == version:
+		return 0, &registry.Conflict{Path: name}
+	}
+	return 0, fmt.Errorf("%w: write the shared value %s: it was changed again since", registry.ErrOutcomeUnknown, name)
+}
+
+// session waits for the follower's session. Its error says what hinders it.
+func (r *Registry) session(ctx context.Context) (*client, error) {
+	for {
+		if c := r.follower.current(); c != nil && c.Context().Err() == nil {
+			if err := c.join(ctx); err == nil || zookeeper.Answered(err) {
+				return c, err
+			}
+		}
+		if err := r.betweenTries(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *Registry) betweenTries(ctx context.Context) error {
+	select {
+	case <-time.After(firstPause / 10):
+		return nil
+	case <-r.ctx.Done():
+		return errClosed
+	case <-ctx.Done():
+		if trouble := r.follower.trouble(); trouble != nil {
+			return fmt.Errorf("%w: %w", trouble, ctx.Err())
+		}
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,96 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// TestRunAgain: a run has the settings of its own that the one had that it repeats, also after it has ended and under another leader.
+func TestRunAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.JobParameter = "the job's"; j.Misfire = true })
+	parameter := "its own"
+	env := document.Texts{"LEVEL": {Value: "debug"}, "KEY": {Value: "hush", Secret: true}}
+	s.offer("S1", 8, 8000)
+	ask := func(r TriggerRequested) (string, *Error) {
+		t.Helper()
+		r.Token = 7
+		reply := s.step(r).Replies[0]
+		return reply.ExecutionID, reply.Err
+	}
+	// runs ends what runs, and says with what.
+	runs := func() (parameter string, env map[string]string) {
+		t.Helper()
+		s.until(time.Second)
+		s.offer("S1", 8, 8000)
+		launches := s.accepted()
+		if len(launches) != 1 {
+			t.Fatalf("%d launches", len(launches))
+		}
+		task, err := wire.DecodeTask(launches[0].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.update(launches[0], cluster.Running, saysSandbox(t, runOf(launches[0], "c-1")))
+		s.update(launches[0], cluster.Finished)
+		return task.JobParameter, task.Env
+	}
+	first, _ := ask(TriggerRequested{Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter, Env: env}})
+	runs()
+	s.restart()
+	second, err := ask(TriggerRequested{Again: first, Key: "once"})
+	if twice, _ := ask(TriggerRequested{Again: first, Key: "once"}); err != nil || second == first || twice != second {
+		t.Fatalf("%s %s %v", second, twice, err)
+	}
+	if p, e := runs(); p != parameter || e["LEVEL"] != "debug" || e["KEY"] != "hush" {
+		t.Errorf("%q %v", p, e)
+	}
+	row := s.core.Audits(search.Audits{Action: "job.trigger", Limit: 1})[0]
+	if want := `{"execution":"` + second + `","repeats":"` + first + `","jobParameter":"its own","env":{"KEY":{"value":"******","secret":true},"LEVEL":"debug"}}`; row.After != want {
+		t.Error(cmp.Diff(want, row.After))
+	}
+	view, viewErr := s.core.Execution(second)
+	if shown := view.Overrides; viewErr != nil || shown == nil || *shown.JobParameter != parameter || shown.Env["LEVEL"].Value != "debug" || shown.Env["KEY"].Value != "******" {
+		t.Errorf("%v %+v", viewErr, shown)
+	}
+	plain, _ := ask(TriggerRequested{Job: "my_job"})
+	runs()
+	if view, err := s.core.Execution(plain); err != nil || view.Overrides != nil {
+		t.Errorf("%v %+v", err, view.Overrides)
+	}
+	if _, err := ask(TriggerRequested{Again: plain, NoEnv: true}); err != nil {
+		t.Error(err)
+	}
+	if p, e := runs(); p != "the job's" || e["LEVEL"] != "" {
+		t.Errorf("%q %v", p, e)
+	}
+	refused := func(want string, r TriggerRequested) {
+		t.Helper()
+		if _, err := ask(r); err == nil || err.Code != want || strings.Contains(err.Message, "hush") {
+			t.Errorf("want %s: %v", want, err)
+		}
+	}
+	refused("not_allowed", TriggerRequested{Again: first, NoEnv: true})
+	refused("execution_not_found", TriggerRequested{Again: "none"})
+	s.apply(s.core.planDeregisterJob("my_job"))
+	refused("job_not_found", TriggerRequested{Again: first})
+	// A job of the same name is another's.
+	s.app(func(a *app.Config) { a.AppName = "other_app" })
+	s.job(oneShard, func(j *jobs.Config) { j.AppName = "other_app" })
+	refused("job_moved", TriggerRequested{Again: first})
+	if view, err := s.core.Execution(first); err != nil || view.Overrides != nil {
+		t.Errorf("%v %+v", err, view.Overrides)
+	}
+}

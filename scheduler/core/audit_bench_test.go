@@ -1,0 +1,69 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// BenchmarkChange is what an operator changes: a job's document, which is planned, committed and seen.
+func BenchmarkChange(b *testing.B) {
+	s := manyJobs(b, 10_000)
+	n := 0
+	for b.Loop() {
+		n++
+		j := s.core.config.jobs["my_job"]
+		cfg := *j.cfg
+		cfg.JobParameter = fmt.Sprint(n)
+		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1, Change: UpdateJob{Config: cfg, Version: j.version}}})
+		s.core.Step(s.clocks(), s.rnd, []Event{ChangeCommitted{Token: 1}})
+	}
+}
+
+// BenchmarkPause is a job that is paused, or goes on: one step.
+func BenchmarkPause(b *testing.B) {
+	s := manyJobs(b, 10_000)
+	n := 0
+	for b.Loop() {
+		n++
+		s.core.Step(s.clocks(), s.rnd, []Event{PauseRequested{Token: 1, Job: "my_job", Paused: n%2 == 1}})
+	}
+}
+
+// BenchmarkDeleteApp is the plan of a change that takes 10,000 jobs with it.
+func BenchmarkDeleteApp(b *testing.B) {
+	s := manyJobs(b, 10_000)
+	for b.Loop() {
+		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1, Change: DeleteApp{Name: "my_app", WithJobs: true}}})
+	}
+}
+
+// BenchmarkLoadAudits is what 10,000 rows add to the begin of a term, with a history to its last batch of them.
+func BenchmarkLoadAudits(b *testing.B) {
+	var stored Stored
+	for i := range auditRows {
+		row := event.Audit{ID: event.ID(fmt.Sprint(i)), Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: auditJob,
+			TargetName: fmt.Sprint("job", i), App: "my_app", Before: `{"jobParameter":"` + strings.Repeat("x", 100) + `"}`, After: `{"jobParameter":"y"}`}
+		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathAudit, fmt.Sprint(i+1)), Value: encode(row)})
+	}
+	for _, recorded := range []bool{false, true} {
+		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {
+			for b.Loop() {
+				s := &stage{opt: DefaultOptions(), rnd: zeroes{}}
+				s.opt.History, s.opt.Term = recorded, 2
+				s.core = New(s.opt)
+				if err := s.core.Load(s.wall(), stored); err != nil || len(s.core.audit.rows) != auditRows {
+					b.Fatal(err, len(s.core.audit.rows))
+				}
+				for steps := 1; ; steps++ {
+					if s.core.Step(s.clocks(), s.rnd, nil); len(s.core.recording.toAudit) == 0 {
+						break
+					}
+				}
+			}
+		})
+	}
+}

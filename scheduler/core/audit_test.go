@@ -1,0 +1,243 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// handIn hands in rows of a size, each with an id of its own.
+func handIn(s *stage, from, n, size int) {
+	s.t.Helper()
+	var rows []event.Audit
+	for i := range n {
+		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%06d", from+i), Time: s.wall(), Action: "user.add", Target: "user", TargetName: "u",
+			After: strings.Repeat("x", size)})
+	}
+	s.step(AuditRequested{Token: 1, Rows: rows})
+	s.step() // bounds hold one step later
+}
+
+func storedAudits(s *stage) (n, bytes int) {
+	for path, value := range s.stored {
+		if strings.HasPrefix(path, pathAudit+"/") {
+			n, bytes = n+1, bytes+len(value)
+		}
+	}
+	return n, bytes
+}
+
+// TestA1TheNewestRowsAreKept without a history, and the registry has the same ones.
+func TestA1TheNewestRowsAreKept(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ rows, size, kept int }{
+		"10,000 rows": {rows: auditRows + 700, size: 10, kept: auditRows},
+		"16 MB":       {rows: 5000, size: 8000, kept: 2070},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			for n := 0; n < c.rows; n += 100 {
+				handIn(s, n, 100, c.size)
+			}
+			stored, bytes := storedAudits(s)
+			if stored != len(s.core.audit.rows) || bytes != s.core.audit.bytes || len(s.core.audit.ids) != stored {
+				t.Fatalf("%d of %d bytes are stored, %d of %d bytes with %d ids kept", stored, bytes, len(s.core.audit.rows), s.core.audit.bytes, len(s.core.audit.ids))
+			}
+			if stored > c.kept || stored < c.kept-40 || bytes > auditBytes {
+				t.Errorf("%d rows of %d bytes are kept, want about %d", stored, bytes, c.kept)
+			}
+			s.restart()
+			rows := s.core.Audits(search.Audits{Limit: 1})
+			if want := fmt.Sprintf("id-%06d", c.rows-1); len(rows) != 1 || rows[0].ID != want {
+				t.Errorf("the newest is %+v, want %s", rows, want)
+			}
+			if n := len(s.core.Audits(search.Audits{Limit: auditRows})); n != stored {
+				t.Errorf("%d are found by the next leader, want %d", n, stored)
+			}
+		})
+	}
+}
+
+// TestA1RowsStayUntilTheyAreStored in the history; beyond the bounds until they are in a batch.
+func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.History, s.opt.Term = true, 1
+	s.restart()
+	recorded := map[string]bool{}
+	look := func() {
+		for _, a := range s.last.History.Audits {
+			recorded[a.ID] = true
+		}
+	}
+	for n := 0; n < auditRows+1000; n += 1000 {
+		var rows []event.Audit
+		for i := range 1000 {
+			rows = append(rows, event.Audit{ID: fmt.Sprint("id-", n+i), Time: s.wall()})
+		}
+		s.step(AuditRequested{Token: 1, Rows: rows})
+		for look(); len(s.core.recording.toAudit) > 0; look() {
+			s.step()
+		}
+	}
+	s.step()
+	if n, _ := storedAudits(s); n != auditRows || len(recorded) != auditRows+1000 {
+		t.Errorf("%d rows are stored and %d recorded, want %d and %d", n, len(recorded), auditRows, auditRows+1000)
+	}
+	s.step(HistoryStored{Batches: s.core.recording.batches - 1})
+	if n, _ := storedAudits(s); n != auditsPerStep {
+		t.Errorf("%d rows are left, want those of the last batch", n)
+	}
+	s.step(HistoryStored{Batches: s.core.recording.batches})
+	if n, _ := storedAudits(s); n != 0 || len(s.core.audit.ids) != 0 || s.core.audit.bytes != 0 {
+		t.Errorf("%d rows are left with all stored", n)
+	}
+}
+
+// TestA1AChangeThatIsNotMadeLeavesNoRow, though its row had a number.
+func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	d := s.step(ChangeRequested{Token: 7, Change: DisableApp{Name: "my_app", Disabled: true}, Actor: event.Actor{Name: "alice"}})
+	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool { return strings.HasPrefix(w.Path, pathAudit) }) {
+		t.Fatalf("%+v has no row", d.Change)
+	}
+	s.step(PauseRequested{Token: 8, Job: "nosuch"}) // the commit met a conflict: the next step is another's
+	s.step(ReconcileRequested{Token: 9})
+	if rows := s.core.Audits(search.Audits{Action: "app.disable", Limit: 10}); len(rows) != 0 {
+		t.Errorf("%+v", rows)
+	}
+}
+
+// TestA1ASecretThatChangesIsSaidWithoutIt: the row tells that the field has changed, and neither value.
+func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	webhook := func(key string) func(*jobs.Config) {
+		return func(j *jobs.Config) {
+			j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook, document.Texts{jobs.PropWebhookURL: {Value: "https://h/" + key}}
+		}
+	}
+	s.job(webhook("hunter1"))
+	s.apply(s.core.planUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) { webhook("hunter2")(&j); return j, nil }))
+	rows := s.core.Audits(search.Audits{Action: "job.update", Limit: 10})
+	if len(rows) != 1 || !strings.Contains(rows[0].Before, "props") || !strings.Contains(rows[0].After, "props") {
+		t.Fatalf("%+v", rows)
+	}
+	for path, value := range s.stored {
+		if strings.HasPrefix(path, pathAudit) && strings.Contains(string(value), "hunter") {
+			t.Errorf("%s: %s", path, value)
+		}
+	}
+}
+
+// TestA1LongFieldsAreCutAndSaySo: the others stay, and what is left is JSON of a bounded size.
+func TestA1LongFieldsAreCutAndSaySo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) {
+		j.Description = strings.Repeat("\x01\u2028", 20_000)
+		j.Env = document.Texts{"A": {Value: strings.Repeat("a", 5000)}}
+		j.JobParameter = strings.Repeat("p", 3000)
+	})
+	row := s.core.Audits(search.Audits{Action: "job.register", Limit: 1})[0]
+	var after map[string]any
+	if err := json.Unmarshal([]byte(row.After), &after); err != nil || len(row.After) > auditSide {
+		t.Fatalf("%v: %d bytes: %s", err, len(row.After), row.After)
+	}
+	if d, _ := after["description"].(string); !strings.HasPrefix(d, "cut: ") {
+		t.Errorf("description: %v", after["description"])
+	}
+	if d, _ := after["env"].(string); d != "cut: 5008 bytes" {
+		t.Errorf("env: %v", after["env"])
+	}
+	if d, _ := after["jobParameter"].(string); len(d) != 3000 || after["jobName"] != "my_job" {
+		t.Errorf("what fits is cut, too: %s", row.After)
+	}
+}
+
+// TestA1Search: each filter, and pages without gaps or doubles.
+func TestA1Search(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	at := s.wall().Truncate(time.Millisecond)
+	var rows []event.Audit
+	for i := range 30 {
+		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%02d", i), Time: at.Add(time.Duration(i/4) * time.Second), Actor: event.Actor{Name: []string{"alice", "bob"}[i%2]},
+			Action: []string{"job.update", "user.add", "app.update"}[i%3], Target: []string{"job", "user", "app"}[i%3], TargetName: fmt.Sprint("n", i%5), App: fmt.Sprint("a", i%7)})
+	}
+	s.step(AuditRequested{Token: 1, Rows: rows})
+	for name, c := range map[string]struct {
+		q    search.Audits
+		want int
+	}{
+		"all":    {search.Audits{}, 30},
+		"who":    {search.Audits{Who: "bob"}, 15},
+		"action": {search.Audits{Action: "user.add"}, 10},
+		"target": {search.Audits{Target: "job"}, 10},
+		"name":   {search.Audits{TargetName: "n3"}, 6},
+		"app":    {search.Audits{App: "a6"}, 4},
+		"time":   {search.Audits{From: at.Add(time.Second), Until: at.Add(2 * time.Second)}, 8},
+		"two":    {search.Audits{Who: "alice", Target: "app"}, 5},
+		"none":   {search.Audits{Who: "carol"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []event.Audit
+			for c.q.Limit = 3; ; {
+				page := s.core.Audits(c.q)
+				if got = append(got, page...); len(page) < c.q.Limit {
+					break
+				}
+				last := page[len(page)-1]
+				c.q.Before, c.q.BeforeID = last.Time, last.ID
+			}
+			if len(got) != c.want {
+				t.Errorf("%d rows, want %d", len(got), c.want)
+			}
+			if !slices.IsSortedFunc(got, func(a, b event.Audit) int { return b.Time.Compare(a.Time)*2 + strings.Compare(b.ID, a.ID) }) {
+				t.Errorf("not the newest first: %+v", got)
+			}
+		})
+	}
+}
+
+// TestA1NoSecretOfAURLIsInARow: what answers hide of an app and of a trigger's own parameter is in no row.
+func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	a, err := s.core.App("my_app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Config.AppURL = "https://me:hush@h/pkg.tar?token=hush"
+	s.step(ChangeRequested{Token: 7, Change: UpdateApp{Config: a.Config, Version: a.Version}})
+	s.step(ChangeCommitted{Token: 7})
+	parameter := "https://me:hush@h/"
+	s.step(TriggerRequested{Token: 8, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter}})
+	for path, value := range s.stored {
+		if strings.HasPrefix(path, pathAudit+"/") && strings.Contains(string(value), "hush") {
+			t.Errorf("%s: %s", path, value)
+		}
+	}
+	for _, row := range s.core.Audits(search.Audits{Limit: auditRows}) {
+		if strings.Contains(row.Before+row.After, "hush") {
+			t.Errorf("%s: %s %s", row.Action, row.Before, row.After)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// JobCheck is what a change of a job would lead to, if it were asked for now.
+type JobCheck struct {
+	// Job is what the change would be answered with.
+	Job JobView
+	// Placement is of the first run of all shards, for this job alone.
+	Placement PlacementView
+}
+
+// PlacementView says where shards would go.
+type PlacementView struct {
+	// Fits is set when all shards would be launched: on the offers at hand, or, with none in Shards, on agents that would be asked for.
+	Fits bool `json:"fits"`
+	// Shards are where they would go on the offers at hand, by item.
+	Shards []PlacedShardView `json:"shards"`
+	// Reason says what they would wait for, in the words of explain.
+	Reason string `json:"reason"`
+}
+
+// PlacedShardView is a shard and the agent that it would be launched on.
+type PlacedShardView struct {
+	Item     int    `json:"item"`
+	Agent    string `json:"agent"`
+	Hostname string `json:"hostname"`
+}
+
+// CheckJob says what RegisterJob or UpdateJob would lead to, or the *Error that would refuse it. It plans the change as requestChange
+// does, and changes nothing: readers may be in the core at the same time.
+func (c *Core) CheckJob(ch Change) (JobCheck, error) {
+	p, err := ch.plan(&c.config)
+	if err != nil {
+		return JobCheck{}, err
+	}
+	j := &jobState{name: p.jobName}
+	if known := c.config.jobs[p.jobName]; known != nil {
+		*j = *known
+	}
+	for _, e := range p.events {
+		if e, ok := e.(JobChanged); ok {
+			j.cfg, j.mark, j.notes = e.Config, markWhen(e.Disabled, e.Shutdown), e.Notes
+		}
+	}
+	if j.schedule, err = jobs.Schedule(*j.cfg, c.opt.Zone); err != nil {
+		return JobCheck{}, Errorf(Invalid, "invalid", "%s", err)
+	}
+	view := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(), Notes: c.notesOf(j)}
+	if why := c.config.inactiveReason(j); why != "" {
+		view.Notes = append(view.Notes, why+": until that ends it makes no fires, and none of its shards is placed")
+	}
+	return JobCheck{Job: view, Placement: c.wouldPlace(j)}, nil
+}
+
+// wouldPlace matches all shards of a job with what is on offer, as launch does.
+func (c *Core) wouldPlace(j *jobState) PlacementView {
+	v := PlacementView{Shards: []PlacedShardView{}}
+	a := c.config.apps[j.cfg.AppName]
+	if v.Reason = c.noLaunches(); v.Reason != "" {
+		return v
+	}
+	if o := c.orphans.among(j.name, j.cfg.ShardingTotalCount); o != nil {
+		v.Reason = c.orphanReason(o)
+		return v
+	}
+	if wait := c.starts.wait(a, ""); wait.waits() {
+		v.Reason = c.starts.waitReason(wait)
+		return v
+	}
+	items := make([]int, j.cfg.ShardingTotalCount)
+	for i := range items {
+		items[i] = i
+	}
+	d := c.demandOf("", &a.cfg, j.cfg, a.executorKey, items, c.agents.allInMaintenance())
+	d.Together = true
+	held := c.lookAtOffers()
+	if len(held) > 0 {
+		result := offers.Match([]offers.Demand{d}, held, c.opt.Strategy)
+		if len(result.Unplaced) == 0 {
+			v.Fits = true
+			for _, p := range result.Placements {
+				v.Shards = append(v.Shards, PlacedShardView{p.Item, held[p.Agent].ID, held[p.Agent].Host})
+			}
+			return v
+		}
+		u := result.Unplaced[0]
+		others := c.notOnOffer(held)
+		v.Reason, _ = others.reasonOf(&u, d)
+	}
+	return c.byCapacity(v, d, held, a.cfg)
+}
+
+// byCapacity completes the answer by what is known of the agents, when the offers at hand have no room: most of the time offers are
+// declined until something is to be launched, and are asked for then.
+func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
+	agents := held
+	onOffer := make(map[string]bool, len(held))
+	for _, h := range held {
+		onOffer[h.ID] = true
+	}
+	for _, id := range sortedKeys(c.agents.byID) {
+		ag := c.agents.byID[id]
+		if onOffer[id] || !ag.registered || ag.capacity.IsZero() || len(id) > jobs.MaxAgentIDBytes {
+			continue
+		}
+		use := c.useOf(ag)
+		agents = append(agents, offers.Agent{ID: id, Host: ag.host, Free: use.total.Minus(use.used), Capacity: ag.capacity, Executors: c.executors.keysOn(id)})
+	}
+	d.Together = false
+	room := len(offers.Match([]offers.Demand{d}, agents, c.opt.Strategy).Placements)
+	begin, all := "no offers are held now; ", counted(len(d.Items), "shard")
+	if len(held) > 0 {
+		begin = "the offers held now have no room for all; "
+	}
+	switch {
+	case len(agents) == 0:
+		v.Reason = "no agent has offered anything yet; offers are asked for when the job runs"
+	case room == len(d.Items):
+		v.Fits = true
+		v.Reason = begin + fmt.Sprintf("the agents seen so far have room for %s beside what runs on them, and their offers are asked for when the job runs", allShards(len(d.Items), all))
+	case len(held) == 0:
+		v.Reason = begin + fmt.Sprintf("the agents seen so far have room for %d of %s beside what runs on them (each takes %s, and the executor of %s %s once per agent)",
+			room, all, d.Shard, a.AppName, d.ExecutorSize)
+	}
+	return v
+}
+
+// allShards is "its shard" for one, else "all 3 shards".
+func allShards(n int, counted string) string {
+	if n == 1 {
+		return "its 1 shard"
+	}
+	return "all " + counted
+}

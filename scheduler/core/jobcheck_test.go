@@ -1,0 +1,174 @@
+package core
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// candidate is a job that isn't registered: one shard of 1 CPU and 64 MB each.
+func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "new_job", "my_app", jobs.Transient, shards, 1, 64
+	for _, f := range change {
+		f(&j)
+	}
+	return j
+}
+
+// checkJob checks a registration, and that it has changed nothing: the stage would write it with the next step.
+func (s *stage) checkJob(c jobs.Config) (JobCheck, error) {
+	s.t.Helper()
+	before := s.core.Jobs()
+	check, err := s.core.CheckJob(RegisterJob{Config: c})
+	if diff := cmp.Diff(before, s.core.Jobs()); diff != "" {
+		s.t.Errorf("the check has changed the jobs:\n%s", diff)
+	}
+	if d := s.step(); len(d.Writes) > 0 || len(d.Change) > 0 {
+		s.t.Errorf("the check has led to writes: %+v", d.Writes)
+	}
+	return check, err
+}
+
+func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		before func(*stage)
+		job    jobs.Config
+		fits   bool
+		shards []PlacedShardView
+		reason string
+	}{
+		{"nothing was seen yet", func(*stage) {}, candidate(3), false, nil, "no agent has offered anything yet"},
+		{"declined, and large enough", func(s *stage) { s.offer("S1", 4, 4096) }, candidate(3), true, nil,
+			"no offers are held now; the agents seen so far have room for all 3 shards beside what runs on them"},
+		{"declined, one shard", func(s *stage) { s.offer("S1", 4, 4096) }, candidate(1), true, nil, "room for its 1 shard beside"},
+		{"declined, and too small", func(s *stage) { s.offer("S1", 4, 4096); s.offer("S2", 2, 4096) }, candidate(9), false, nil,
+			"no offers are held now; the agents seen so far have room for 4 of 9 shards beside what runs on them (each takes 1 CPU"},
+		{"others run there", func(s *stage) {
+			s.job()
+			s.run(s.start(4.5))
+		}, candidate(2), false, nil, "the agents seen so far have room for 1 of 2 shards"},
+		{"on offer", func(s *stage) { s.hold("S1", 4) }, candidate(3), true, []PlacedShardView{{0, "S1", "S1"}, {1, "S1", "S1"}, {2, "S1", "S1"}}, ""},
+		{"on offer, and too little", func(s *stage) { s.hold("S1", 4) }, candidate(9), false, nil,
+			"9 shards, which start together, need 1 CPU, 64 MB each (and 0.5 CPU, 128 MB once per agent for the executor of my_app): 1 agent offers room for 3; nearest to one more: agent S1 (host S1), short by 0.5 CPU"},
+		{"never", func(s *stage) { s.hold("S1", 4) }, candidate(1, func(j *jobs.Config) { j.CPUCount = 64 }), false, nil, "no agent can ever hold one shard"},
+		{"on offer too little, others would be asked", func(s *stage) {
+			s.offer("S2", 8, 8192)
+			s.hold("S1", 4)
+		}, candidate(8), true, nil, "the offers held now have no room for all; the agents seen so far have room for all 8 shards"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			tt.before(s)
+			got, err := s.checkJob(tt.job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := tt.shards
+			if want == nil {
+				want = []PlacedShardView{}
+			}
+			if diff := cmp.Diff(want, got.Placement.Shards); diff != "" {
+				t.Errorf("shards (-want +got):\n%s", diff)
+			}
+			if got.Placement.Fits != tt.fits || !strings.Contains(got.Placement.Reason, tt.reason) || tt.reason == "" && got.Placement.Reason != "" {
+				t.Errorf("fits %t: %s", got.Placement.Fits, got.Placement.Reason)
+			}
+		})
+	}
+}
+
+// hold has an agent seen, and an offer of it at hand until the next step, which declines it while nothing is due.
+func (s *stage) hold(agent string, cpus float64) {
+	s.t.Helper()
+	s.offer(agent, cpus, 4096)
+	s.core.flow.held.Add(offers.Offer{ID: "held", Agent: agent, Host: agent, Free: resources.New(cpus, 4096), Received: s.now})
+}
+
+// What was said before is what happens when the job is registered and triggered.
+func TestACheckIsTrue(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.hold("S1", 8)
+	check, err := s.checkJob(candidate(3, func(j *jobs.Config) { j.JobName = "my_job_2" }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.job(func(j *jobs.Config) { j.JobName = "my_job_2" })
+	s.triggerJob("my_job_2")
+	s.offer("S1", 8, 4096)
+	var got []PlacedShardView
+	for _, task := range s.accepted() {
+		if id, err := jobs.ParseTaskID(task.TaskID); err == nil && id.Job == "my_job_2" {
+			got = append(got, PlacedShardView{id.Item, id.Agent, "S1"})
+		}
+	}
+	if !reflect.DeepEqual(got, check.Placement.Shards) || len(got) != 3 {
+		t.Errorf("it was launched on %v, the check said %v", got, check.Placement.Shards)
+	}
+}
+
+func TestACheckRefusesWhatRegisterWould(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	refusals := map[string]jobs.Config{
+		"job_exists":    candidate(1, func(j *jobs.Config) { j.JobName = "my_job" }),
+		"app_not_found": candidate(1, func(j *jobs.Config) { j.AppName = "other" }),
+	}
+	for code, c := range refusals {
+		if _, err := s.checkJob(c); err == nil || asError(err).Code != code {
+			t.Errorf("%v, want %s", err, code)
+		}
+	}
+	s.apply(s.core.planDisableJob("my_job", true))
+	v, err := s.core.Job("my_job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := s.core.CheckJob(UpdateJob{Config: candidate(2, func(j *jobs.Config) { j.JobName, j.Cron = "my_job", "0 0 0 1 1 ? 2020" }), Version: v.Version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(check.Job.Notes, "; ")
+	if !check.Job.Disabled || !strings.Contains(notes, "never fires (again)") || !strings.Contains(notes, "the job is disabled: until that ends") {
+		t.Errorf("%+v", check.Job)
+	}
+	if after, _ := s.core.Job("my_job"); after.Cron != v.Cron || after.ShardingTotalCount != v.ShardingTotalCount {
+		t.Errorf("the check has changed the job: %+v", after)
+	}
+}
+
+// Readers are in the core at the same time: a check writes nothing that another one reads.
+func TestChecksAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.offer("S2", 8, 8192)
+	s.hold("S1", 4)
+	var wg sync.WaitGroup
+	for shards := 1; shards <= 8; shards++ {
+		wg.Go(func() {
+			for range 20 {
+				if _, err := s.core.CheckJob(RegisterJob{Config: candidate(shards)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

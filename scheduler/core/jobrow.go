@@ -1,0 +1,226 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// JobRow is what a list of all jobs needs of one: small, and made without the texts that say why. It changes only with Changed.Jobs, but
+// for the next fire of a daemon, which Schedule tells.
+type JobRow struct {
+	Name string
+	// Config is the core's own, which never changes: another document is another Config. Nil where no document can be used.
+	Config *jobs.Config
+	// State is that of Explanation.
+	State    string
+	Disabled bool
+	// NextFire is the first fire that was not made yet: one in the past is late. Zero when there is none.
+	NextFire time.Time
+	// Schedule is that of a daemon that is fired, whose executors make the fires; nil for others.
+	Schedule *cron.Schedule
+	// Running and Waiting are shards, RunningExecutions and WaitingExecutions those that were launched and those that were not.
+	Running, Waiting                     int
+	RunningExecutions, WaitingExecutions int
+	// WaitingSince is when the oldest of what waits began to, zero without any.
+	WaitingSince time.Time
+	// The last run that ended; LastState is "" without one.
+	LastState                         State
+	LastFire, LastStart, LastComplete time.Time
+	// Failures are the runs that failed since the last that did not, FailingSince when the first of them ended.
+	Failures     int
+	FailingSince time.Time
+	// LastMissed is when fires were last missed.
+	LastMissed time.Time
+}
+
+// JobNames are the names of all jobs that have a row, in no order.
+func (c *Core) JobNames() []string {
+	out := make([]string, 0, len(c.config.jobs))
+	for name, j := range c.config.jobs {
+		if j.cfg != nil || c.config.isFaulty(j) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// JobRow returns a job's row; false when there is no such job.
+func (c *Core) JobRow(name string) (JobRow, bool) {
+	j := c.config.jobs[name]
+	if j == nil || j.cfg == nil && !c.config.isFaulty(j) {
+		return JobRow{}, false
+	}
+	r := JobRow{Name: name, Config: j.cfg, Disabled: j.mark.disables(), NextFire: c.nextFire(j), LastMissed: j.stored.Fires.LastMissed}
+	if j.schedule != nil && j.isDaemon() && c.config.inactive(j) == active {
+		r.Schedule = j.schedule
+	}
+	for _, e := range j.queue {
+		c.countExecution(&r, j, e)
+	}
+	if c.config.isFaulty(j) {
+		r.State = "FAULTY"
+	} else {
+		r.State = c.jobState(j, r.Running, r.Waiting, !r.NextFire.IsZero())
+	}
+	c.lastRun(&r, j)
+	return r, true
+}
+
+// nextFire is the first fire of a job that was not made yet, by its executors if it is a daemon.
+func (c *Core) nextFire(j *jobState) time.Time {
+	if j.schedule == nil || j.cfg == nil || c.config.inactive(j) != active {
+		return time.Time{}
+	}
+	from := c.wall
+	if j.firedHere() {
+		if from = c.fires.cursor.Time; j.since.After(from) {
+			from = j.since
+		}
+	}
+	return j.schedule.Next(from)
+}
+
+func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) {
+	oldest := func(t time.Time) {
+		if t = c.shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
+			r.WaitingSince = t
+		}
+	}
+	if !e.launched() {
+		r.WaitingExecutions++
+		shards := 1
+		if j.cfg != nil {
+			shards = j.cfg.ShardingTotalCount
+		}
+		r.Waiting += shards
+		oldest(e.Made)
+		return
+	}
+	r.RunningExecutions++
+	for i := range e.Shards {
+		switch s := &e.Shards[i]; {
+		case s.State == Waiting:
+			r.Waiting++
+			oldest(s.WaitSince)
+		case s.live():
+			r.Running++
+		}
+	}
+}
+
+func (c *Core) lastRun(r *JobRow, j *jobState) {
+	if run := c.daemonSummary(j.name, func(d *daemonRuns) *wire.Run { return d.Last }); run != nil {
+		r.LastState, r.LastFire = run.State, run.FireTime
+		if run.StartTime != nil {
+			r.LastStart = *run.StartTime
+		}
+		if run.CompleteTime != nil {
+			r.LastComplete = *run.CompleteTime
+		}
+		if run.State == Failed {
+			r.Failures, r.FailingSince = 1, r.LastComplete
+		}
+		return
+	}
+	h := &c.executions.ended
+	e := h.lastOf(j.name, resultFinished, resultFailed, resultKilled)
+	if e == nil {
+		return
+	}
+	r.LastState, r.LastFire, r.LastStart, r.LastComplete = e.state(), e.Fire, e.begin(), e.complete()
+	if r.LastState != Failed {
+		return
+	}
+	var upTo int64
+	if well := h.lastOf(j.name, resultFinished, resultKilled); well != nil {
+		upTo = well.Ended
+	}
+	failed := h.jobs[j.name].rings[resultFailed].list
+	first, _ := slices.BinarySearchFunc(failed, upTo, func(e *execution, after int64) int { return cmp.Compare(e.Ended, after+1) })
+	r.Failures, r.FailingSince = len(failed)-first, failed[first].EndedAt
+}
+
+// JobDetail is what a page of a list shows of a job beside its row.
+type JobDetail struct {
+	NextFire time.Time
+	// WaitingFor says what the oldest of what waits is waiting for.
+	WaitingFor string
+	// Missed says how fires were missed last, "" when none were.
+	Missed string
+	// LastRun is the last run that ended, nil without one.
+	LastRun *ExecutionSummary
+	// Runs are the last executions that are kept, the oldest first; none of a daemon.
+	Runs []RunRow
+}
+
+// RunRow is one execution in a strip of them.
+type RunRow struct {
+	ExecutionID     string
+	State           State
+	Fire            time.Time
+	Start, Complete time.Time // zero when it had none yet
+}
+
+// JobDetails returns what a page shows of jobs; what is not there has the zero value. Of each it has the last runs at most.
+func (c *Core) JobDetails(names []string, runs int) []JobDetail {
+	out := make([]JobDetail, len(names))
+	for i, name := range names {
+		if j := c.config.jobs[name]; j != nil {
+			out[i] = c.jobDetail(j, runs)
+		}
+	}
+	return out
+}
+
+func (c *Core) jobDetail(j *jobState, runs int) JobDetail {
+	d := JobDetail{NextFire: c.nextFire(j), WaitingFor: c.waitingFor(j), Missed: j.stored.Fires.MissedWhy}
+	x := Explanation{}
+	c.explainPast(&x, j)
+	if run := c.daemonSummary(j.name, func(r *daemonRuns) *wire.Run { return r.Last }); run != nil {
+		x.LastRun = run
+	}
+	d.LastRun = x.LastRun
+	var last []*execution
+	c.eachExecution(j.name, func(e *execution) {
+		if !e.daemon() {
+			last = append(last, e)
+		}
+	})
+	slices.SortFunc(last, func(a, b *execution) int { return cmp.Or(a.Fire.Compare(b.Fire), cmp.Compare(a.ID, b.ID)) })
+	for _, e := range last[max(len(last)-runs, 0):] {
+		row := RunRow{ExecutionID: e.ID, State: e.state(), Fire: e.Fire, Start: e.begin()}
+		if row.State.terminal() {
+			row.Complete = e.complete()
+		}
+		d.Runs = append(d.Runs, row)
+	}
+	return d
+}
+
+// waitingFor says what the oldest of what waits of a job is waiting for, "" when nothing waits.
+func (c *Core) waitingFor(j *jobState) string {
+	var since time.Time
+	why := func() string { return "" }
+	wait := func(t time.Time, reason func() string) {
+		if since.IsZero() || t.Before(since) {
+			since, why = t, reason
+		}
+	}
+	for _, e := range j.queue {
+		if !e.launched() {
+			wait(e.Made, func() string { return c.waitReason(j, e) })
+			continue
+		}
+		for i := range e.Shards {
+			if s := &e.Shards[i]; s.State == Waiting {
+				wait(s.WaitSince, func() string { return c.shardWaitReason(e, s) })
+			}
+		}
+	}
+	return why()
+}

@@ -1,0 +1,90 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
+)
+
+// minutes are what this leader has done, minute by minute. They are kept for a server without a history, or whose history does not answer.
+type minutes struct {
+	kept []search.Activity // the oldest first
+	last totals            // at the end of the last one
+}
+
+// totals are what is counted since the term began.
+type totals struct {
+	finished, failed, launched int64
+	fireDelay                  Histogram
+}
+
+const (
+	// gaugesEvery is how often gauges are recorded.
+	gaugesEvery = time.Minute
+	// minutesKept is a week.
+	minutesKept = 7 * 24 * 60
+)
+
+// sampleLater has gauges be sampled at the next full minute.
+func (c *Core) sampleLater() {
+	next := c.wall.Truncate(gaugesEvery).Add(gaugesEvery)
+	c.timers.at(c.inTerm(next), func(time.Time) {
+		c.sample(c.wall.Truncate(gaugesEvery))
+		c.sampleLater()
+	})
+}
+
+// sample takes what runs and waits at a full minute, and what was done in the one before.
+func (c *Core) sample(at time.Time) {
+	var tasks, registered, waiting int64
+	running := map[string]bool{}
+	for _, ref := range c.executions.tasks {
+		if ref.shard().live() {
+			tasks++
+			running[ref.exec.Job] = true
+		}
+	}
+	for _, j := range c.config.jobs {
+		if j.cfg != nil {
+			registered++
+		}
+	}
+	for _, e := range c.executions.open {
+		if e.launched() {
+			waiting += int64(e.shardsOpen) // with those that run
+		} else if j := c.config.jobs[e.Job]; j != nil && j.cfg != nil {
+			waiting += int64(j.cfg.ShardingTotalCount)
+		}
+	}
+	s, last := &c.stats, &c.minutes.last
+	now := totals{s.TasksFinished + s.DaemonRuns - s.DaemonRunsFailed, s.TasksFailed + s.TasksTimedOut + s.TasksKilled + s.TasksLost + s.TasksRequeued + s.DaemonRunsFailed, s.TasksLaunched, s.FireDelay}
+	delays := now.fireDelay.Since(&last.fireDelay)
+	m := search.Activity{Time: at.Add(-gaugesEvery), Results: true, Sampled: true, Loaded: true, Running: tasks, Waiting: waiting - tasks, Fires: delays.Count(),
+		Finished: now.finished - last.finished, Failed: now.failed - last.failed, Launched: now.launched - last.launched,
+		DelayP50: delays.Quantile(0.5), DelayP95: delays.Quantile(0.95)}
+	*last = now
+	c.minutes.kept = append(c.minutes.kept, m)
+	if surplus := len(c.minutes.kept) - minutesKept; surplus >= minutesKept/8 { // moved seldom
+		c.minutes.kept = slices.Delete(c.minutes.kept, 0, surplus)
+	}
+	if !c.recording.on() {
+		return
+	}
+	rows := &c.recording.rows
+	rows.Samples = append(rows.Samples, event.Sample{Of: event.TasksRunning, Value: tasks, Time: at},
+		event.Sample{Of: event.JobsRunning, Value: int64(len(running)), Time: at}, event.Sample{Of: event.JobsRegistered, Value: registered, Time: at})
+	rows.Loads = append(rows.Loads, event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50, DelayP95: m.DelayP95})
+}
+
+// Activity is what this leader has done in each minute that began at a moment or later, as far as that is kept, the oldest first.
+func (c *Core) Activity(from time.Time) []search.Activity {
+	var out []search.Activity
+	for i := range c.minutes.kept {
+		if m := &c.minutes.kept[i]; !m.Time.Before(from) {
+			out = append(out, *m)
+		}
+	}
+	return out
+}

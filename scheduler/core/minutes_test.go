@@ -1,0 +1,114 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// Each minute's work is remembered without a history, too, and recorded with one.
+func TestEachMinutesWorkIsKept(t *testing.T) {
+	t.Parallel()
+	for _, recorded := range []bool{false, true} {
+		t.Run(fmt.Sprint(recorded), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.opt.History, s.opt.Term = recorded, 1
+			s.restart()
+			s.app()
+			s.job(func(j *jobs.Config) { j.Cron, j.ShardingTotalCount = "30 0 8 * * ?", 3 })
+			s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "waits", 4, 100 })
+			var loads []event.Load
+			until := func(moment time.Duration) {
+				t.Helper()
+				for end := s.began.Add(moment); s.now.Before(end); {
+					if at := s.wake(); !at.IsZero() && at.Before(end) && at.After(s.now) {
+						s.now = at
+					} else {
+						s.now = end
+					}
+					loads = append(loads, s.step().History.Loads...)
+				}
+			}
+			s.triggerJob("waits")
+			until(30 * time.Second)
+			s.after(40 * time.Millisecond)
+			s.offer("S1", 8, 8000)
+			l := s.accepted()
+			if len(l) != 3 {
+				t.Fatalf("%d launched", len(l))
+			}
+			s.run(l)
+			s.finish(l[:1])
+			until(time.Minute)
+			s.fails(l[1])
+			until(3 * time.Minute)
+			minute := func(n int) time.Time { return s.began.Add(time.Duration(n) * time.Minute) }
+			want := []search.Activity{
+				{Time: minute(0), Finished: 1, Running: 2, Launched: 3, Waiting: 4, Fires: 1, DelayP50: 37.5, DelayP95: 48.8},
+				{Time: minute(1), Failed: 1, Running: 1, Waiting: 4},
+				{Time: minute(2), Running: 1, Waiting: 4},
+			}
+			var rows []event.Load
+			for i := range want {
+				m := &want[i]
+				m.Results, m.Sampled, m.Loaded = true, true, true
+				rows = append(rows, event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50, DelayP95: m.DelayP95})
+			}
+			if got := s.core.Activity(time.Time{}); !slices.Equal(got, want) {
+				t.Errorf("\n got %+v\nwant %+v", got, want)
+			}
+			if got := s.core.Activity(minute(1)); !slices.Equal(got, want[1:]) {
+				t.Errorf("later: %+v", got)
+			}
+			if !recorded {
+				rows = nil
+			}
+			if !slices.Equal(loads, rows) {
+				t.Errorf("recorded\n got %+v\nwant %+v", loads, rows)
+			}
+		})
+	}
+}
+
+// A week is remembered, and what is older forgotten.
+func TestAWeekOfMinutesIsKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for i := range 2 * minutesKept {
+		s.core.sample(s.began.Add(time.Duration(i) * time.Minute))
+	}
+	if got := s.core.Activity(time.Time{}); len(got) < minutesKept || len(got) > minutesKept*9/8 || !got[len(got)-1].Time.Equal(s.began.Add((2*minutesKept-2)*time.Minute)) {
+		t.Errorf("%d minutes up to %v", len(got), got[len(got)-1].Time)
+	}
+}
+
+func TestQuantilesOfAHistogram(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		values []float64
+		p50    float64
+		p95    float64
+	}{
+		{nil, 0, 0},
+		{[]float64{0.0001}, 0.5, 1}, // somewhere in the first bucket
+		{[]float64{0.003, 0.003, 0.003, 0.2}, 4.2, 220},
+		{[]float64{1000}, 300_000, 300_000}, // above all bounds
+	} {
+		h := NewLatencies()
+		h.Observe(7)
+		before := h
+		for _, v := range c.values {
+			h.Observe(v)
+		}
+		d := h.Since(&before)
+		if p50, p95 := d.Quantile(0.5), d.Quantile(0.95); p50 != c.p50 || p95 != c.p95 || d.Count() != int64(len(c.values)) {
+			t.Errorf("%v: %g and %g, not %g and %g", c.values, p50, p95, c.p50, c.p95)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// Facts are what an overview needs of the core beside the rows of the jobs.
+type Facts struct {
+	Subscribed bool
+	// Apps are the names of all apps, in no order.
+	Apps   []string
+	Agents AgentTotals
+	// Of what could be launched if there were resources for it; see Stats.
+	Ready, Failover, Retry, Daemon Queue
+	// Troubles are what is wrong beside the runs of jobs.
+	Troubles []Trouble
+}
+
+// AgentTotals are sums over the agents that are known, but those that are AWAY.
+type AgentTotals struct {
+	Total, Unreachable int
+	// Capacity is the most that was seen of each, Used what executors and tasks of this framework take.
+	Capacity, Used resources.Amount
+}
+
+// TroubleKind says what a Trouble is about.
+type TroubleKind string
+
+// Kinds of troubles.
+const (
+	TroubleNotSubscribed    TroubleKind = "NOT_SUBSCRIBED"
+	TroubleAgentUnreachable TroubleKind = "AGENT_UNREACHABLE"
+	TroubleFaulty           TroubleKind = "FAULTY"
+	TroubleStartFailures    TroubleKind = "START_FAILURES"
+	TroubleUnnotified       TroubleKind = "UNNOTIFIED"
+	TroubleDaemonSilent     TroubleKind = "DAEMON_SILENT"
+)
+
+// Trouble is something that an operator should look at. What it has nothing of is empty.
+type Trouble struct {
+	Kind                  TroubleKind
+	Job, App, Agent, Path string
+	// Count is of how many tries, tasks or runs it speaks.
+	Count int
+	// Since is when it began, zero where that is not known.
+	Since   time.Time
+	Message string
+}
+
+// Counts are totals since the term began, for rates.
+type Counts struct {
+	Launched, Finished, Failed int64
+	FireDelay                  Histogram
+}
+
+// Counts returns them. Runs of daemons count as executions do.
+func (c *Core) Counts() Counts {
+	s := &c.stats
+	return Counts{Launched: s.TasksLaunched, Finished: s.ExecutionsFinished + s.DaemonRuns - s.DaemonRunsFailed, Failed: s.ExecutionsFailed + s.DaemonRunsFailed, FireDelay: s.FireDelay}
+}
+
+// Facts returns them. It looks at all that waits and runs.
+func (c *Core) Facts() Facts {
+	var s Stats
+	c.measureQueues(&s)
+	f := Facts{Subscribed: c.subscription.open, Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon}
+	for name := range c.config.apps {
+		f.Apps = append(f.Apps, name)
+	}
+	if !f.Subscribed {
+		f.trouble(Trouble{Kind: TroubleNotSubscribed, Message: c.placeReason(&execution{})})
+	}
+	away := c.awayAgents()
+	for _, id := range sortedKeys(away) {
+		f.trouble(*away[id])
+	}
+	f.Agents = c.agentTotals()
+	for _, v := range c.FaultyDocuments() {
+		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Message: v.Reason}
+		if t.Job = v.Name; v.Kind == "app" {
+			t.Job, t.App = "", v.Name
+		} else if j := c.config.jobs[v.Name]; j != nil && j.cfg != nil {
+			t.App = j.cfg.AppName
+		}
+		f.trouble(t)
+	}
+	c.startTroubles(&f)
+	for _, name := range sortedKeys(c.notifications.pending) {
+		if n := c.notifications.pending[name]; n.problem != "" {
+			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.appNameOf(name), Count: n.tries, Since: c.shown(n.Since), Message: n.problem})
+		}
+	}
+	c.silentTroubles(&f)
+	return f
+}
+
+func (f *Facts) trouble(t Trouble) { f.Troubles = append(f.Troubles, t) }
+
+// awayAgents are the agents with tasks that the master can't reach, by id.
+func (c *Core) awayAgents() map[string]*Trouble {
+	away := map[string]*Trouble{}
+	for _, ref := range c.executions.tasks {
+		s := ref.shard()
+		if s.Unreachable.IsZero() || !s.live() {
+			continue
+		}
+		t := away[s.Agent]
+		if t == nil {
+			t = &Trouble{Kind: TroubleAgentUnreachable, Agent: s.Agent}
+			away[s.Agent] = t
+		}
+		if since := c.shown(s.Unreachable); t.Since.IsZero() || since.Before(t.Since) {
+			t.Since = since
+		}
+		t.Count++
+	}
+	for id, t := range away {
+		host := ""
+		if a := c.agents.byID[id]; a != nil && a.host != "" {
+			host = " (host " + a.host + ")"
+		}
+		t.Message = fmt.Sprintf("the agent%s does not answer the master; %s on it may still run", host, counted(t.Count, "task"))
+	}
+	return away
+}
+
+func (c *Core) agentTotals() (t AgentTotals) {
+	for _, a := range c.agents.byID {
+		if a.isAway() {
+			continue
+		}
+		t.Total++
+		if !a.unreachable.IsZero() {
+			t.Unreachable++
+		}
+		t.Capacity = t.Capacity.Plus(c.useOf(a).total)
+	}
+	for _, x := range c.executors.byID {
+		t.Used = t.Used.Plus(x.uses())
+	}
+	return t
+}
+
+func (c *Core) startTroubles(f *Facts) {
+	for _, app := range sortedKeys(c.starts.byApp) {
+		for _, agent := range sortedKeys(c.starts.byApp[app]) {
+			s := c.starts.byApp[app][agent]
+			if !s.until().After(c.now) && c.now.Sub(s.Since) > startBackoff {
+				continue // it may be placed there again, and has not been tried since
+			}
+			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Message: s.Reason}
+			if agent == everyAgent {
+				t.Agent, t.Message = "", fmt.Sprintf("the app's package can't be fetched from %s: %s", s.Host, s.Reason)
+			}
+			f.trouble(t)
+		}
+	}
+}
+
+// silentTroubles are the daemons' shards of whose executors nothing is heard.
+func (c *Core) silentTroubles(f *Facts) {
+	for job := range c.daemons.items {
+		j := c.config.jobs[job]
+		if j == nil || j.standing() == nil {
+			continue
+		}
+		t := Trouble{Kind: TroubleDaemonSilent, Job: job, App: c.config.appNameOf(job)}
+		e := j.standing()
+		for i := range e.Shards {
+			s := &e.Shards[i]
+			quiet := time.Duration(0)
+			if e.launched() {
+				quiet = c.quietFor(e, s)
+			}
+			if quiet == 0 {
+				continue
+			}
+			if since := c.wall.Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
+				t.Since, t.Agent, t.Message = since, s.Agent, c.quietNote(e, s)
+			}
+			t.Count++
+		}
+		if t.Count > 0 {
+			f.trouble(t)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+)
+
+// ScheduleView is a schedule by which jobs fire now, how many they are, and how many shards they have together. A Schedule never changes, so
+// it may be used while the loop goes on.
+type ScheduleView struct {
+	Schedule     *cron.Schedule
+	Jobs, Shards int
+}
+
+// schedules count the jobs that fire, those of daemons too, by their schedules: 100,000 jobs may have few. These hold between any two calls of
+// its methods:
+//
+//   - byKey has the schedule of every job that was set and not removed since; groups has exactly those of byKey, each at its place;
+//   - views has at the same places how many jobs and shards there are, of which there is one job at least.
+type schedules struct {
+	byKey  map[scheduleKey]*scheduleGroup
+	groups []*scheduleGroup
+	views  []ScheduleView
+}
+
+// scheduleKey is a job's schedule as its document has it.
+type scheduleKey struct{ cron, zone string }
+
+type scheduleGroup struct {
+	key   scheduleKey
+	place int
+}
+
+func newSchedules() schedules { return schedules{byKey: map[scheduleKey]*scheduleGroup{}} }
+
+// set counts a job that fires by its schedule, instead of what was counted of it before.
+func (ss *schedules) set(j *jobState) {
+	key, shards := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}, j.cfg.ShardingTotalCount
+	if g := j.counted; g != nil && g.key == key {
+		ss.views[g.place].Shards += shards - j.countedShards
+		j.countedShards = shards
+		return
+	}
+	ss.remove(j)
+	g := ss.byKey[key]
+	if g == nil {
+		g = &scheduleGroup{key, len(ss.groups)}
+		ss.byKey[key] = g
+		ss.groups, ss.views = append(ss.groups, g), append(ss.views, ScheduleView{Schedule: j.schedule})
+	}
+	ss.views[g.place].Jobs++
+	ss.views[g.place].Shards += shards
+	j.counted, j.countedShards = g, shards
+}
+
+// remove is for a job that does not fire, or no more.
+func (ss *schedules) remove(j *jobState) {
+	g := j.counted
+	if g == nil {
+		return
+	}
+	j.counted = nil
+	v := &ss.views[g.place]
+	v.Shards -= j.countedShards
+	if v.Jobs--; v.Jobs > 0 {
+		return
+	}
+	delete(ss.byKey, g.key)
+	last := len(ss.groups) - 1
+	ss.groups[last].place = g.place
+	ss.groups[g.place], ss.views[g.place] = ss.groups[last], ss.views[last]
+	ss.groups[last], ss.views[last] = nil, ScheduleView{}
+	ss.groups, ss.views = ss.groups[:last], ss.views[:last]
+}
+
+// Schedules are those of all jobs that fire, in no order.
+func (c *Core) Schedules() []ScheduleView { return slices.Clone(c.schedules.views) }

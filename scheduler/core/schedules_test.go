@@ -1,0 +1,76 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// scheduled says how many jobs and shards fire by which schedule.
+func (s *stage) scheduled() string {
+	s.t.Helper()
+	if bad := s.contradiction(); bad != "" {
+		s.t.Fatal(bad)
+	}
+	var all []string
+	for key, g := range s.core.schedules.byKey {
+		v := s.core.Schedules()[g.place]
+		all = append(all, fmt.Sprintf("%s%s %d/%d", key.cron, key.zone, v.Jobs, v.Shards))
+	}
+	slices.Sort(all)
+	return fmt.Sprint(all)
+}
+
+// Jobs are counted by their schedules while they fire, whoever makes their fires, and not while they are paused, disabled or without an app.
+func TestJobsAreCountedByTheirSchedules(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	for i, name := range []string{"a", "b", "d", "n"} {
+		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.Cron = name, i+1, "0 0 * * * ?" })
+	}
+	s.updateJob("d", func(j *jobs.Config) { j.JobExecutionType = jobs.Daemon })
+	s.updateJob("n", func(j *jobs.Config) { j.Cron = "" })
+	expect := func(when, want string) {
+		t.Helper()
+		if got := s.scheduled(); got != want {
+			t.Errorf("%s: %s, not %s", when, got, want)
+		}
+	}
+	expect("two jobs and a daemon", "[0 0 * * * ? 3/6]")
+	s.updateJob("a", func(j *jobs.Config) { j.ShardingTotalCount = 10 })
+	s.updateJob("b", func(j *jobs.Config) { j.TimeZone = "Europe/Berlin" })
+	expect("changed", "[0 0 * * * ? 2/13 0 0 * * * ?Europe/Berlin 1/2]")
+	s.step(PauseRequested{Token: 1, Job: "a", Paused: true})
+	expect("paused", "[0 0 * * * ? 1/3 0 0 * * * ?Europe/Berlin 1/2]")
+	s.restart()
+	expect("a new leader", "[0 0 * * * ? 1/3 0 0 * * * ?Europe/Berlin 1/2]")
+	s.step(PauseRequested{Token: 1, Job: "a"})
+	s.apply(s.core.planDisableJob("d", true))
+	expect("resumed, and one disabled", "[0 0 * * * ? 1/10 0 0 * * * ?Europe/Berlin 1/2]")
+	s.apply(s.core.planDisableApp("my_app", true))
+	expect("without the app", "[]")
+	s.apply(s.core.planDisableApp("my_app", false))
+	s.apply(s.core.planDeregisterJob("a"))
+	expect("deregistered", "[0 0 * * * ?Europe/Berlin 1/2]")
+	s.apply(s.core.planUpdateApp("my_app", func(a app.Config) (app.Config, error) { a.CPUCount = 1; return a, nil }))
+	expect("another app", "[0 0 * * * ?Europe/Berlin 1/2]")
+}
+
+// BenchmarkSchedules is what the loop waits for while somebody asks when jobs fire.
+func BenchmarkSchedules(b *testing.B) {
+	s := manyJobs(b, 100_000)
+	for name, j := range s.core.config.jobs {
+		s.core.schedules.remove(j)
+		j.cfg.TimeZone = name // each has a schedule of its own
+		s.core.schedules.set(j)
+	}
+	for b.Loop() {
+		if len(s.core.Schedules()) < 100_000 {
+			b.Fatal("some are missing")
+		}
+	}
+}

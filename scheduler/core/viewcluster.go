@@ -1,0 +1,359 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// AgentName is what an agent is found by.
+type AgentName struct{ ID, Hostname string }
+
+// ClusterFilter says which agents are shown: those whose id or host name has Search in it, in any case, and of those one page.
+type ClusterFilter struct {
+	Search string
+	// Page counts from 1.
+	Page, PerPage int
+}
+
+// Of are the ids of the agents on the page, in the order of host names, then of ids, and how many there are on all pages.
+func (f ClusterFilter) Of(all []AgentName) (ids []string, total int) {
+	search := strings.ToLower(f.Search)
+	found := slices.DeleteFunc(slices.Clone(all), func(a AgentName) bool {
+		return !strings.Contains(strings.ToLower(a.ID), search) && !strings.Contains(strings.ToLower(a.Hostname), search)
+	})
+	slices.SortFunc(found, func(a, b AgentName) int {
+		return cmp.Or(strings.Compare(a.Hostname, b.Hostname), strings.Compare(a.ID, b.ID))
+	})
+	from := min((f.Page-1)*f.PerPage, len(found))
+	for _, a := range found[from:min(from+f.PerPage, len(found))] {
+		ids = append(ids, a.ID)
+	}
+	return ids, len(found)
+}
+
+// ClusterView is the cluster as far as this leader knows it. What it does not know is nil.
+type ClusterView struct {
+	Subscribed bool `json:"subscribed"`
+	// Since is when the present subscription began, Master the id of the master that it is with.
+	Since         *time.Time `json:"since"`
+	Master        *string    `json:"master"`
+	FrameworkID   string     `json:"frameworkId"`
+	FrameworkName string     `json:"frameworkName"`
+	// AgentsTotal counts the agents on all pages; the core leaves it to who knows the filter.
+	AgentsTotal int `json:"agentsTotal"`
+	// CPUs and MemoryMB are sums over all agents of which the amount is known, but those that are AWAY.
+	CPUs       UseView `json:"cpus"`
+	MemoryMB   UseView `json:"memoryMB"`
+	OffersHeld int     `json:"offersHeld"`
+	// Agents are those that were asked for; Executors are theirs.
+	Agents    []AgentView    `json:"agents"`
+	Executors []ExecutorView `json:"executors"`
+	// StartFailures are of all agents, at most startFailuresShown, the one that is tried again last first.
+	StartFailures      []StartFailureView `json:"startFailures"`
+	StartFailuresTotal int                `json:"startFailuresTotal"`
+}
+
+// UseView is how much there is of something, how much of it executors and tasks of this framework take, and how much is on offer to it.
+// Total is the most that was seen free and in use by this framework at once: what others have taken ever since is not known to be theirs.
+type UseView struct {
+	Total *float64 `json:"total"`
+	Used  float64  `json:"used"`
+	Free  *float64 `json:"free"`
+}
+
+// AgentView is one agent.
+type AgentView struct {
+	ID       string `json:"id"`
+	Hostname string `json:"hostname"`
+	// State is REGISTERED, or DRAINING when it is in maintenance within the hour; UNREACHABLE when it does not answer the master; AWAY when the
+	// master has it no more. It is nil until the master has said something of it in this subscription.
+	State *string    `json:"state"`
+	Since *time.Time `json:"since"`
+	// Maintenance is what the master has planned for it.
+	Maintenance *MaintenanceView `json:"maintenance,omitempty"`
+	CPUs        UseView          `json:"cpus"`
+	MemoryMB    UseView          `json:"memoryMB"`
+	Tasks       int              `json:"tasks"`
+	// Offer is what is held of it.
+	Offer *OfferView `json:"offer"`
+	// Note says that its clock is off, "" while it is right.
+	Note string `json:"note"`
+}
+
+// MaintenanceView is a window of maintenance; nil is for a time that was not named.
+type MaintenanceView struct {
+	From  time.Time  `json:"from"`
+	Until *time.Time `json:"until"`
+}
+
+// OfferView is what all offers of an agent hold together, and since when the first of them is held.
+type OfferView struct {
+	CPUs     float64   `json:"cpus"`
+	MemoryMB float64   `json:"memoryMB"`
+	Since    time.Time `json:"since"`
+}
+
+// ExecutorView is one executor. CPUs and MemoryMB are its own, TasksCPUs and TasksMemoryMB what its tasks take beside them.
+type ExecutorView struct {
+	ID    string `json:"id"`
+	App   string `json:"app"`
+	Agent string `json:"agent"`
+	// Generation is the number in its id: an executor that is started later has a larger one.
+	Generation int64 `json:"generation"`
+	// State is STARTING until something is heard of it, then RUNNING; CLOSING from when it is to be ended.
+	State         string  `json:"state"`
+	Tasks         int     `json:"tasks"`
+	CPUs          float64 `json:"cpus"`
+	MemoryMB      float64 `json:"memoryMB"`
+	TasksCPUs     float64 `json:"tasksCpus"`
+	TasksMemoryMB float64 `json:"tasksMemoryMB"`
+	// Since is when it was launched, nil of one that a former leader has launched; of one that is CLOSING when that began.
+	Since      *time.Time `json:"since"`
+	LastReport *time.Time `json:"lastReport"`
+	// Note says what an operator should look at, "" for nothing.
+	Note string `json:"note"`
+}
+
+// StartFailureView is an app that is kept off an agent, or, with a Host and no agent, off all of them (rules L6, L8).
+type StartFailureView struct {
+	App      string `json:"app"`
+	Agent    string `json:"agent"`
+	Hostname string `json:"hostname"`
+	// Host is where its package is fetched from, if that gave no answer.
+	Host     string `json:"host"`
+	Failures int    `json:"failures"`
+	// NotBefore is when it may be tried again; it may have passed.
+	NotBefore time.Time `json:"notBefore"`
+	Cause     string    `json:"cause"`
+}
+
+// AgentDetail is one agent with all that runs there.
+type AgentDetail struct {
+	AgentView
+	Executors     []ExecutorView     `json:"executors"`
+	StartFailures []StartFailureView `json:"startFailures"`
+	// Running are at most explainItems tasks; Tasks says how many there are.
+	Running []AgentTaskView `json:"running"`
+}
+
+// AgentTaskView is a task on an agent. State is Mesos' word without TASK_.
+type AgentTaskView struct {
+	ExecutionID string        `json:"executionId"`
+	JobName     string        `json:"jobName"`
+	Item        int           `json:"item"`
+	TaskID      string        `json:"taskId"`
+	State       cluster.State `json:"state"`
+	Since       time.Time     `json:"since"`
+	Progress    *ProgressView `json:"progress"`
+}
+
+// startFailuresShown bounds how many start failures are listed.
+const startFailuresShown = 500
+
+// AgentNames are the names of all agents, in no order: there may be thousands, and who asks sorts them, not the loop.
+func (c *Core) AgentNames() []AgentName {
+	out := make([]AgentName, 0, len(c.agents.byID))
+	for id, a := range c.agents.byID {
+		out = append(out, AgentName{id, a.host})
+	}
+	return out
+}
+
+// Cluster returns the cluster as far as it is known, with the agents of these ids that are known still.
+func (c *Core) Cluster(ids []string) ClusterView {
+	s := &c.subscription
+	v := ClusterView{Subscribed: s.open, FrameworkID: s.frameworkID, OffersHeld: c.flow.held.Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
+	if s.open {
+		v.Since, v.Master = c.shownOrNil(s.began), &s.masterID
+	}
+	totals := c.agentTotals()
+	all := agentUse{total: totals.Capacity, used: totals.Used, free: c.flow.held.Sum(), offered: c.flow.held.Len() > 0}
+	v.CPUs, v.MemoryMB = all.views()
+	for _, id := range ids {
+		if a := c.agents.byID[id]; a != nil {
+			v.Agents = append(v.Agents, c.viewAgent(a))
+			v.Executors = append(v.Executors, c.executorsOn(id)...)
+		}
+	}
+	v.StartFailures, v.StartFailuresTotal = c.startFailures(func(string) bool { return true })
+	return v
+}
+
+// Agent returns one agent, or an *Error.
+func (c *Core) Agent(id string) (AgentDetail, error) {
+	a := c.agents.byID[id]
+	if a == nil {
+		return AgentDetail{}, Errorf(NotFound, "agent_not_found", "there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were", id)
+	}
+	v := AgentDetail{AgentView: c.viewAgent(a), Executors: c.executorsOn(id), Running: []AgentTaskView{}}
+	v.StartFailures, _ = c.startFailures(func(agent string) bool { return agent == id })
+	for _, ref := range c.executions.onAgent[id] {
+		if s := ref.shard(); s.live() {
+			v.Running = append(v.Running, AgentTaskView{ExecutionID: ref.exec.ID, JobName: ref.exec.Job, Item: s.Item, TaskID: s.TaskID,
+				State: s.clusterState(), Since: c.shown(s.Launched).Truncate(time.Millisecond), Progress: s.shownProgress()})
+		}
+	}
+	slices.SortFunc(v.Running, func(a, b AgentTaskView) int {
+		return cmp.Or(strings.Compare(a.JobName, b.JobName), strings.Compare(a.ExecutionID, b.ExecutionID), a.Item-b.Item)
+	})
+	v.Running = v.Running[:min(len(v.Running), explainItems)]
+	return v, nil
+}
+
+// clusterState is the state of a live shard's task as the cluster has it, as far as that is known.
+func (s *shard) clusterState() cluster.State {
+	switch {
+	case !s.Unreachable.IsZero():
+		return cluster.Unreachable
+	case !s.KillSince.IsZero() && s.Seen >= seenStarting:
+		return cluster.Killing
+	case s.Seen >= seenRunning:
+		return cluster.Running
+	case s.Seen >= seenStarting:
+		return cluster.Starting
+	}
+	return cluster.Staging
+}
+
+func (c *Core) viewAgent(a *agent) AgentView {
+	v := AgentView{ID: a.id, Hostname: a.host, Note: c.clockNote(a.id)}
+	use := c.useOf(a)
+	v.CPUs, v.MemoryMB = use.views()
+	for _, x := range c.executors.onAgent[a.id] {
+		v.Tasks += x.tasks
+	}
+	if use.offered {
+		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.shown(c.flow.held.Oldest(a.id)).UTC().Truncate(time.Millisecond)}
+	}
+	if !a.maintenanceStart.IsZero() {
+		v.Maintenance = &MaintenanceView{From: a.maintenanceStart.UTC(), Until: orNil(a.maintenanceEnd)}
+	}
+	state := ""
+	switch {
+	case !a.unreachable.IsZero():
+		state, v.Since = "UNREACHABLE", c.shownOrNil(a.unreachable)
+	case a.registered && c.agents.inMaintenance(a.id):
+		state = "DRAINING"
+	case a.registered:
+		state, v.Since = "REGISTERED", c.shownOrNil(a.registeredAt)
+	case a.isAway():
+		state, v.Since = "AWAY", c.shownOrNil(a.removedAt)
+	default:
+		return v
+	}
+	v.State = &state
+	return v
+}
+
+func (c *Core) executorsOn(agent string) []ExecutorView {
+	out := []ExecutorView{}
+	for _, x := range c.executors.onAgent[agent] {
+		v := ExecutorView{ID: x.Info.ID, App: x.App, Agent: x.Agent, State: "STARTING", Tasks: x.tasks, CPUs: x.Info.Resources.CPUs(), MemoryMB: x.Info.Resources.MemoryMB(),
+			TasksCPUs: x.used.CPUs(), TasksMemoryMB: x.used.MemoryMB(), Since: c.shownOrNil(x.madeAt), LastReport: c.shownOrNil(x.reportedAt)}
+		if id, err := jobs.ParseExecutorID(x.Info.ID); err == nil {
+			v.Generation = id.N
+		}
+		switch {
+		case x.Closing:
+			v.State, v.Since = "CLOSING", c.shownOrNil(x.ClosedAt)
+		case x.ran:
+			v.State = "RUNNING"
+		}
+		switch {
+		case x.silent:
+			v.Note = "it does not answer the kill of a task: its agent is asked to end it with all its tasks"
+		case x.quiet:
+			v.Note = fmt.Sprintf("it runs daemons and was last heard %s ago", c.now.Sub(slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate}, time.Time.Compare)).Round(time.Second))
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// startFailures lists those on the agents that are asked for, and says how many there are.
+func (c *Core) startFailures(on func(agent string) bool) (shown []StartFailureView, total int) {
+	shown = []StartFailureView{}
+	for _, appName := range slices.Sorted(maps.Keys(c.starts.byApp)) {
+		for agentID, t := range c.starts.byApp[appName] {
+			if !on(agentID) {
+				continue
+			}
+			v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.shown(t.until()).UTC().Truncate(time.Millisecond), Cause: t.Reason}
+			if agentID == everyAgent {
+				v.Agent = ""
+			} else if a := c.agents.byID[agentID]; a != nil {
+				v.Hostname = a.host
+			}
+			shown = append(shown, v)
+		}
+	}
+	slices.SortFunc(shown, func(a, b StartFailureView) int {
+		return cmp.Or(b.NotBefore.Compare(a.NotBefore), strings.Compare(a.App, b.App), strings.Compare(a.Agent, b.Agent))
+	})
+	return shown[:min(len(shown), startFailuresShown)], len(shown)
+}
+
+// agentUse is how much there is, zero if that is not known, how much this framework uses, and how much is on offer, if anything is.
+type agentUse struct {
+	total, used, free resources.Amount
+	offered           bool
+}
+
+func (c *Core) useOf(a *agent) agentUse {
+	u := agentUse{free: c.flow.held.Free(a.id), offered: !c.flow.held.Oldest(a.id).IsZero()}
+	for _, x := range c.executors.onAgent[a.id] {
+		u.used = u.used.Plus(x.uses())
+	}
+	if !a.settled.IsZero() {
+		u.total = a.settled.Max(u.used)
+	}
+	return u
+}
+
+// uses is what an executor takes with its tasks, as long as it may run.
+func (x *executor) uses() resources.Amount {
+	if x.ended {
+		return x.used
+	}
+	return x.used.Plus(x.Info.Resources)
+}
+
+func (u *agentUse) views() (cpus, memory UseView) {
+	cpus, memory = UseView{Used: u.used.CPUs()}, UseView{Used: u.used.MemoryMB()}
+	if !u.total.IsZero() {
+		cpus.Total, memory.Total = new(u.total.CPUs()), new(u.total.MemoryMB())
+	}
+	if u.offered {
+		cpus.Free, memory.Free = new(u.free.CPUs()), new(u.free.MemoryMB())
+	}
+	return cpus, memory
+}
+
+// isAway reports whether the master has the agent no more, and does not wait for it either.
+func (a *agent) isAway() bool {
+	return !a.registered && a.unreachable.IsZero() && !a.removedAt.IsZero()
+}
+
+// shownOrNil is a moment of the term for people, nil for none.
+func (c *Core) shownOrNil(moment time.Time) *time.Time {
+	if moment.IsZero() {
+		return nil
+	}
+	return orNil(c.shown(moment).UTC().Truncate(time.Millisecond))
+}
+
+func orNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

@@ -1,0 +1,53 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// BenchmarkCluster is what the loop waits for while somebody looks at a page of 100 of 5,000 agents, on which 100,000 tasks run, or at one of them.
+func BenchmarkCluster(b *testing.B) {
+	s := newStage(b)
+	const agents, perAgent = 5_000, 20
+	for i := range agents {
+		id := fmt.Sprintf("0f8e1a2b-4c5d-4e6f-8a9b-0c1d2e3f4a5b-S%d", i)
+		a := s.core.agents.see(id)
+		a.host = fmt.Sprintf("node-%04d.rack-%02d.example.com", i*7919%agents, i%40)
+		s.core.agents.register(a)
+		s.core.agents.grow(id, resources.New(64, 256_000))
+		s.core.flow.held.Add(offers.Offer{ID: fmt.Sprintf("O%d", i), Agent: id, Host: a.host, Free: resources.New(8, 8000), Received: s.core.now})
+		x := &executor{App: "my_app", Agent: id, Info: cluster.Executor{ID: fmt.Sprintf("my_app@-@%s@-@%d", id, i), Resources: resources.New(0.1, 64)}, ran: true, madeAt: s.core.now}
+		s.core.executors.add(x)
+		e := &execution{ID: fmt.Sprintf("job_%d@20261121T080000Z", i), Job: fmt.Sprintf("job_%d", i), Settings: &settings{}, Shards: make([]shard, perAgent)}
+		for item := range e.Shards {
+			e.Shards[item] = shard{Item: item, State: Running, attempt: attempt{TaskID: fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@0f8e1a2b-0000-4000-8000-000000000001", e.Job, item, id),
+				Agent: id, Executor: x.Info.ID, Seen: seenRunning, Launched: s.core.now}}
+			s.core.executions.begin(taskRef{e, item})
+			x.take(resources.New(1, 512), false)
+		}
+	}
+	b.Run("names", func(b *testing.B) {
+		for b.Loop() {
+			s.core.AgentNames()
+		}
+	})
+	b.Run("page", func(b *testing.B) {
+		ids, _ := ClusterFilter{Page: 3, PerPage: 100}.Of(s.core.AgentNames())
+		for b.Loop() {
+			if v := s.core.Cluster(ids); len(v.Agents) != 100 {
+				b.Fatal(len(v.Agents))
+			}
+		}
+	})
+	b.Run("agent", func(b *testing.B) {
+		for b.Loop() {
+			if v, err := s.core.Agent("0f8e1a2b-4c5d-4e6f-8a9b-0c1d2e3f4a5b-S77"); err != nil || len(v.Running) != perAgent {
+				b.Fatal(err)
+			}
+		}
+	})
+}

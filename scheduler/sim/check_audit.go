@@ -1,0 +1,367 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	historyevent "github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
+)
+
+const pathAudit = "/scheduler/audit"
+
+// byUser is who asks for everything that is asked for here.
+var byUser = historyevent.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}
+
+// audits checks rule A1: what each commit changes for people is what its audit rows say, no more and no less, whatever crashes
+// before and after it. It goes by what is committed, and by what the leader was told of edits.
+type audits struct {
+	w *world
+	// docs and marks are what the leader goes by: of documents the last ones that can be used. faulty are paths of others.
+	docs   map[string]string
+	marks  map[string]string
+	faulty map[string]bool
+	edits  []string // rows of edits that the leader was told of, and that its next commit must have
+	// unstored are the rows that were committed and are not seen in the history yet, by id; ever has all of them.
+	unstored, ever map[string]string
+	// kept are the ids of the rows that are in the registry, and paths has them by where they are.
+	kept  map[string]bool
+	paths map[string]string
+	// outbox has rows of changes that are made beside the leader.
+	outbox []historyevent.Audit
+	made   int // how many there ever were
+}
+
+func newAudits(w *world) *audits {
+	return &audits{w: w, unstored: map[string]string{}, ever: map[string]string{}, kept: map[string]bool{}, paths: map[string]string{}}
+}
+
+// begin plans changes that are made beside the leader, and looks whether rows wait, as the shell does.
+func (a *audits) begin() {
+	a.w.after(a.w.between(time.Second, time.Minute), a.change)
+	a.w.after(time.Second, a.move)
+}
+
+func (a *audits) change() {
+	if w := a.w; !w.calm {
+		a.made++
+		a.outbox = append(a.outbox, historyevent.Audit{ID: fmt.Sprint("beside-", a.made), Time: w.wall(), Actor: byUser, Action: "user.add", Target: "user", TargetName: fmt.Sprint("user", a.made)})
+		w.after(w.between(0, 2*time.Minute), a.change)
+	}
+}
+
+func (a *audits) move() {
+	w := a.w
+	w.after(time.Second, a.move)
+	if l := w.leading; l != nil && !l.dead && len(a.outbox) > 0 {
+		rows := slices.Clone(a.outbox)
+		l.request(func(token uint64) core.Request { return core.AuditRequested{Token: token, Rows: rows} }, func(r core.Reply) {
+			if r.Err != nil || w.chance(0.2) { // or they can't be taken now
+				return
+			}
+			a.outbox = slices.DeleteFunc(a.outbox, func(row historyevent.Audit) bool {
+				return slices.ContainsFunc(rows, func(taken historyevent.Audit) bool { return taken.ID == row.ID })
+			})
+			for _, row := range rows {
+				if a.ever[row.ID] == "" {
+					w.fail("A1 a row that is taken is committed", "%s", row.ID)
+				}
+			}
+		})
+	}
+}
+
+// usable is a document as the leader would write it, false when it can't be used.
+func usable(path string, value []byte) (string, bool) {
+	var doc any
+	var err error
+	if dir, _ := splitPath(path); dir == pathApps {
+		doc, _, err = app.Schema.Decode(value, app.Default())
+	} else {
+		doc, _, err = jobs.Schema.Decode(value, jobs.Default())
+	}
+	text, _ := json.Marshal(doc)
+	return string(text), err == nil
+}
+
+func markAt(path string, value []byte) string {
+	if dir, _ := splitPath(path); dir == pathJobDisabled && string(value) == "shutdown" {
+		return "shutdown"
+	}
+	return "disable"
+}
+
+// loaded: a new leader goes by what it finds. What was edited before has no rows.
+func (a *audits) loaded(entries []registry.Entry) {
+	a.docs, a.marks, a.faulty, a.edits = map[string]string{}, map[string]string{}, map[string]bool{}, nil
+	for _, e := range entries {
+		a.read(e.Path, e, true)
+	}
+	a.edits = nil
+}
+
+// read: the leader is told what is at a path now.
+func (a *audits) read(path string, e registry.Entry, there bool) {
+	switch dir, name := splitPath(path); dir {
+	case pathApps, pathJobs:
+		doc, good := usable(path, e.Value)
+		if there && !good {
+			a.faulty[path] = true
+			return
+		}
+		if !there {
+			doc = ""
+		}
+		if what := a.documented(path, doc); what != "" && (there || a.docs[path] != "" || a.faulty[path]) {
+			a.edits = append(a.edits, what)
+		}
+		a.becomes(path, doc)
+	case pathAppDisabled, pathJobDisabled:
+		now := ""
+		if there {
+			now = markAt(path, e.Value)
+		}
+		if a.marks[path] != now {
+			a.edits = append(a.edits, markRow(dir, name, now))
+		}
+		a.marks[path] = now
+	}
+}
+
+// documented is the row of a document that becomes another, "" for none.
+func (a *audits) documented(path, doc string) string {
+	dir, name := splitPath(path)
+	kind := strings.TrimPrefix(dir, "/config/")
+	switch was := a.docs[path]; {
+	case doc == "":
+		return kind + ".delete " + name
+	case was == "":
+		return kind + ".register " + name
+	case was != doc:
+		return kind + ".update " + name
+	}
+	return ""
+}
+
+func (a *audits) becomes(path, doc string) {
+	delete(a.faulty, path)
+	if a.docs[path] = doc; doc == "" {
+		delete(a.docs, path)
+	}
+}
+
+func markRow(dir, name, now string) string {
+	if now == "" {
+		now = "enable"
+	}
+	return strings.TrimPrefix(dir, "/state/disable/") + "." + now + " " + name
+}
+
+// committed compares the rows of a commit with what it changes. The mirrors are as before it.
+func (a *audits) committed(c term.Commit) {
+	var byUsers, byHand []string
+	for i := range c.Writes {
+		wr := &c.Writes[i]
+		if dir, _ := splitPath(wr.Path); dir != pathAudit {
+			continue
+		}
+		if wr.Delete {
+			delete(a.kept, a.paths[wr.Path])
+			delete(a.paths, wr.Path)
+			continue
+		}
+		var row historyevent.Audit
+		if err := json.Unmarshal(wr.Value, &row); err != nil || row.ID == "" || row.Time.IsZero() {
+			a.w.fail("A1 a row can be read", "%s: %v", wr.Value, err)
+		}
+		if a.kept[row.ID] {
+			a.w.fail("A1 a row stands once", "%s is there, and is put at %s", row.ID, wr.Path)
+		}
+		a.kept[row.ID], a.paths[wr.Path] = true, row.ID
+		a.keep(row, string(wr.Value))
+		what := row.Action + " " + row.TargetName
+		switch {
+		case row.Kind == "registry":
+			byHand = append(byHand, what)
+		case row.Actor != byUser:
+			a.w.fail("A1 a row says who it was", "%s", wr.Value)
+		case row.Action == "job.trigger":
+			var after struct{ Execution string }
+			_ = json.Unmarshal([]byte(row.After), &after)
+			if !strings.HasPrefix(after.Execution, row.TargetName+"@") {
+				a.w.fail("A1 a row names what it is about", "%s", wr.Value)
+			}
+			byUsers = append(byUsers, "job.trigger "+after.Execution)
+		default:
+			byUsers = append(byUsers, what)
+		}
+	}
+	want := a.edits
+	if c.Change {
+		a.equal("configuration", byUsers, a.configured(c.Writes))
+		want = nil
+	} else {
+		a.operated(c.Writes, byUsers)
+		a.edits = nil
+	}
+	a.equal("edits by hand", byHand, want)
+}
+
+func (a *audits) equal(of string, rows, want []string) {
+	slices.Sort(rows)
+	slices.Sort(want)
+	if !slices.Equal(rows, want) {
+		a.w.fail("A1 a commit has the rows of what it changes", "%s: rows %q, changes %q", of, rows, want)
+	}
+}
+
+// keep remembers a row that is committed.
+func (a *audits) keep(row historyevent.Audit, text string) {
+	if was := a.ever[row.ID]; was != "" && (was != text || !strings.HasPrefix(row.ID, "beside-")) {
+		a.w.fail("A1 a row stands once", "%s, and before %s", text, was)
+	}
+	a.ever[row.ID], a.unstored[row.ID] = text, text
+}
+
+// configured are the rows of a change of configuration.
+func (a *audits) configured(writes []registry.Write) (rows []string) {
+	documents := map[string]bool{} // whose marks belong to them
+	for _, wr := range writes {
+		switch dir, name := splitPath(wr.Path); dir {
+		case pathApps, pathJobs:
+			documents[strings.TrimPrefix(dir, "/config/")+name] = true
+			doc := ""
+			if !wr.Delete {
+				doc, _ = usable(wr.Path, wr.Value)
+			}
+			if what := a.documented(wr.Path, doc); what != "" {
+				rows = append(rows, what)
+			}
+			a.becomes(wr.Path, doc)
+		}
+	}
+	for _, wr := range writes {
+		switch dir, name := splitPath(wr.Path); dir {
+		case pathAppDisabled, pathJobDisabled:
+			now := ""
+			if !wr.Delete {
+				now = markAt(wr.Path, wr.Value)
+			}
+			if a.marks[wr.Path] != now && !documents[strings.TrimPrefix(dir, "/state/disable/")+name] {
+				rows = append(rows, markRow(dir, name, now))
+			}
+			a.marks[wr.Path] = now
+		}
+	}
+	return rows
+}
+
+// operated compares the rows of an ordinary commit with what it does: exactly, but for reconciliation, which leaves no other trace, and
+// for kills and pauses that it ends itself.
+func (a *audits) operated(writes []registry.Write, rows []string) {
+	w, check := a.w, a.w.check
+	left := map[string]int{}
+	for _, row := range rows {
+		left[row]++
+	}
+	must := func(row string) {
+		if left[row]--; left[row] < 0 {
+			w.fail("A1 what people do leaves a row", "%s", row)
+		}
+	}
+	gone := map[string]bool{}
+	for i := range writes {
+		wr := &writes[i]
+		dir, name := splitPath(wr.Path)
+		killed := bytes.Contains(wr.Value, []byte(`"killed on request"`))
+		switch {
+		case dir == pathOrphan && wr.Delete:
+			gone[name] = true
+		case dir == pathJobState && !wr.Delete:
+			a.paused(name, wr.Value, left)
+		case dir == pathExecution && (killed || !check.ever[name]) && !wr.Delete:
+			var r record
+			_ = json.Unmarshal(wr.Value, &r)
+			if !check.ever[name] && r.Source == string(core.Triggered) && !strings.Contains(name, "@import-") {
+				must("job.trigger " + name)
+			}
+			if was := check.execs[name]; r.KillReason == "killed on request" && (was == nil || was.KillReason != r.KillReason) {
+				must("execution.kill " + name)
+			}
+			a.killed(name, r.Shards, must)
+		case killed && strings.HasPrefix(dir, pathShards+"/"):
+			var part []shardRecord
+			_ = json.Unmarshal(wr.Value, &part)
+			a.killed(dir[len(pathShards)+1:], part, must)
+		}
+	}
+	for _, row := range slices.Sorted(maps.Keys(left)) {
+		action, name, _ := strings.Cut(row, " ")
+		switch {
+		case left[row] == 0, action == "cluster.reconcile", action == "task.kill" && check.live[name] != "",
+			action == "task.forget" && gone[name], action == "user.add":
+		default:
+			w.fail("A1 a row tells of what has happened", "%s, %d times", row, left[row])
+		}
+	}
+}
+
+// killed takes the rows of tasks whose kill is wanted now and was not.
+func (a *audits) killed(execution string, now []shardRecord, must func(string)) {
+	before := map[string]string{}
+	if e := a.w.check.execs[execution]; e != nil {
+		e.all(func(s shardRecord) { before[s.TaskID] = s.KillReason })
+	}
+	for _, s := range now {
+		if was, known := before[s.TaskID]; known && s.KillReason == "killed on request" && was != s.KillReason {
+			must("task.kill " + s.TaskID)
+		}
+	}
+}
+
+// paused takes the rows of a job's pauses and of their ends: in turn, from what was to what is. A disabled mark ends a pause without.
+func (a *audits) paused(job string, value []byte, left map[string]int) {
+	var s struct{ Paused bool }
+	_ = json.Unmarshal(value, &s)
+	was := a.w.check.job(job).paused && a.w.check.job(job).stored
+	pauses, resumes := left["job.pause "+job], left["job.resume "+job]
+	delete(left, "job.pause "+job)
+	delete(left, "job.resume "+job)
+	bit := map[bool]int{true: 1}
+	if is := bit[was] + pauses - resumes; is != bit[s.Paused] && (s.Paused || a.marks[pathJobDisabled+"/"+job] == "") {
+		a.w.fail("A1 a pause has its row", "%s: paused %v before, %v now, with %d rows of pauses and %d of their ends", job, was, s.Paused, pauses, resumes)
+	}
+}
+
+// forgotten checks the rows that a commit removes: they are stored, or no disk had a place for them.
+func (a *audits) forgotten(entry registry.Entry) {
+	var row historyevent.Audit
+	_ = json.Unmarshal(entry.Value, &row)
+	key := "audit " + row.ID
+	if _, stored := a.w.history.rows[key]; !stored && !a.w.history.lost[key] {
+		a.w.fail("A1 a row stays in the registry until it is stored", "%s", entry.Value)
+	}
+}
+
+// complete says, in the calm world, which row is missing, or "".
+func (a *audits) complete() string {
+	if len(a.outbox) > 0 {
+		return "audit row " + a.outbox[0].ID + ", which waits beside the leader"
+	}
+	for _, id := range sorted(a.unstored) {
+		if _, stored := a.w.history.rows["audit "+id]; !stored && !a.w.history.lost["audit "+id] {
+			return "audit row " + a.unstored[id]
+		}
+		delete(a.unstored, id)
+	}
+	return ""
+}

@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
+)
+
+// views are what people see of a leader's core after a step, as far as Decision.Changed answers for it: texts that only count
+// time, and fires that have passed, are left out.
+type views struct {
+	wall time.Time
+	jobs map[string]jobViews
+	// execs and apps are encoded views; the first of two leaves out what one execution has in common with others.
+	execs, apps map[string][2]string
+	// differs has what rows say otherwise than explanations.
+	differs []string
+}
+
+type jobViews struct {
+	fires []time.Time
+	// whole and own are encoded explanations and jobs, own without what one has in common with others.
+	whole, own string
+}
+
+// viewsEvery is of how many worlds one has its views compared: it takes longer than all the rest.
+const viewsEvery = 64
+
+// changesAreNamed compares what people saw before the steps of a turn and see after them.
+func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
+	if c.w.cfg.Seed%viewsEvery != 0 {
+		return
+	}
+	var ch core.Changed
+	steps := 0
+	for _, e := range effects {
+		if d, ok := e.(term.Decided); ok {
+			steps++
+			ch.Jobs, ch.Executions, ch.Apps = append(ch.Jobs, d.Decision.Changed.Jobs...), append(ch.Executions, d.Decision.Changed.Executions...), append(ch.Apps, d.Decision.Changed.Apps...)
+			ch.All = ch.All || d.Decision.Changed.All
+		}
+	}
+	if steps == 0 {
+		return
+	}
+	was, now := l.views, viewsOf(l.core, c.w.wall())
+	for _, what := range now.differs {
+		c.w.fail("lists say what explanations say", "%s", what)
+	}
+	if l.views = now; was == nil {
+		return // the first step of a term: who looked before it looks again
+	}
+	differ := func(kind, name string, before, after any, named []string) {
+		if !slices.Contains(named, name) {
+			c.w.fail("a step names what people see otherwise", "%s %s is not named in %+v: before %s, after %s", kind, name, ch, before, after)
+		}
+	}
+	of := 0
+	if ch.All {
+		of = 1
+	}
+	for _, kind := range []struct {
+		name        string
+		was, now    map[string][2]string
+		changeNames []string
+	}{{"execution", was.execs, now.execs, ch.Executions}, {"app", was.apps, now.apps, ch.Apps}} {
+		for _, name := range keysOf(kind.was, kind.now) {
+			if before, after := kind.was[name][of], kind.now[name][of]; before != after {
+				differ(kind.name, name, before, after, kind.changeNames)
+			}
+		}
+	}
+	for _, name := range keysOf(was.jobs, now.jobs) {
+		before, after := was.jobs[name], now.jobs[name]
+		x, y := before.whole, after.whole
+		if ch.All {
+			x, y = before.own, after.own
+		}
+		if x != y || !sameFires(before.fires, after.fires, later(was.wall, now.wall)) {
+			differ("job", name, x, y, ch.Jobs)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// sameFires reports whether two lists of next fires are the same as far as both reach after a moment.
+func sameFires(a, b []time.Time, after time.Time) bool {
+	past := func(t time.Time) bool { return !t.After(after) }
+	a, b = slices.DeleteFunc(slices.Clone(a), past), slices.DeleteFunc(slices.Clone(b), past)
+	n := min(len(a), len(b))
+	return slices.EqualFunc(a[:n], b[:n], time.Time.Equal)
+}
+
+func viewsOf(c *core.Core, wall time.Time) *views {
+	v := &views{wall: wall, jobs: map[string]jobViews{}, execs: map[string][2]string{}, apps: map[string][2]string{}}
+	for _, a := range c.Apps() {
+		view, err := c.App(a.AppName)
+		text := encoded(view, err)
+		v.apps[a.AppName] = [2]string{text, text}
+	}
+	list, _ := c.Executions(core.ExecutionFilter{Limit: 1 << 20})
+	names := map[string]bool{}
+	for _, f := range c.FaultyDocuments() {
+		if f.Kind == "job" {
+			names[f.Name] = true
+		}
+	}
+	for _, j := range c.Jobs() {
+		names[j.JobName] = true
+	}
+	for _, e := range list {
+		names[e.JobName] = true
+		view, err := c.Execution(e.ExecutionID)
+		for i := range view.Shards {
+			if of := view.Shards[i].Daemon; of != nil {
+				of.NextFireTime = nil
+			}
+		}
+		whole := encoded(view, err)
+		if view.State == core.Waiting {
+			view.Reason = ""
+		}
+		v.execs[e.ExecutionID] = [2]string{whole, encoded(view, err)}
+	}
+	for name := range names {
+		x, err := c.Explain(name)
+		of := jobViews{fires: x.NextFires}
+		x.NextFires, x.Notes = nil, timelessNotes(x.Notes)
+		job, _ := c.Job(name)
+		job.Notes = nil // among those of the explanation
+		row := rowOf(c, name)
+		if row.State != x.State && (row.NextFire.IsZero() || row.NextFire.After(wall)) {
+			v.differs = append(v.differs, name+"'s row says "+row.State+", its explanation "+x.State)
+		}
+		row.NextFire = time.Time{}
+		of.whole = encoded([]any{x, job, row}, err)
+		row.WaitingSince, x.Notes = time.Time{}, nil
+		for i := range x.Waiting {
+			x.Waiting[i].Reason, x.Waiting[i].Since = "", time.Time{}
+		}
+		for i := range x.Running {
+			x.Running[i].Since = time.Time{}
+		}
+		of.own = encoded([]any{x, job, row}, err)
+		v.jobs[name] = of
+	}
+	return v
+}
+
+// rowOf is a job's row without what moves with the clock, and what Job has.
+func rowOf(c *core.Core, name string) core.JobRow {
+	row, _ := c.JobRow(name)
+	row.Config, row.Schedule = nil, nil
+	return row
+}
+
+func encoded(v any, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
+var digits = regexp.MustCompile(`[0-9.]+(ms|s|m|h)?`)
+
+// timelessNotes leaves out of notes how long something lasts, and those that another moment ends.
+func timelessNotes(notes []string) (out []string) {
+	for _, n := range notes {
+		switch {
+		case strings.Contains(n, "its executor was last heard"): // after a minute without a step
+		case strings.HasPrefix(n, "changed settings are brought"): // which shard comes up, it does for 10 s without a step
+		case strings.HasPrefix(n, "the clock of agent"):
+			out = append(out, digits.ReplaceAllString(n, "#"))
+		default:
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func keysOf[V any](maps ...map[string]V) (keys []string) {
+	for _, m := range maps {
+		for k := range m {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

@@ -1,0 +1,226 @@
+package view
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// Reader has fn see the core between two steps.
+type Reader func(ctx context.Context, fn func(*core.Core)) error
+
+// Jobs are the rows of all jobs of a term. All methods may be called concurrently.
+type Jobs struct {
+	read Reader
+
+	pendingMu sync.Mutex
+	pending   pending
+	news      chan struct{} // has something when pending has
+
+	takingUp chan struct{} // has room for one: who reads what is pending
+	// apps has of jobs that were read, and of which no stream was told yet, the apps before and after. It is of who is in takingUp.
+	apps map[string][]string
+
+	mu      sync.Mutex
+	rows    map[string]*row
+	order   []*row // by name, if sorted
+	sorted  bool
+	found   []keyed // pick's
+	totals  Totals
+	streams map[*Stream]struct{}
+
+	minutes minutes
+	facts   atomic.Pointer[facts]
+}
+
+// pending is what was named and not read yet.
+type pending struct {
+	begun bool // all jobs were named once
+	names
+}
+
+// Totals are sums over all rows.
+type Totals struct {
+	ByState                              map[string]int
+	Running                              int // shards
+	RunningExecutions, WaitingExecutions int
+}
+
+// New makes the rows of a term, of which none is read yet.
+func New(read Reader) *Jobs {
+	j := &Jobs{read: read, news: make(chan struct{}, 1), takingUp: make(chan struct{}, 1), rows: map[string]*row{}, apps: map[string][]string{}, totals: Totals{ByState: map[string]int{}}, streams: map[*Stream]struct{}{}}
+	j.news <- struct{}{}
+	return j
+}
+
+// Note takes what a decision has changed, once that is committed. It does not wait.
+func (j *Jobs) Note(ch core.Changed) {
+	j.pendingMu.Lock()
+	j.pending.take(&ch)
+	j.pendingMu.Unlock()
+	select {
+	case j.news <- struct{}{}:
+	default:
+	}
+}
+
+const (
+	// takeUpEvery is how long after one time the next one comes that rows are read because something was named.
+	takeUpEvery = 100 * time.Millisecond
+	// rowsAtOnce is how many rows are read between two steps: less than a step takes.
+	rowsAtOnce = 200
+)
+
+// Run keeps the rows up until ctx ends; then it ends all streams.
+func (j *Jobs) Run(ctx context.Context) {
+	defer j.endStreams()
+	var sampling sync.WaitGroup
+	sampling.Go(func() { j.minutes.sample(ctx, j.read) })
+	defer sampling.Wait()
+	for {
+		select {
+		case <-j.news:
+		case <-ctx.Done():
+			return
+		}
+		_ = j.takeUp(ctx) // what could not be read stays pending, and is tried again
+		select {
+		case <-time.After(takeUpEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// takeUp reads the rows of all that is pending, and tells the streams.
+func (j *Jobs) takeUp(ctx context.Context) error {
+	select {
+	case j.takingUp <- struct{}{}:
+		defer func() { <-j.takingUp }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	j.pendingMu.Lock()
+	taken := j.pending
+	j.pending = pending{begun: true}
+	j.pendingMu.Unlock()
+	if taken.begun && taken.isEmpty() {
+		return nil
+	}
+	if f := j.facts.Load(); f != nil {
+		f.old.Store(true)
+	}
+	var todo []string
+	err := error(nil)
+	if taken.begun {
+		todo = slices.Collect(maps.Keys(taken.jobs))
+	} else {
+		err = j.read(ctx, func(c *core.Core) { todo = c.JobNames() })
+	}
+	for len(todo) > 0 && err == nil {
+		part := todo[:min(rowsAtOnce, len(todo))]
+		found := make([]*row, len(part))
+		err = j.read(ctx, func(c *core.Core) {
+			for i, name := range part {
+				if r, ok := c.JobRow(name); ok {
+					found[i] = compact(&r)
+				}
+			}
+		})
+		if err == nil {
+			j.replace(part, found)
+			todo = todo[len(part):]
+		}
+	}
+	if err != nil { // all of it once more: rows are read as they are then
+		j.pendingMu.Lock()
+		j.pending.begun = taken.begun // what was read is remembered in apps: streams get it then
+		j.pending.merge(&taken.names)
+		j.pendingMu.Unlock()
+		select {
+		case j.news <- struct{}{}:
+		default:
+		}
+		return err
+	}
+	j.tell(&taken.names)
+	j.apps = map[string][]string{} // a map stays as large as it was
+	return nil
+}
+
+// replace puts rows in the places of those of the same names; nil is for a job that is gone.
+func (j *Jobs) replace(names []string, found []*row) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, name := range names {
+		old, now := j.rows[name], found[i]
+		for _, r := range []*row{old, now} {
+			if r != nil && r.config != nil && !slices.Contains(j.apps[name], r.config.AppName) {
+				j.apps[name] = append(j.apps[name], r.config.AppName)
+			}
+		}
+		j.totals.count(old, -1)
+		j.totals.count(now, 1)
+		switch {
+		case now == nil && old == nil:
+		case now == nil:
+			delete(j.rows, name)
+			at, _ := slices.BinarySearchFunc(j.inOrder(), name, func(r *row, name string) int { return strings.Compare(r.name, name) })
+			j.order = slices.Delete(j.order, at, at+1)
+		case old == nil:
+			j.rows[name] = now
+			j.order, j.sorted = append(j.order, now), false
+		default:
+			*old = *now
+		}
+	}
+}
+
+// inOrder are the rows by name.
+func (j *Jobs) inOrder() []*row {
+	if !j.sorted {
+		slices.SortFunc(j.order, func(a, b *row) int { return strings.Compare(a.name, b.name) })
+		j.sorted = true
+	}
+	return j.order
+}
+
+func (t *Totals) count(r *row, by int) {
+	if r == nil {
+		return
+	}
+	state := jobStates[r.state]
+	if t.ByState[state] += by; t.ByState[state] == 0 {
+		delete(t.ByState, state)
+	}
+	t.Running += by * int(r.running)
+	t.RunningExecutions += by * int(r.runningExecutions)
+	t.WaitingExecutions += by * int(r.waitingExecutions)
+}
+
+// Totals are the sums over the jobs of the apps that covers allows; nil allows all.
+func (j *Jobs) Totals(ctx context.Context, covers func(app string) bool) (Totals, error) {
+	if err := j.takeUp(ctx); err != nil {
+		return Totals{}, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if covers == nil {
+		t := j.totals
+		t.ByState = maps.Clone(t.ByState)
+		return t, nil
+	}
+	t := Totals{ByState: map[string]int{}}
+	for _, r := range j.order {
+		if r.covered(covers) {
+			t.count(r, 1)
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,280 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/secrets"
+)
+
+// Query says which jobs a page is to have. What is empty leaves nothing out.
+type Query struct {
+	// Search has words of which each must be in the name, the app or the description, in any case.
+	Search string
+	App    string
+	Type   string
+	// States are of JobStates, Last of RunStates.
+	States, Last []string
+	Sort         Sort
+	Descending   bool
+	// Page counts from 1, and has PerPage rows.
+	Page, PerPage int
+	// Covers, if not nil, says of which apps jobs are shown.
+	Covers func(app string) bool
+	// Now is what the next fires of daemons come after.
+	Now time.Time
+}
+
+// Sort is what a page is sorted by. Jobs without it come last, equal ones by name.
+type Sort string
+
+// What a page can be sorted by.
+const (
+	ByName     Sort = "name"
+	ByApp      Sort = "app"
+	ByState    Sort = "state"
+	ByNextFire Sort = "nextFire"
+	ByLastRun  Sort = "lastRun"
+	ByDuration Sort = "duration"
+	ByFailures Sort = "failures"
+)
+
+// Page is one page of jobs.
+type Page struct {
+	// Total is how many match; ByState is how many do in each state, without regard to Query.States.
+	Total   int            `json:"total"`
+	ByState map[string]int `json:"byState"`
+	Rows    []Row          `json:"rows"`
+}
+
+// Row is a job in a page.
+type Row struct {
+	JobName            string     `json:"jobName"`
+	AppName            string     `json:"appName"`
+	JobExecutionType   string     `json:"jobExecutionType"`
+	Cron               string     `json:"cron"`
+	TimeZone           string     `json:"timeZone"`
+	ShardingTotalCount int        `json:"shardingTotalCount"`
+	Description        string     `json:"description"`
+	State              string     `json:"state"`
+	Disabled           bool       `json:"disabled"`
+	NextFire           *time.Time `json:"nextFire"`
+	// Running and Waiting are shards.
+	Running      int        `json:"running"`
+	Waiting      int        `json:"waiting"`
+	WaitingSince *time.Time `json:"waitingSince"`
+	WaitingFor   string     `json:"waitingFor"`
+	LastRun      *LastRun   `json:"lastRun"`
+	// Failures are the runs in a row that failed, up to now.
+	Failures int   `json:"failures"`
+	Runs     []Run `json:"runs"`
+}
+
+// LastRun is the last run of a job that ended.
+type LastRun struct {
+	Run
+	StartTime    *time.Time `json:"startTime"`
+	CompleteTime *time.Time `json:"completeTime"`
+	Reason       string     `json:"reason"`
+}
+
+// Run is one execution in the strip of a job.
+type Run struct {
+	ExecutionID    string     `json:"executionId"`
+	State          core.State `json:"state"`
+	FireTime       time.Time  `json:"fireTime"`
+	DurationMillis *int64     `json:"durationMillis"`
+}
+
+// runsShown is how many of a job's last runs a page has.
+const runsShown = 30
+
+// Page returns the jobs that match a query. The core is read for what is in the page, and not for the others.
+func (j *Jobs) Page(ctx context.Context, q Query) (Page, error) {
+	if err := j.takeUp(ctx); err != nil {
+		return Page{}, err
+	}
+	p, names := j.pick(&q)
+	if len(names) == 0 {
+		return p, nil
+	}
+	var details []core.JobDetail
+	if err := j.read(ctx, func(c *core.Core) { details = c.JobDetails(names, runsShown) }); err != nil {
+		return Page{}, err
+	}
+	for i := range p.Rows {
+		p.Rows[i].fill(&details[i])
+	}
+	return p, nil
+}
+
+// pick finds the page's rows, without what only the core has of them.
+func (j *Jobs) pick(q *Query) (p Page, names []string) {
+	words := strings.Fields(strings.ToLower(q.Search))
+	last := make([]bool, len(runStates))
+	for _, state := range q.Last {
+		last[indexOf(runStates, state)] = true
+	}
+	states := make([]bool, len(jobStates))
+	for _, state := range q.States {
+		states[indexOf(jobStates, state)] = true
+	}
+	byState := make([]int, len(jobStates))
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	found := j.found[:0] // so that a page of 100,000 jobs allocates nothing for them
+	rows := j.inOrder()
+	key := q.key(rows)
+	for i, r := range rows {
+		switch {
+		case q.App != "" && r.app() != q.App, q.Type != "" && r.kind() != q.Type, len(q.Last) > 0 && !last[r.lastState],
+			!r.covered(q.Covers), !r.matches(words):
+			continue
+		}
+		byState[r.state]++
+		if len(q.States) > 0 && !states[r.state] {
+			continue
+		}
+		r.fireAfter(q.Now)
+		found = append(found, keyed{key(r), int32(i)})
+	}
+	j.found = found
+	p = Page{Total: len(found), ByState: map[string]int{}, Rows: []Row{}}
+	for state, n := range byState {
+		if n > 0 {
+			p.ByState[jobStates[state]] = n
+		}
+	}
+	from := min((q.Page-1)*q.PerPage, len(found))
+	to := min(from+q.PerPage, len(found))
+	if q.Sort == ByName {
+		if q.Descending {
+			slices.Reverse(found)
+		}
+	} else {
+		first(found, to, func(a, b keyed) int {
+			d := cmp.Compare(a.key, b.key)
+			switch {
+			case a.key == none || b.key == none: // comes last either way
+			case q.Descending:
+				d = -d
+			}
+			return cmp.Or(d, cmp.Compare(a.at, b.at))
+		})
+	}
+	for _, k := range found[from:to] {
+		r := rows[k.at]
+		p.Rows = append(p.Rows, r.shown())
+		names = append(names, r.name)
+	}
+	return p, names
+}
+
+// keyed is a row, by its place in the order of names, with what it is sorted by.
+type keyed struct {
+	key int64
+	at  int32
+}
+
+// none is the key of a row that has nothing to be sorted by.
+const none = math.MaxInt64
+
+func orNone(key int64) int64 {
+	if key <= 0 {
+		return none
+	}
+	return key
+}
+
+// key says by what rows are sorted.
+func (q *Query) key(rows []*row) func(*row) int64 {
+	switch q.Sort {
+	case ByApp:
+		rank := map[string]int64{}
+		for _, r := range rows {
+			rank[r.app()] = 0
+		}
+		apps := make([]string, 0, len(rank))
+		for app := range rank {
+			apps = append(apps, app)
+		}
+		slices.Sort(apps)
+		for i, app := range apps {
+			rank[app] = int64(i)
+		}
+		return func(r *row) int64 { return rank[r.app()] }
+	case ByState:
+		return func(r *row) int64 { return int64(r.state) }
+	case ByNextFire:
+		return func(r *row) int64 { return orNone(r.nextFire) }
+	case ByLastRun:
+		return func(r *row) int64 { return orNone(r.lastFire) }
+	case ByDuration:
+		return func(r *row) int64 { return orNone(r.duration() + 1) }
+	case ByFailures:
+		return func(r *row) int64 { return int64(r.failures) }
+	}
+	return func(*row) int64 { return 0 }
+}
+
+// first puts the n first ones in order to the front.
+func first(all []keyed, n int, compare func(a, b keyed) int) {
+	if n == 0 {
+		return
+	}
+	if n > len(all)/4 {
+		slices.SortFunc(all, compare)
+		return
+	}
+	var best []keyed
+	trimmed := false
+	for _, k := range all {
+		if trimmed && compare(k, best[n-1]) > 0 {
+			continue // n come before it
+		}
+		if best = append(best, k); len(best) >= 2*n+100 {
+			slices.SortFunc(best, compare)
+			best, trimmed = best[:n], true
+		}
+	}
+	slices.SortFunc(best, compare)
+	copy(all, best[:n])
+}
+
+func (r *row) shown() Row {
+	v := Row{JobName: r.name, State: jobStates[r.state], Disabled: r.disabled, NextFire: moment(r.nextFire), Running: int(r.running), Waiting: int(r.waiting),
+		WaitingSince: moment(r.waitingSince), Failures: int(r.failures), Runs: []Run{}}
+	if c := r.config; c != nil {
+		v.AppName, v.JobExecutionType, v.Cron, v.TimeZone = c.AppName, c.JobExecutionType, c.Cron, c.TimeZone
+		v.ShardingTotalCount, v.Description = c.ShardingTotalCount, secrets.HideURLs(c.Description)
+	}
+	return v
+}
+
+// fill adds what the core has of a row.
+func (v *Row) fill(d *core.JobDetail) {
+	v.NextFire, v.WaitingFor = moment(millis(d.NextFire)), d.WaitingFor
+	if run := d.LastRun; run != nil {
+		v.LastRun = &LastRun{Run: Run{ExecutionID: run.ExecutionID, State: run.State, FireTime: run.FireTime}, StartTime: run.StartTime, CompleteTime: run.CompleteTime, Reason: run.Reason}
+		if run.StartTime != nil && run.CompleteTime != nil {
+			v.LastRun.DurationMillis = between(*run.StartTime, *run.CompleteTime)
+		}
+	}
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		v.Runs = append(v.Runs, Run{ExecutionID: r.ExecutionID, State: r.State, FireTime: r.Fire.UTC(), DurationMillis: between(r.Start, r.Complete)})
+	}
+}
+
+func between(start, end time.Time) *int64 {
+	if start.IsZero() || end.IsZero() {
+		return nil
+	}
+	took := max(end.Sub(start), 0).Milliseconds()
+	return &took
+}

@@ -1,0 +1,187 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// Problem is something that an operator should look at. What it has nothing of is empty.
+type Problem struct {
+	Kind string `json:"kind"`
+	// Severity is "error" or "warning".
+	Severity string     `json:"severity"`
+	Job      string     `json:"job"`
+	App      string     `json:"app"`
+	Agent    string     `json:"agent"`
+	Path     string     `json:"path"`
+	Count    int        `json:"count"`
+	Since    *time.Time `json:"since"`
+	Message  string     `json:"message"`
+}
+
+// Kinds of problems that the rows tell; the others are the core's troubles, and WARNING is the server's.
+const (
+	Failing = "FAILING"
+	Waiting = "WAITING"
+	Late    = "LATE"
+	Missed  = "MISSED"
+	Warning = "WARNING"
+)
+
+// kinds are all kinds, the worst first, and their severities.
+var kinds = []struct{ kind, severity string }{
+	{string(core.TroubleNotSubscribed), "error"},
+	{string(core.TroubleAgentUnreachable), "error"},
+	{Failing, "error"},
+	{Late, "error"},
+	{string(core.TroubleFaulty), "error"},
+	{string(core.TroubleStartFailures), "error"},
+	{Waiting, "warning"},
+	{string(core.TroubleDaemonSilent), "warning"},
+	{string(core.TroubleUnnotified), "warning"},
+	{Missed, "warning"},
+	{Warning, "warning"},
+}
+
+const (
+	// longAfter is how long something waits, or is late, until that is a problem.
+	longAfter = time.Minute
+	// missedFor is how long missed fires are one.
+	missedFor = 24 * time.Hour
+	// messageMost bounds a problem's message, in characters.
+	messageMost = 200
+)
+
+// problems are all that there are of the apps that covers allows, the worst first. Only those that are shown have messages.
+func (j *Jobs) problems(ctx context.Context, f *facts, covers func(app string) bool, now time.Time) ([]Problem, error) {
+	var found []Problem
+	for i := range f.Troubles {
+		t := &f.Troubles[i]
+		if covers != nil && (t.App == "" || !covers(t.App)) {
+			continue
+		}
+		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count, Since: moment(millis(t.Since)), Message: t.Message}
+		if covers != nil {
+			p.Agent = ""
+		}
+		found = append(found, p)
+	}
+	j.mu.Lock()
+	for _, r := range j.order {
+		if r.covered(covers) {
+			found = r.problems(found, now.UnixMilli())
+		}
+	}
+	j.mu.Unlock()
+	return found, j.explain(ctx, sortProblems(found))
+}
+
+// WarningOf is what the server warns of, as a problem: it stands behind all others.
+func WarningOf(message string) Problem {
+	shown := []Problem{{Kind: Warning, Message: message}}
+	shorten(sortProblems(shown))
+	return shown[0]
+}
+
+// sortProblems puts the worst first, and of the same kind what lasts longest, and returns those that are shown.
+func sortProblems(all []Problem) []Problem {
+	rank := make(map[string]int, len(kinds))
+	severity := make(map[string]string, len(kinds))
+	for i, k := range kinds {
+		rank[k.kind], severity[k.kind] = i, k.severity
+	}
+	for i := range all {
+		all[i].Severity = severity[all[i].Kind]
+	}
+	since := func(p *Problem) int64 {
+		if p.Since == nil {
+			return 0
+		}
+		return p.Since.UnixMilli()
+	}
+	slices.SortFunc(all, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(since(&a), since(&b)), cmp.Compare(a.Job, b.Job), cmp.Compare(a.App, b.App), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Path, b.Path))
+	})
+	return all[:min(len(all), ProblemsMost)]
+}
+
+// ProblemsMost is how many problems are shown.
+const ProblemsMost = 100
+
+// problems appends what is wrong with a job.
+func (r *row) problems(all []Problem, now int64) []Problem {
+	put := func(kind string, count int, since int64) {
+		all = append(all, Problem{Kind: kind, Job: r.name, App: r.app(), Count: count, Since: moment(since)})
+	}
+	long := now - longAfter.Milliseconds()
+	if runStates[r.lastState] == string(core.Failed) {
+		put(Failing, int(r.failures), r.failingSince)
+	}
+	if r.waiting > 0 && r.waitingSince < long {
+		put(Waiting, int(r.waiting), r.waitingSince)
+	}
+	if r.schedule == nil && r.nextFire != 0 && r.nextFire < long {
+		put(Late, 1, r.nextFire)
+	}
+	if r.lastMissed != 0 && r.lastMissed > now-missedFor.Milliseconds() {
+		put(Missed, 1, r.lastMissed)
+	}
+	return all
+}
+
+// explain gives problems of jobs their messages, all with one look at the core.
+func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
+	var names []string
+	for i := range shown {
+		if shown[i].Message == "" {
+			names = append(names, shown[i].Job)
+		}
+	}
+	if len(names) == 0 {
+		shorten(shown)
+		return nil
+	}
+	var details []core.JobDetail
+	if err := j.read(ctx, func(c *core.Core) { details = c.JobDetails(names, 0) }); err != nil {
+		return err
+	}
+	n := 0
+	for i := range shown {
+		p := &shown[i]
+		if p.Message != "" {
+			continue
+		}
+		d := &details[n]
+		n++
+		switch p.Kind {
+		case Failing:
+			if d.LastRun != nil {
+				p.Message = d.LastRun.Reason
+			}
+		case Waiting:
+			p.Message = d.WaitingFor
+		case Late:
+			p.Message = "its fire is due and was not made yet: the scheduler is behind, or its clock is"
+		case Missed:
+			p.Message = d.Missed
+		}
+	}
+	shorten(shown)
+	return nil
+}
+
+// shorten leaves of messages what fits into a line: the end of a failed process' output has several.
+func shorten(shown []Problem) {
+	for i := range shown {
+		text := strings.Join(strings.Fields(shown[i].Message), " ")
+		if runes := []rune(text); len(runes) > messageMost {
+			text = string(runes[:messageMost-1]) + "…"
+		}
+		shown[i].Message = text
+	}
+}

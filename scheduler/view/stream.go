@@ -1,0 +1,149 @@
+package view
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// Event is what has changed since the last one of a stream.
+type Event struct {
+	Jobs       []string `json:"jobs"`
+	Executions []string `json:"executions"`
+	Apps       []string `json:"apps"`
+	Cluster    bool     `json:"cluster"`
+	// All is set, and the lists are empty, when more has changed than can be named.
+	All bool `json:"all"`
+}
+
+// eventMost is how many names are in an event at most.
+const eventMost = 200
+
+// Stream merges what has changed until somebody takes it: who is slow loses nothing, and takes no more memory than an event.
+type Stream struct {
+	jobs    *Jobs
+	covers  func(app string) bool
+	whole   bool // the cluster is shown, too
+	changed chan struct{}
+	ended   chan struct{}
+
+	mu    sync.Mutex
+	names names
+}
+
+// Follow opens a stream of what changes of the apps that covers allows; nil allows all, and has what is about the whole cluster.
+// Close ends it; so does the end of Run. It fails when Run has ended.
+func (j *Jobs) Follow(covers func(app string) bool) (*Stream, error) {
+	s := &Stream{jobs: j, covers: covers, whole: covers == nil, changed: make(chan struct{}, 1), ended: make(chan struct{})}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.streams == nil {
+		return nil, core.Errorf(core.Unavailable, "term_ended", "the term has ended: try again shortly")
+	}
+	j.streams[s] = struct{}{}
+	return s, nil
+}
+
+// Close ends the stream for its reader.
+func (s *Stream) Close() {
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	delete(s.jobs.streams, s)
+}
+
+// Changed has something when Take has.
+func (s *Stream) Changed() <-chan struct{} { return s.changed }
+
+// Ended is closed when the leader's term has ended.
+func (s *Stream) Ended() <-chan struct{} { return s.ended }
+
+// Take takes what has changed since it was last called; false for nothing.
+func (s *Stream) Take() (Event, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.names
+	s.names = names{}
+	e := Event{Jobs: sorted(n.jobs), Executions: sorted(n.executions), Apps: sorted(n.apps), Cluster: n.cluster, All: n.all}
+	return e, !n.isEmpty()
+}
+
+func sorted(set map[string]struct{}) []string {
+	out := slices.AppendSeq(make([]string, 0, len(set)), maps.Keys(set))
+	slices.Sort(out)
+	return out
+}
+
+// endStreams ends all streams, and opens none any more.
+func (j *Jobs) endStreams() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for s := range j.streams {
+		close(s.ended)
+	}
+	j.streams = nil
+}
+
+// tell gives all streams what has changed.
+func (j *Jobs) tell(n *names) {
+	j.mu.Lock()
+	streams := slices.Collect(maps.Keys(j.streams))
+	j.mu.Unlock()
+	for _, s := range streams {
+		if s.add(n, func(job string) bool { return slices.ContainsFunc(j.apps[job], s.covers) }) {
+			select {
+			case s.changed <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// add merges what the stream's reader may see of what has changed, and reports whether there is anything.
+func (s *Stream) add(n *names, mine func(job string) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.whole {
+		s.names.cluster = s.names.cluster || n.cluster
+		mine = func(string) bool { return true }
+	}
+	s.names.all = s.names.all || n.all
+	if s.whole && len(n.jobs)+len(n.executions)+len(n.apps) > eventMost {
+		s.names.all = true
+	}
+	for name := range n.jobs {
+		if s.names.all {
+			break
+		}
+		if mine(name) {
+			s.put(&s.names.jobs, name)
+		}
+	}
+	for id := range n.executions {
+		if s.names.all {
+			break
+		}
+		if mine(jobOf(id)) {
+			s.put(&s.names.executions, id)
+		}
+	}
+	for name := range n.apps {
+		if s.names.all {
+			break
+		}
+		if s.whole || s.covers(name) {
+			s.put(&s.names.apps, name)
+		}
+	}
+	if s.names.all {
+		s.names.jobs, s.names.executions, s.names.apps = nil, nil, nil
+	}
+	return !s.names.isEmpty()
+}
+
+// put adds a name, unless there are too many.
+func (s *Stream) put(set *map[string]struct{}, name string) {
+	add(set, name)
+	s.names.all = len(s.names.jobs)+len(s.names.executions)+len(s.names.apps) > eventMost
+}

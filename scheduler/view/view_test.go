@@ -1,0 +1,341 @@
+package view_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/view"
+)
+
+// stage is a core that a test steps, and the view of it.
+type stage struct {
+	t     testing.TB
+	now   time.Time
+	began time.Time
+	rnd   uint64
+	last  core.Decision
+	*view.Jobs
+	perJob float64 // memory of the rows, where it was measured
+
+	mu     sync.Mutex
+	core   *core.Core
+	silent error // what reading the core fails with
+	reads  int
+}
+
+func (s *stage) Uint64() uint64 { s.rnd++; return s.rnd * 0x9e3779b97f4a7c15 }
+
+func newStage(t testing.TB, docs ...any) *stage {
+	s := &stage{t: t, now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), core: core.New(core.DefaultOptions())}
+	s.began = s.now
+	var stored core.Stored
+	for _, d := range docs {
+		path := ""
+		switch d := d.(type) {
+		case app.Config:
+			path = "/config/app/" + d.AppName
+		case jobs.Config:
+			path = "/config/job/" + d.JobName
+		}
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored.Entries = append(stored.Entries, registry.Entry{Path: path, Value: text})
+	}
+	if err := s.core.Load(s.now, stored); err != nil {
+		t.Fatal(err)
+	}
+	s.Jobs = view.New(s.read)
+	s.step()
+	return s
+}
+
+func (s *stage) read(_ context.Context, fn func(*core.Core)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	if s.silent == nil {
+		fn(s.core)
+	}
+	return s.silent
+}
+
+func (s *stage) step(events ...core.Event) {
+	s.mu.Lock()
+	s.last = s.core.Step(core.Now{Wall: s.now, Elapsed: s.now.Sub(s.began)}, s, events)
+	s.mu.Unlock()
+	s.Note(s.last.Changed)
+}
+
+func (s *stage) page(q view.Query) view.Page {
+	s.t.Helper()
+	if q.Page == 0 {
+		q.Page = 1
+	}
+	if q.PerPage == 0 {
+		q.PerPage = 500
+	}
+	if q.Sort == "" {
+		q.Sort = view.ByName
+	}
+	q.Now = s.now
+	p, err := s.Page(s.t.Context(), q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+func namesOf(p view.Page) string {
+	var names []string
+	for i := range p.Rows {
+		names = append(names, p.Rows[i].JobName)
+	}
+	return strings.Join(names, " ")
+}
+
+func anApp(name string) app.Config {
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = name, "http://127.0.0.1/p.tar", "run", 0.1, 32
+	return a
+}
+
+func aJob(name, of string, set ...func(*jobs.Config)) jobs.Config {
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, of, jobs.Transient, 1, 1, 64
+	for _, fn := range set {
+		fn(&j)
+	}
+	return j
+}
+
+func cron(text string) func(*jobs.Config) { return func(j *jobs.Config) { j.Cron = text } }
+
+func described(text string) func(*jobs.Config) { return func(j *jobs.Config) { j.Description = text } }
+
+// subscribed has a session and one agent on offer.
+func (s *stage) subscribed() {
+	s.step(core.SessionBegan{Session: 1, MasterID: "m"})
+	s.offer("o1")
+}
+
+func (s *stage) offer(id string) {
+	s.step(core.ClusterEvent{Session: 1, Event: cluster.Offers{Offers: []cluster.Offer{{ID: id, AgentID: "S1", Hostname: "h1", AgentURL: "http://h1:5051", Resources: resources.New(4, 4096)}}}})
+}
+
+// run triggers a job and ends its only task.
+func (s *stage) run(job string, state cluster.State) {
+	s.t.Helper()
+	s.now = s.now.Add(time.Second)
+	s.step(core.TriggerRequested{Token: 1, Job: job})
+	if launches(s.last) == nil {
+		s.offer(fmt.Sprint("o", s.rnd))
+	}
+	l := launches(s.last)
+	if l == nil {
+		s.t.Fatalf("%s is not launched", job)
+	}
+	s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true})
+	s.now = s.now.Add(time.Second)
+	task := l.Launch.Tasks[0]
+	s.step(core.ClusterEvent{Session: 1, Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", ExecutorID: task.Executor.ID, State: state,
+		Source: cluster.FromExecutor, UUID: []byte(fmt.Sprint(s.rnd)), Timestamp: s.now}})
+}
+
+func launches(d core.Decision) *core.CallLaunch {
+	for _, call := range d.Calls {
+		if l, ok := call.(core.CallLaunch); ok {
+			return &l
+		}
+	}
+	return nil
+}
+
+func TestPageFilters(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, anApp("billing"), anApp("reports"),
+		aJob("nightly", "billing", cron("0 0 3 * * ?"), described("Totals of the DAY, für Ärzte")),
+		aJob("hourly", "billing", cron("0 0 * * * ?")), aJob("by-hand", "reports", described("<script>")), aJob("Zebra", "reports", cron("0 0 0 1 1 ? 2020")))
+	for _, c := range []struct {
+		name string
+		q    view.Query
+		want string
+	}{
+		{"all by name", view.Query{}, "Zebra by-hand hourly nightly"},
+		{"backwards", view.Query{Descending: true}, "nightly hourly by-hand Zebra"},
+		{"a word of the name in another case", view.Query{Search: "zEBra"}, "Zebra"},
+		{"a word of the app", view.Query{Search: "port"}, "Zebra by-hand"},
+		{"a word of the description", view.Query{Search: "the day"}, "nightly"},
+		{"each word somewhere else", view.Query{Search: "totals night BILL"}, "nightly"},
+		{"letters beyond ASCII", view.Query{Search: "ärzte FÜR"}, "nightly"},
+		{"what looks like markup", view.Query{Search: "<script>"}, "by-hand"},
+		{"nothing has it", view.Query{Search: "nothing"}, ""},
+		{"of one app", view.Query{App: "billing"}, "hourly nightly"},
+		{"of a type", view.Query{Type: jobs.Daemon}, ""},
+		{"in states", view.Query{States: []string{"ON_TRIGGER", "NEVER"}}, "Zebra by-hand"},
+		{"by app, then by name", view.Query{Sort: view.ByApp}, "hourly nightly Zebra by-hand"},
+		{"by the next fire, without one last", view.Query{Sort: view.ByNextFire}, "hourly nightly Zebra by-hand"},
+		{"the latest fire first, without one last", view.Query{Sort: view.ByNextFire, Descending: true}, "nightly hourly Zebra by-hand"},
+		{"the second page", view.Query{Page: 2, PerPage: 3}, "nightly"},
+		{"beyond the last page", view.Query{Page: 9}, ""},
+		{"of the apps that somebody sees", view.Query{Covers: func(app string) bool { return app == "reports" }}, "Zebra by-hand"},
+	} {
+		if got := namesOf(s.page(c.q)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	p := s.page(view.Query{States: []string{"READY"}})
+	if want := map[string]int{"READY": 2, "ON_TRIGGER": 1, "NEVER": 1}; fmt.Sprint(p.ByState) != fmt.Sprint(want) || p.Total != 2 {
+		t.Errorf("%d of %v, want 2 of %v, whatever state is asked for", p.Total, p.ByState, want)
+	}
+}
+
+// TestRowsFollow: what happens is seen by whoever asks next, as explain sees it.
+func TestRowsFollow(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, anApp("a"), aJob("job", "a"), aJob("other", "a"))
+	row := func() view.Row { return s.page(view.Query{Search: "job"}).Rows[0] }
+	if r := row(); r.State != "ON_TRIGGER" || r.LastRun != nil || len(r.Runs) != 0 || r.NextFire != nil {
+		t.Errorf("at first %+v", r)
+	}
+	s.step(core.TriggerRequested{Token: 1, Job: "job"})
+	r := row()
+	if r.State != "WAITING" || r.Waiting != 1 || r.WaitingSince == nil || !strings.Contains(r.WaitingFor, "connecting to the cluster") || len(r.Runs) != 1 {
+		t.Errorf("triggered: %+v", r)
+	}
+	s.subscribed()
+	if r = row(); r.State != "RUNNING" || r.Running != 1 || r.Waiting != 0 {
+		t.Errorf("launched: %+v", r)
+	}
+	totals, err := s.Totals(t.Context(), nil)
+	if err != nil || totals.Running != 1 || totals.RunningExecutions != 1 || totals.ByState["RUNNING"] != 1 || totals.ByState["ON_TRIGGER"] != 1 {
+		t.Errorf("totals %+v, %v", totals, err)
+	}
+	s.step(core.JobChanged{Name: "job"})
+	if p := s.page(view.Query{}); namesOf(p) != "other" {
+		t.Errorf("deregistered, and still there: %s", namesOf(p))
+	}
+}
+
+func TestFailuresInARow(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, anApp("a"), aJob("job", "a"))
+	s.subscribed()
+	for _, c := range []struct {
+		state cluster.State
+		want  int
+	}{{cluster.Failed, 1}, {cluster.Failed, 2}, {cluster.Finished, 0}, {cluster.Failed, 1}} {
+		s.run("job", c.state)
+		r := s.page(view.Query{}).Rows[0]
+		if r.Failures != c.want || r.LastRun == nil {
+			t.Fatalf("after %s %d failures in a row, want %d: %+v", c.state, r.Failures, c.want, r)
+		}
+	}
+	p := s.page(view.Query{Last: []string{"FAILED"}})
+	if len(p.Rows) != 1 || len(p.Rows[0].Runs) != 4 || p.Rows[0].Runs[2].State != core.Finished || p.Rows[0].LastRun.ExecutionID != p.Rows[0].Runs[3].ExecutionID {
+		t.Errorf("%+v", p.Rows)
+	}
+	if p := s.page(view.Query{Last: []string{"FINISHED"}}); p.Total != 0 {
+		t.Errorf("%d whose last run finished", p.Total)
+	}
+}
+
+// TestUnreadRowsAreReadAgain: what could not be read is not forgotten.
+func TestUnreadRowsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, anApp("a"), aJob("job", "a"))
+	s.page(view.Query{})
+	s.silent = errors.New("the registry is silent")
+	s.step(core.TriggerRequested{Token: 1, Job: "job"})
+	if _, err := s.Page(t.Context(), view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.silent) {
+		t.Fatalf("%v", err)
+	}
+	s.silent = nil
+	if r := s.page(view.Query{}).Rows[0]; r.State != "WAITING" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestOneReadForAPage: runs of a page's rows are read together.
+func TestOneReadForAPage(t *testing.T) {
+	t.Parallel()
+	docs := []any{anApp("a")}
+	for i := range 100 {
+		docs = append(docs, aJob(fmt.Sprintf("job%03d", i), "a"))
+	}
+	s := newStage(t, docs...)
+	s.page(view.Query{})
+	before := s.reads
+	if p := s.page(view.Query{PerPage: 100}); len(p.Rows) != 100 || s.reads != before+1 {
+		t.Errorf("%d rows, %d reads", len(p.Rows), s.reads-before)
+	}
+	var all []string
+	for page := 1; page <= 10; page++ {
+		all = append(all, strings.Fields(namesOf(s.page(view.Query{Sort: view.ByFailures, Page: page, PerPage: 10})))...)
+	}
+	if len(all) != 100 || !slices.IsSorted(all) {
+		t.Errorf("pages overlap, or leave something out: %v", all)
+	}
+}
+
+// TestManySummariesReadTheClusterSeldom: of many who watch while things change not each has the core look at all that runs.
+func TestManySummariesReadTheClusterSeldom(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, anApp("a"), aJob("job", "a"))
+	depth := func() int {
+		sum, err := s.Summary(t.Context(), nil, s.now)
+		if err != nil {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		return sum.Queues[0].Depth
+	}
+	s.step(core.TriggerRequested{Token: 1, Job: "job"})
+	if n := depth(); n != 1 {
+		t.Errorf("at first %d", n)
+	}
+	before := s.reads
+	for range 10 {
+		cfg := anApp("a")
+		s.step(core.AppChanged{Name: "a", Config: &cfg, Disabled: true})
+		depth()
+	}
+	if n := s.reads - before; n != 10 { // the rows alone
+		t.Errorf("%d reads", n)
+	}
+	o, err := s.Overview(t.Context(), nil, s.now)
+	if err != nil || o.Summary.Queues[0].Depth != 0 {
+		t.Errorf("who asks for an overview gets %+v, %v", o.Summary.Queues, err)
+	}
+	s.now = s.now.Add(time.Second)
+	if n := depth(); n != 0 {
+		t.Errorf("later %d", n)
+	}
+}
+
+// TestSecretsOfDescriptionsAreNeitherListedNorFound: a search would else say whether one has guessed right.
+func TestSecretsOfDescriptionsAreNeitherListedNorFound(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, anApp("a"), aJob("job", "a", func(j *jobs.Config) { j.Description = "see https://me:hunter2@host/page" }))
+	if rows := s.page(view.Query{Search: "host/page"}).Rows; len(rows) != 1 || rows[0].Description != "see https://me:******@host/page" {
+		t.Errorf("%+v", rows)
+	}
+	for _, guess := range []string{"hunter2", "hunt"} {
+		if p := s.page(view.Query{Search: guess}); p.Total != 0 {
+			t.Errorf("%s finds %+v", guess, p.Rows)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/certificates"
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// secured is a cluster whose servers speak TLS, each with a certificate of its own from one authority.
+type secured struct {
+	*system.Cluster
+	ca *certificates.Authority
+}
+
+func startSecured(t *testing.T, servers int) *secured {
+	t.Helper()
+	t.Parallel()
+	c := &secured{system.NewCluster(t, bin, 1, nil), certificates.New(t)}
+	c.Trust(c.ca.Pool())
+	c.KillMesos()
+	c.CAFile = c.ca.File // its agents fetch the executor from the servers
+	c.StartMesos()
+	for n := 1; n <= servers; n++ {
+		if err := os.Mkdir(c.dir(n), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.ca.Good().Write(t, c.dir(n))
+		c.StartServer(n, "--tls-cert", c.dir(n)+"/cert.pem", "--tls-key", c.dir(n)+"/key.pem", "--tls-ca", c.ca.File)
+	}
+	c.AwaitLeader()
+	return c
+}
+
+func (c *secured) dir(n int) string { return filepath.Join(c.Dir, fmt.Sprint("tls-", n)) }
+
+// shown is the certificate that a server shows to a new connection.
+func (c *secured) shown(n int) []byte {
+	c.Helper()
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(c.ServerURL(n), "https://"), &tls.Config{RootCAs: c.ca.Pool()})
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.ConnectionState().PeerCertificates[0].Raw
+}
+
+// awaitShown waits until a server shows the certificate of a pair.
+func (c *secured) awaitShown(n int, p certificates.Pair) {
+	c.Helper()
+	want, _ := pem.Decode(p.Cert)
+	c.Until(fmt.Sprintf("server %d shows its new certificate", n), func() string {
+		if !bytes.Equal(c.shown(n), want.Bytes) {
+			return "it shows the old one"
+		}
+		return ""
+	})
+}
+
+// TestTLS: everything between clients, servers and agents goes over https, whoever leads.
+func TestTLS(t *testing.T) {
+	c := startSecured(t, 2)
+	leader := c.AwaitLeader()
+	follower := 3 - leader
+	c.Via(follower)
+	c.Ready()
+	hold := t.TempDir() + "/hold"
+	c.App("through", system.Files{"bin/start.sh": "#!/bin/sh\necho first\nuntil [ -e \"$HOLD\" ]; do sleep 0.05; done\necho last\n"}, nil)
+	c.Job("through", "through", system.Doc{"env": env("HOLD", hold)})
+	id := c.Trigger("through")
+	e := c.AwaitShards(id, "RUNNING") // the executor was fetched over https
+	stream := c.Stream("/api/task/" + e.Shards[0].TaskID + "/logs?follow=true")
+	defer func() { _ = stream.Close() }()
+	text := make([]byte, 6)
+	if _, err := io.ReadFull(stream, text); err != nil || string(text) != "first\n" {
+		t.Errorf("the log through a follower begins with %q, %v", text, err)
+	}
+	if err := os.WriteFile(hold, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(stream); err != nil || string(rest) != "last\n" {
+		t.Errorf("it goes on with %q, %v", rest, err)
+	}
+	c.Await(id, "FINISHED")
+
+	answer, err := http.Get(strings.Replace(c.ServerURL(leader), "https://", "http://", 1) + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _ := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(said), "HTTPS") {
+		t.Errorf("plain http: %d %s", answer.StatusCode, said)
+	}
+
+	c.StartServer(3) // without TLS
+	c.Via(3)
+	c.Until("server 3 knows the leader", func() string {
+		if a, err := c.Try("GET", "/readyz", ""); err != nil || a.Status != http.StatusOK {
+			return fmt.Sprint(a.Body, err)
+		}
+		return ""
+	})
+	c.Refused(http.StatusServiceUnavailable, "tls_differs", "GET", "/api/job/jobs", "")
+	c.Refused(http.StatusServiceUnavailable, "tls_differs", "POST", "/api/job/through/trigger", "")
+	c.StopServer(3)
+
+	c.KillServer(leader)
+	c.AwaitLeader()
+	c.Run("through", "FINISHED")
+}
+
+// TestCertificatesAreRenewedUnderTraffic: no request fails, neither on connections that are kept nor on new ones, at the leader or
+// through a follower; what can't be used changes nothing, and is said.
+func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
+	c := startSecured(t, 2)
+	c.App("app", writes, nil)
+	c.Job("job", "app", nil)
+	for n := 1; n <= 2; n++ {
+		c.Via(n)
+		c.Ready()
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var traffic sync.WaitGroup
+	var asked atomic.Int64
+	for n := 1; n <= 2; n++ {
+		for _, fresh := range []bool{false, true} {
+			client := &http.Client{Timeout: system.Patience, Transport: &http.Transport{DisableKeepAlives: fresh, ForceAttemptHTTP2: !fresh, TLSClientConfig: &tls.Config{RootCAs: c.ca.Pool()}}}
+			url := c.ServerURL(n)
+			traffic.Go(func() {
+				defer client.CloseIdleConnections()
+				for i := 0; ctx.Err() == nil; i++ {
+					method, path := "GET", "/api/job/jobs"
+					if i%3 == 0 {
+						method, path = "PUT", "/api/job/update"
+					}
+					body := strings.NewReader(fmt.Sprintf(`{"jobName":"job","description":"%s %t %d"}`, url, fresh, i))
+					r, err := http.NewRequest(method, url+path, body)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					answer, err := client.Do(r)
+					if err != nil {
+						t.Errorf("%s at %s, fresh connections %t: %v", method, url, fresh, err)
+						return
+					}
+					text, err := io.ReadAll(answer.Body)
+					_ = answer.Body.Close()
+					// Four change the same document at once, and some of them are told so.
+					if err != nil || answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusConflict {
+						t.Errorf("%s at %s: %d %s %v", method, url, answer.StatusCode, text, err)
+					}
+					asked.Add(1)
+				}
+			})
+		}
+	}
+	var last certificates.Pair
+	for range 5 {
+		for n := 1; n <= 2; n++ {
+			last = c.ca.Issue(time.Now().Add(-time.Hour), time.Now().Add(12*time.Hour))
+			last.Write(t, c.dir(n))
+			c.awaitShown(n, last)
+		}
+	}
+	// A key that is another certificate's: the log and the warning say so, and nothing else changes.
+	c.Via(2)
+	other := c.ca.Good()
+	if err := os.WriteFile(c.dir(2)+"/key.pem", other.Key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Until("the fault is warned of", func() string {
+		if text := c.OK("GET", "/healthz", ""); !strings.Contains(text, "stays in force") {
+			return text
+		}
+		return ""
+	})
+	c.awaitShown(2, last)
+	if !strings.Contains(c.ServerLog(2), "TLS certificate not reloaded") || strings.Contains(c.ServerLog(2), "PRIVATE KEY") {
+		t.Errorf("the log says %s", c.ServerLog(2))
+	}
+	if c.Metric("elasticjob_tls_certificate_expiry_timestamp_seconds") == "" {
+		t.Error("no metric")
+	}
+	other.Write(t, c.dir(2))
+	c.awaitShown(2, other)
+	c.Until("the warning is gone", func() string {
+		if text := c.OK("GET", "/healthz", ""); strings.Contains(text, "warning") {
+			return text
+		}
+		return ""
+	})
+	stop()
+	traffic.Wait()
+	t.Logf("%d requests, 11 renewals", asked.Load())
+}

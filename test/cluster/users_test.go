@@ -1,0 +1,54 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestUsersAreInForceOnAllServers: a command changes them in ZooKeeper, and each server, leading or not, follows within seconds.
+func TestUsersAreInForceOnAllServers(t *testing.T) {
+	c := start(t, 2)
+	scheduler := func(input string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(bin.Scheduler(), append(args, "--zk", c.ZK)...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir}
+		cmd.Stdin = strings.NewReader(input)
+		status, said := c.Fails(cmd)
+		if status != 0 {
+			t.Fatalf("scheduler %s: status %d, %s", strings.Join(args, " "), status, said)
+		}
+		return said
+	}
+	onBoth := func(what string, status int, header string) {
+		t.Helper()
+		for n := 1; n <= 2; n++ {
+			c.Via(n)
+			c.Until(what, func() string {
+				if a, err := c.Try("GET", "/api/app/list", "", header); err != nil || a.Status != status {
+					return a.Body
+				}
+				return ""
+			})
+		}
+	}
+	onBoth("open", http.StatusOK, "X: y")
+	scheduler("a password of words", "user", "add", "ann", "--role", "viewer")
+	onBoth("closed", http.StatusUnauthorized, "X: y")
+	var said struct{ AccessToken string }
+	c.Via(1)
+	if err := json.Unmarshal([]byte(c.OK("POST", "/api/login", `{"username":"ann","password":"a password of words"}`)), &said); err != nil {
+		t.Fatal(err)
+	}
+	onBoth("the login of one is known to the other", http.StatusOK, "accessToken: "+said.AccessToken)
+	if all := scheduler("", "user", "list"); !strings.Contains(all, "ann") {
+		t.Errorf("user list: %s", all)
+	}
+	scheduler("", "user", "set", "ann", "--role", "operator")
+	onBoth("the login is over", http.StatusUnauthorized, "accessToken: "+said.AccessToken)
+	scheduler("", "user", "rm", "ann")
+	onBoth("open again", http.StatusOK, "X: y")
+}

@@ -1,0 +1,51 @@
+package whole_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+// changed says how an execution that has ended differs from what it was, or "". Its life is the history's, which may be on its way to the
+// database yet: it has all that it had, and in the end the end.
+func changed(t *testing.T, before, now string) string {
+	t.Helper()
+	wasLife, was := withoutLife(t, before)
+	life, is := withoutLife(t, now)
+	if !reflect.DeepEqual(was, is) {
+		t.Fatalf("an execution had ended as\n%s\nand is now\n%s", before, now)
+	}
+	for moment := range wasLife {
+		if !life[moment] {
+			return fmt.Sprintf("its life had %v:\n%s\nand has not now\n%s", moment, before, now)
+		}
+	}
+	for moment := range life {
+		if moment.Kind == "ENDED" {
+			return ""
+		}
+	}
+	return "its life has no end: " + now
+}
+
+// moment is one of an execution's life, without the time since the one before, which may have come later.
+type moment struct {
+	Time, Kind, TaskID, Message string
+}
+
+func withoutLife(t *testing.T, execution string) (life map[moment]bool, rest map[string]any) {
+	t.Helper()
+	var of struct{ Life []moment }
+	if err := errors.Join(json.Unmarshal([]byte(execution), &of), json.Unmarshal([]byte(execution), &rest)); err != nil {
+		t.Fatal(err)
+	}
+	life = map[moment]bool{}
+	for _, m := range of.Life {
+		life[m] = true
+	}
+	delete(rest, "life")
+	delete(rest, "lifeNote") // why it can't be read now
+	return life, rest
+}

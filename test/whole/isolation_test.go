@@ -1,0 +1,219 @@
+package whole_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+const nobody = 65534
+
+// TestAJobSeesNothingOfTheSameUsersServer: see steals. Root's test starts the server as another user.
+func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
+	t.Parallel()
+	m, said := steals(t, nobody)
+	if warned := strings.Contains(m.ServerLog(), "data folder not hidden"); warned {
+		t.Fatalf("the kernel has no user namespaces for this user; the server says so:\n%s", m.ServerLog())
+	}
+	if len(said) > 0 {
+		t.Errorf("the job got:\n%s", strings.Join(said, "\n"))
+	}
+}
+
+// TestWithoutHidingProcessesAreClosed: what the kernel need not hide for it, a job of the same user does not see either.
+func TestWithoutHidingProcessesAreClosed(t *testing.T) {
+	t.Parallel()
+	_, said := steals(t, nobody, "--hide-data=false")
+	files := 0
+	for _, what := range said {
+		if strings.HasPrefix(what, "file ") {
+			files++
+		} else if what == "the socket" { // it is in the folder, and the server can't tell the job from its own user
+		} else if !strings.HasPrefix(what, "change of ") && !strings.HasPrefix(what, "removal of ") && !strings.HasPrefix(what, "a file in ") {
+			t.Errorf("the job got: %s", what)
+		}
+	}
+	if files == 0 {
+		t.Error("the job got no file: the test above shows nothing")
+	}
+}
+
+// TestAsRootAJobOfAnotherUserSeesNothing is the same for jobs of another user than the server's, which is root.
+func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+	}
+	if _, said := steals(t, 0, "--run-as", "nobody"); len(said) > 0 {
+		t.Errorf("the job got:\n%s", strings.Join(said, "\n"))
+	}
+}
+
+// steals runs a job that takes what it can get: of the server, its executor and supervisor by /proc, ptrace and descriptors, each file
+// of the data folder that isn't its own, files that the server was given, and what master and agent let it do. It returns
+// what that was. The server runs as user, if the test is root's.
+func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []string) {
+	t.Helper()
+	m = system.New(t, bin)
+	config := filepath.Join(t.TempDir(), "config.properties") // a file that a flag names, as any other
+	if err := os.WriteFile(config, []byte("# secrets\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := m.Command(append(args, "--config", config)...)
+	if os.Geteuid() == 0 {
+		startAs(t, cmd, user, m.Dir, config, m.LedgerPath)
+	}
+	m.LaunchCommand(cmd)
+	m.Ready()
+	program, err := os.ReadFile("testdata/thief.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.App("thief", system.Files{"bin/start.sh": script("true"), "bin/thief.py": string(program)}, nil)
+	m.Job("honest", "thief", nil)
+	m.Run("honest", "FINISHED") // now the executor runs, and all files are there
+	m.Job("thief", "thief", system.Doc{"props": env("script.command.line", "bin/thief.py"), "env": env(
+		"THIEF_DIR", m.Dir, "THIEF_FILES", inJSON(t, append(serverFiles(t, m), config)), "THIEF_PORTS", ports(t, m))})
+	e := m.Run("thief", "FINISHED", "FAILED")
+	text := m.Logs(e.Shards[0].TaskID, "")
+	for _, want := range []string{"SAW server", "SAW executor", "SAW supervisor", "ANSWER /api/v1 401", "ANSWER /api/v1/executor 401", "DONE"} {
+		if !strings.Contains(text, want) {
+			t.Fatalf("the job's output lacks %q: %+v\n%s", want, e, text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if what, found := strings.CutPrefix(strings.TrimSpace(line), "GOT "); found {
+			got = append(got, what)
+		}
+	}
+	return m, got
+}
+
+// startAs has root start a server as a user, who owns the paths and can reach them.
+func startAs(t *testing.T, cmd *exec.Cmd, user int, paths ...string) {
+	t.Helper()
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ELASTICJOB_RUN_AS=") })
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
+	errs := []error{os.Chmod(bin.Dir, 0o755)}
+	for _, path := range paths {
+		for folder := filepath.Dir(path); strings.HasPrefix(folder, os.TempDir()+"/"); folder = filepath.Dir(folder) { // not the folder of all tests itself
+			errs = append(errs, os.Chmod(folder, 0o755))
+		}
+		if _, err := os.Stat(path); err == nil {
+			errs = append(errs, os.Chown(path, user, user))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serverFiles are the files of the data folder that are no task's: all but sandboxes and packages.
+func serverFiles(t *testing.T, m *system.Machine) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(m.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && path == filepath.Join(m.Dir, "cluster", "work") {
+			return filepath.SkipDir
+		}
+		if entry.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"registry.db", "history.db", "cluster/secrets.json"} {
+		if !slices.Contains(files, filepath.Join(m.Dir, want)) {
+			t.Fatalf("there is no %s among %v", want, files)
+		}
+	}
+	return files
+}
+
+// ports are those of master and agent, in JSON.
+func ports(t *testing.T, m *system.Machine) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.Dir, "cluster", "ports.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var numbers []string
+	for _, number := range regexp.MustCompile(`\d{4,5}`).FindAllString(string(text), -1) {
+		if !slices.Contains(numbers, number) {
+			numbers = append(numbers, number)
+		}
+	}
+	return "[" + strings.Join(numbers, ",") + "]"
+}
+
+func inJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestAKernelThatHidesNothingIsReported: the server finds out at its start, says what to do, and still runs jobs.
+func TestAKernelThatHidesNothingIsReported(t *testing.T) {
+	t.Parallel()
+	m := system.New(t, bin)
+	programs := t.TempDir()
+	refusing := script(`[ "$1" = can-hide ] && { echo "fork/exec: operation not permitted" >&2; exit 1; }
+exec ` + filepath.Join(bin.Dir, "executor") + ` "$@"`)
+	if err := os.WriteFile(filepath.Join(programs, "executor"), []byte(refusing), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := m.Command("--executor-dir", programs)
+	if os.Geteuid() == 0 {
+		startAs(t, cmd, nobody, m.Dir, m.LedgerPath)
+	}
+	m.LaunchCommand(cmd)
+	m.Ready()
+	for _, want := range []string{"data folder not hidden from jobs", "--run-as USER", "operation not permitted"} {
+		if !strings.Contains(m.ServerLog(), want) {
+			t.Errorf("the server's log lacks %q:\n%s", want, m.ServerLog())
+		}
+	}
+	m.App("a", only("true"), nil)
+	m.Job("j", "a", nil)
+	m.Run("j", "FINISHED")
+}
+
+// TestAsRootIsAskedWhoJobsRunAs: root's server, and one whose executors would be root's, says what to type, and does not start.
+func TestAsRootIsAskedWhoJobsRunAs(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+	}
+	m := system.New(t, bin)
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"jobs would run as root: add --run-as USER", nil},
+		{`user "no-such-user" is not known on this machine`, []string{"--run-as", "no-such-user"}},
+		{"user nobody can't enter " + filepath.Dir(m.Dir), []string{"--run-as", "nobody"}}, // tests' folders are closed
+	} {
+		cmd := m.Command(c.args...)
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ELASTICJOB_RUN_AS=") })
+		if status, said := m.Fails(cmd); status != 1 || !strings.Contains(said, c.want) {
+			t.Errorf("%v: status %d, %s, want %q", c.args, status, said, c.want)
+		}
+	}
+}

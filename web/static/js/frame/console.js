@@ -1,0 +1,82 @@
+// The whole: login, or the frame with the page of the address in it.
+import { html, useEffect, useState, useErrorBoundary } from '../lib/html.js'
+import { loginNeeded } from '../lib/api.js'
+import { connect, disconnect } from '../lib/live.js'
+import { match, place } from '../lib/router.js'
+import { forgetAll } from '../lib/resource.js'
+import { session, sessionError, learnSession } from '../lib/session.js'
+import { useSignal } from '../lib/signal.js'
+import { language, narrowNav, zone } from '../lib/store.js'
+import { texts } from '../lib/texts.js'
+import { Failure } from '../pieces/notice.js'
+import { Toasts } from '../pieces/toast.js'
+import { routes } from '../routes.js'
+import { Login, NoUsers } from '../pages/login.js'
+import { Nav } from './nav.js'
+import { Page } from './page.js'
+import { Palette, usePalette } from './palette.js'
+
+const t = texts(
+  { skip: 'Skip to the content', unknown: 'There is no such page', unknownHelp: 'Nothing is shown at this address. What you look for may be in the list of jobs, or found with Ctrl-K.', jobs: 'Jobs', broken: 'This page has failed. It is a fault of the console; the rest of it goes on.' },
+  { skip: '跳到内容', unknown: '没有这个页面', unknownHelp: '此地址没有内容。可以在作业列表中查找，或按 Ctrl-K 搜索。', jobs: '作业', broken: '此页面出错。这是控制台的问题，其他部分仍可使用。' },
+)
+
+/** Console is everything that is drawn. */
+export function Console() {
+  useSignal(language)
+  useSignal(zone)
+  const who = useSignal(session)
+  const error = useSignal(sessionError)
+  const login = useSignal(loginNeeded)
+  const person = who && JSON.stringify([who.kind, who.name, who.role, who.apps])
+  useEffect(forgetAll, [person])
+  useEffect(() => (person && !login ? connect() : disconnect()), [person, login])
+  if (!who && !login) return error?.code === 'no_users' ? html`<${NoUsers} />` : html`<main class="content"><${Failure} error=${error ?? new Error('')} again=${learnSession} /></main>`
+  // A page outlives the end of its session, with what was typed into it: whoever logs in as the same one goes on there.
+  return html`${login && html`<${Login} /><${Toasts} />`}${who && html`<div key=${`${person} ${language.get()}`} hidden=${login}><${Frame} /></div>`}`
+}
+
+function Frame() {
+  const { path } = useSignal(place)
+  const narrow = useSignal(narrowNav)
+  const found = match(routes, path)
+  const palette = usePalette()
+  return html`<div class=${`frame${narrow ? ' narrow' : ''}`}>
+    <a class="skip" href="#content">${t('skip')}</a>
+    <${Nav} section=${found?.route.section ?? ''} onSearch=${palette.show} />
+    <div class="main">${found ? html`<${Lazy} key=${path} route=${found.route} params=${found.params} />` : html`<${Unknown} />`}</div>
+    ${palette.open && html`<${Palette} onClose=${palette.hide} />`}
+    <${Toasts} />
+  </div>`
+}
+
+const Unknown = () => html`<${Page} title=${t('unknown')}><p>${t('unknownHelp')}</p><p><a href="/jobs">${t('jobs')}</a></p></${Page}>`
+
+const loaded = new Map()
+
+/**
+ * Lazy draws a page when its module is there.
+ * @param {{route: import('../lib/router.js').Route, params: Record<string, string>}} props
+ */
+function Lazy({ route, params }) {
+  const [, again] = useState(0)
+  const [failed, setFailed] = useState(/** @type {Error | null} */ (null))
+  const [broken, reset] = useErrorBoundary((e) => console.error(e))
+  useEffect(() => {
+    if (loaded.has(route)) return
+    let here = true
+    route.load().then(
+      (m) => {
+        loaded.set(route, m.default)
+        if (here) again((n) => n + 1)
+      },
+      (e) => here && setFailed(e),
+    )
+    return () => void (here = false)
+  }, [route])
+  const Body = loaded.get(route)
+  if (broken) return html`<${Page} title=""><${Failure} error=${{ message: `${t('broken')} ${broken.message ?? broken}` }} again=${reset} /></${Page}>`
+  // Another version of the server has its files elsewhere: only the page itself says where.
+  if (failed) return html`<${Page} title=""><${Failure} error=${failed} again=${() => location.reload()} /></${Page}>`
+  return Body ? html`<${Body} ...${params} />` : null
+}

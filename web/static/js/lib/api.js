@@ -1,0 +1,109 @@
+// The REST API, as curl has it.
+import { signal } from './signal.js'
+
+/** @typedef {{field: string, value: string, message: string}} Violation */
+
+/** ApiError is an answer that is an error, or that there was none (status 0). */
+export class ApiError extends Error {
+  /**
+   * @param {number} status
+   * @param {string} code
+   * @param {string} message
+   * @param {Violation[]} fields
+   * @param {number} retryAfter seconds, 0 for unknown
+   */
+  constructor(status, code, message, fields = [], retryAfter = 0) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.fields = fields
+    this.retryAfter = retryAfter
+  }
+}
+
+/** loginNeeded is true while the server answers 401: nobody is logged in here, or no more. */
+export const loginNeeded = signal(false)
+
+/**
+ * @typedef {object} Request
+ * @property {string} method
+ * @property {string} path with its query
+ * @property {unknown} [body] sent as JSON
+ * @property {Record<string, string>} [headers]
+ */
+
+/**
+ * call sends a request and gives its answer: JSON, or text. It throws ApiError, or the AbortError of signal.
+ * @param {Request} request
+ * @param {{signal?: AbortSignal}} [how]
+ * @returns {Promise<any>}
+ */
+export async function call(request, how = {}) {
+  const answer = await send(request, how)
+  const json = (answer.headers.get('Content-Type') ?? '').startsWith('application/json')
+  return json ? answer.json() : answer.text()
+}
+
+/**
+ * send is call for who wants the answer's headers or stream, too.
+ * @param {Request} request
+ * @param {{signal?: AbortSignal}} [how]
+ */
+export async function send({ method, path, body, headers = {} }, how = {}) {
+  /** @type {Response} */
+  let answer
+  try {
+    answer = await fetch(path, {
+      method,
+      headers: { Accept: 'application/json, text/plain', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: how.signal,
+      credentials: 'same-origin',
+    })
+  } catch (e) {
+    if (how.signal?.aborted) throw e
+    throw new ApiError(0, 'no_answer', 'The server does not answer. Is it running, and is there a way to it from here?')
+  }
+  if (answer.ok) return answer
+  const error = await asError(answer)
+  if (error.status === 401 && path !== '/api/session') loginNeeded.set(true)
+  throw error
+}
+
+/** @param {Response} answer */
+async function asError(answer) {
+  const retry = Number(answer.headers.get('Retry-After')) || 0
+  try {
+    const { error } = await answer.json()
+    return new ApiError(answer.status, error.code, error.message, error.fields ?? [], retry)
+  } catch {
+    return new ApiError(answer.status, 'unexpected', `The server answered ${answer.status} ${answer.statusText} with something that is not JSON.`, [], retry)
+  }
+}
+
+/**
+ * get gives the answer to a GET.
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ */
+export const get = (path, signal) => call({ method: 'GET', path }, { signal })
+
+/**
+ * withQuery is a path with a query; what is empty is left out.
+ * @param {string} path
+ * @param {Record<string, string | number | boolean | undefined | null>} query
+ */
+export function withQuery(path, query) {
+  const q = new URLSearchParams()
+  for (const [k, v] of Object.entries(query)) {
+    if (v !== undefined && v !== null && v !== '' && v !== false) q.set(k, String(v))
+  }
+  const text = q.toString()
+  return text ? `${path}?${text}` : path
+}
+
+/**
+ * seg is a name as a part of a path.
+ * @param {string | number} name
+ */
+export const seg = (name) => encodeURIComponent(String(name))

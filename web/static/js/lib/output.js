@@ -1,0 +1,221 @@
+// A part of a file of output, in lines: the bytes from one offset to another, which grows at both ends and is cut at the
+// end that nobody looks at. Lines stand in blocks, which change as a whole, so that what has not changed is not drawn again.
+import { segments } from './ansi.js'
+
+/**
+ * @typedef {import('./ansi.js').Style} Style
+ * @typedef {{at: number, bytes: number, text: string, whole: boolean, style: Style | null, arrived: number}} Line a line; `at` is where it begins, `whole` whether its end is there
+ * @typedef {{key: number, lines: Line[], bytes: number}} Block
+ */
+
+const blockLines = 100
+const lineMost = 4 << 20 // a longer line is taken for several
+
+/** Output is what is loaded of one stream. Changes make new blocks, and raise version. */
+export class Output {
+  /** @param {{most?: number, mostLines?: number}} [bounds] */
+  constructor({ most = 8 << 20, mostLines = 100_000 } = {}) {
+    this.most = most
+    this.mostLines = mostLines
+    this.version = 0
+    this.keys = 0
+    /** @type {Block[]} */
+    this.blocks = []
+    /** @type {number} where the first line begins */
+    this.from = 0
+    /** @type {number} where what comes next begins */
+    this.to = 0
+    /** @type {number} how many lines there are */
+    this.lines = 0
+    /** @type {number | null} the number of the first line, where it is known */
+    this.first = 1
+    /** @type {Uint8Array} the begin of a character whose end has not come */
+    this.rest = new Uint8Array(0)
+  }
+
+  /** begin forgets all; what comes next stands at an offset. @param {number} offset */
+  begin(offset) {
+    this.blocks = []
+    this.from = offset
+    this.to = offset
+    this.lines = 0
+    this.first = offset === 0 ? 1 : null
+    this.rest = new Uint8Array(0)
+    this.version++
+  }
+
+  /** append takes the bytes that follow. @param {Uint8Array} bytes @param {number} [arrived] when, in milliseconds; 0 for unknown */
+  append(bytes, arrived = 0) {
+    if (!bytes.length) return
+    this.to += bytes.length
+    const all = joined(this.rest, bytes)
+    const end = wholeEnd(all)
+    this.rest = all.slice(end)
+    const last = this.blocks.at(-1)?.lines.at(-1)
+    const open = last && !last.whole ? last : null
+    const begin = open ? open.at + open.bytes : this.to - all.length
+    const lines = inLines(all.subarray(0, end), begin, arrived)
+    if (open && lines.length) {
+      const [more] = lines
+      if (open.bytes + more.bytes <= lineMost) {
+        lines[0] = { ...open, text: open.text + more.text, bytes: open.bytes + more.bytes, whole: more.whole }
+      } else {
+        lines.unshift({ ...open, whole: true })
+      }
+      this.dropLast()
+    }
+    styleOn(lines, this.blocks.at(-1)?.lines.at(-1) ?? null)
+    this.addLast(lines)
+    this.version++
+  }
+
+  /** prepend takes the bytes before; of a line whose begin is not among them, only what ends where the first one begins. @param {Uint8Array} bytes */
+  prepend(bytes) {
+    if (!bytes.length) return
+    const offset = this.from - bytes.length
+    let skip = 0
+    if (offset > 0) {
+      const n = bytes.indexOf(10)
+      skip = n >= 0 && n + 1 < bytes.length ? n + 1 : charBegin(bytes)
+    }
+    const lines = inLines(bytes.subarray(skip), offset + skip, 0)
+    const head = this.blocks[0]
+    const last = lines.at(-1)
+    if (head && last && !last.whole) { // the first line had begun before
+      const [line, ...others] = head.lines
+      if (last.bytes + line.bytes <= lineMost) {
+        lines[lines.length - 1] = { ...line, at: last.at, bytes: last.bytes + line.bytes, text: last.text + line.text }
+        this.blocks[0] = { key: head.key, lines: others, bytes: head.bytes - line.bytes }
+        this.lines--
+        if (!others.length) this.blocks.shift()
+      } else {
+        last.whole = true
+      }
+    }
+    styleOn(lines, null)
+    this.from = offset + skip
+    const blocks = []
+    for (let i = lines.length; i > 0; i -= blockLines) blocks.unshift(this.block(lines.slice(Math.max(0, i - blockLines), i)))
+    this.lines += lines.length
+    this.blocks = [...blocks, ...this.blocks]
+    this.first = this.from === 0 ? 1 : null
+    this.version++
+  }
+
+  /** bound drops what is too much: at the begin, or at the end. It reports whether it did. @param {'begin' | 'end'} end */
+  bound(end) {
+    let dropped = false
+    while (this.blocks.length > 2 && (this.to - this.from > this.most || this.lines > this.mostLines)) {
+      dropped = true
+      const gone = /** @type {Block} */ (end === 'begin' ? this.blocks.shift() : this.blocks.pop())
+      this.lines -= gone.lines.length
+      if (end === 'begin') {
+        this.from = this.blocks[0].lines[0].at
+        if (this.first !== null) this.first += gone.lines.length
+      } else {
+        this.to = gone.lines[0].at
+        this.rest = new Uint8Array(0)
+      }
+    }
+    if (dropped) {
+      this.blocks = [...this.blocks]
+      this.version++
+    }
+    return dropped
+  }
+
+  /** @param {Line[]} lines */
+  block(lines) {
+    return { key: ++this.keys, lines, bytes: lines.reduce((sum, l) => sum + l.bytes, 0) }
+  }
+
+  dropLast() {
+    const block = /** @type {Block} */ (this.blocks.at(-1))
+    const lines = block.lines.slice(0, -1)
+    this.blocks = this.blocks.slice(0, -1)
+    if (lines.length) this.blocks.push({ key: block.key, lines, bytes: block.bytes - block.lines[lines.length].bytes })
+    this.lines--
+  }
+
+  /** @param {Line[]} lines */
+  addLast(lines) {
+    this.lines += lines.length
+    const blocks = this.blocks.slice()
+    const last = blocks.at(-1)
+    let i = 0
+    if (last && last.lines.length < blockLines) {
+      i = blockLines - last.lines.length
+      const all = last.lines.concat(lines.slice(0, i))
+      blocks[blocks.length - 1] = { key: last.key, lines: all, bytes: last.bytes + lines.slice(0, i).reduce((sum, l) => sum + l.bytes, 0) }
+    }
+    for (; i < lines.length; i += blockLines) blocks.push(this.block(lines.slice(i, i + blockLines)))
+    this.blocks = blocks
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/**
+ * inLines is bytes in lines.
+ * @param {Uint8Array} bytes
+ * @param {number} offset where they begin
+ * @param {number} arrived
+ */
+function inLines(bytes, offset, arrived) {
+  /** @type {Line[]} */
+  const lines = []
+  for (let at = 0; at < bytes.length; ) {
+    const n = bytes.indexOf(10, at)
+    let end = n < 0 ? bytes.length : n + 1
+    let whole = n >= 0
+    if (end - at > lineMost) {
+      end = at + lineMost
+      while ((bytes[end] & 0xc0) === 0x80) end--
+      whole = true
+    }
+    let stop = n >= 0 && end === n + 1 ? n : end
+    if (stop < end && stop > at && bytes[stop - 1] === 13) stop--
+    lines.push({ at: offset + at, bytes: end - at, text: decoder.decode(bytes.subarray(at, stop)), whole, style: null, arrived })
+    at = end
+  }
+  return lines
+}
+
+/** styleOn has each line begin with the style that the one before ended with. @param {Line[]} lines @param {Line | null} before */
+function styleOn(lines, before) {
+  let style = before ? ends(before) : null
+  for (const l of lines) {
+    l.style = style
+    style = ends(l)
+  }
+}
+
+/** @param {Line} line */
+const ends = (line) => (line.text.includes('\x1b') ? segments(line.text, line.style).style : line.style)
+
+/** @param {Uint8Array} a @param {Uint8Array} b */
+function joined(a, b) {
+  if (!a.length) return b
+  const all = new Uint8Array(a.length + b.length)
+  all.set(a)
+  all.set(b, a.length)
+  return all
+}
+
+/** wholeEnd is where the last whole character ends. @param {Uint8Array} bytes */
+function wholeEnd(bytes) {
+  for (let i = 1; i <= Math.min(3, bytes.length); i++) {
+    const b = bytes[bytes.length - i]
+    if ((b & 0xc0) === 0x80) continue
+    const size = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : b >= 0xc0 ? 2 : 1
+    return size > i ? bytes.length - i : bytes.length
+  }
+  return bytes.length
+}
+
+/** charBegin is where the first whole character begins. @param {Uint8Array} bytes */
+function charBegin(bytes) {
+  let i = 0
+  while (i < 3 && i < bytes.length && (bytes[i] & 0xc0) === 0x80) i++
+  return i
+}

@@ -1,0 +1,72 @@
+// One agent: what runs on it, and by which executors.
+import { html } from '../lib/html.js'
+import { seg } from '../lib/api.js'
+import { memory, number, percent } from '../lib/format.js'
+import { useResource } from '../lib/resource.js'
+import { texts } from '../lib/texts.js'
+import { Page } from '../frame/page.js'
+import { Empty, Loaded } from '../pieces/notice.js'
+import { State } from '../pieces/state.js'
+import { Table } from '../pieces/table.js'
+import { Since, Time } from '../pieces/time.js'
+import { UseBar } from '../pieces/usebar.js'
+import { link } from '../routes.js'
+import { Executors, StartFailures, noteOf } from './cluster.js'
+
+const t = texts(
+  {
+    cluster: 'Cluster', host: 'Host', since: 'Since', cpus: 'CPUs', memory: 'Memory', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}, since', none: 'none', running: 'Running here', job: 'Job', item: 'Shard', state: 'State', lasts: 'For', progress: 'Progress', execution: 'Execution', log: 'Output', executors: 'Executors',
+    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'Nothing of this framework runs here', nothingHelp: 'What it has free is offered when a job needs it.', unreachable: 'The cluster’s master does not hear from this agent. What runs there may go on; shards of jobs with failover are run elsewhere after two minutes, others are waited for ten minutes.',
+  },
+  {
+    cluster: '集群', host: '主机', since: '自', cpus: 'CPU', memory: '内存', offer: '持有的资源邀约', offerFor: '{cpus} CPU，{memory}，自', none: '无', running: '正在运行', job: '作业', item: '分片', state: '状态', lasts: '时长', progress: '进度', execution: '执行', log: '输出', executors: '执行器',
+    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群主节点收不到此代理的消息。其上的任务可能仍在运行；启用失效转移的作业分片两分钟后在别处运行，其他分片等待十分钟。',
+  },
+)
+
+/** @typedef {{executionId: string, jobName: string, item: number, taskId: string, state: string, since: string, progress: {fraction?: number, message?: string} | null}} Running */
+
+/** @param {{agent: string}} props */
+export default function AgentPage({ agent }) {
+  const of = useResource(`/api/cluster/agents/${seg(agent)}`, { on: (c) => c.cluster || c.executions.length > 0, every: 10_000 })
+  const row = of.data
+  return html`<${Page} title=${row?.hostname || agent} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
+    <${Loaded} of=${of}>${(/** @type {any} */ a) => html`
+      ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t('unreachable')}</p>`}
+      <div class="box"><dl class="facts">
+        <dt>ID</dt><dd class="mono">${row.id}</dd>
+        <dt>${t('since')}</dt><dd><${Time} at=${row.since} /></dd>
+        <dt>${t('cpus')}</dt><dd><${UseBar} use=${row.cpus} format=${number} label=${t('cpus')} /></dd>
+        <dt>${t('memory')}</dt><dd><${UseBar} use=${row.memoryMB} format=${memory} label=${t('memory')} /></dd>
+        ${noteOf(row) && html`<dt>${t('note')}</dt><dd>${noteOf(row)}</dd>`}
+        <dt>${t('offer')}</dt><dd>${row.offer ? html`${t('offerFor', { cpus: number(row.offer.cpus), memory: memory(row.offer.memoryMB) })} <${Time} at=${row.offer.since} />` : t('none')}</dd>
+      </dl></div>
+      <section class="stack" aria-label=${t('running')}>
+        <h2>${t('running')} <span class="muted">${number(a.tasks)}</span></h2>
+        ${a.running.length === 0 ? html`<${Empty} title=${t('nothing')}><p>${t('nothingHelp')}</p></${Empty}>` : html`<${RunningHere} rows=${a.running} />`}
+        ${a.tasks > a.running.length && a.running.length > 0 && html`<p class="muted small">${t('some', { n: number(a.running.length), total: number(a.tasks) })}</p>`}
+      </section>
+      <section class="stack" aria-label=${t('executors')}>
+        <h2>${t('executors')}</h2>
+        ${a.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${a.executors} agents=${[row]} />`}
+      </section>
+      ${a.startFailures.length > 0 && html`<section class="stack" aria-label=${t('starts')}><h2>${t('starts')}</h2><${StartFailures} rows=${a.startFailures} /></section>`}`}</${Loaded}>
+  </${Page}>`
+}
+
+/** @param {{rows: Running[]}} props */
+const RunningHere = ({ rows }) => html`<${Table} label=${t('running')} rows=${rows} id=${(/** @type {Running} */ r) => r.taskId} to=${(/** @type {Running} */ r) => link.execution(r.executionId)} columns=${[
+  { key: 'job', label: t('job'), cell: (/** @type {Running} */ r) => html`<a href=${link.job(r.jobName)}>${r.jobName}</a>`, title: (/** @type {Running} */ r) => r.jobName },
+  { key: 'item', label: t('item'), num: true, cell: (/** @type {Running} */ r) => r.item },
+  { key: 'state', label: t('state'), cell: (/** @type {Running} */ r) => html`<${State} of=${r.state} />` },
+  { key: 'lasts', label: t('lasts'), num: true, cell: (/** @type {Running} */ r) => html`<${Since} at=${r.since} />` },
+  { key: 'progress', label: t('progress'), cell: (/** @type {Running} */ r) => html`<${Progress} of=${r.progress} />`, title: (/** @type {Running} */ r) => r.progress?.message },
+  { key: 'log', label: t('log'), cell: (/** @type {Running} */ r) => html`<a href=${link.log(r.taskId)}>${t('log')}</a>` },
+  { key: 'execution', label: t('execution'), cell: (/** @type {Running} */ r) => html`<a href=${link.execution(r.executionId)}>${r.executionId}</a>`, title: (/** @type {Running} */ r) => r.executionId },
+]} />`
+
+/** @param {{of: {fraction?: number, message?: string} | null}} props */
+function Progress({ of }) {
+  if (!of) return html`<span class="muted">–</span>`
+  return html`<span class="usebar">${of.fraction != null && html`<span class="usebar-bar" aria-hidden="true"><span class="ours" style=${{ width: `${100 * Math.min(1, Math.max(0, of.fraction))}%` }}></span></span><span class="usebar-text">${percent(of.fraction)}</span>`} ${of.message && html`<span class="cut">${of.message}</span>`}</span>`
+}

@@ -1,0 +1,54 @@
+// Why a job is as it is: what waits and for what, what runs, what became no run, how the last one failed.
+import { html } from '../lib/html.js'
+import { number, percent } from '../lib/format.js'
+import { groupBy, ranges } from '../lib/ranges.js'
+import { texts } from '../lib/texts.js'
+import { State } from '../pieces/state.js'
+import { Since, Time } from '../pieces/time.js'
+import { link } from '../routes.js'
+import { Reason } from './forget.js'
+
+const t = texts(
+  {
+    title: 'Now', shards: '{n|shard|shards} ({items})', waits: 'of {execution}, for', runs: 'of {execution}, for', quiet: 'Nothing runs, and nothing waits.', DISABLED: 'It is disabled: no cron and no trigger makes a run.', APP_DISABLED: 'Its app is disabled, and so is it.', PAUSED: 'It is paused: no new runs, and what waits is held.', SHUTTING_DOWN: 'It shuts down: what runs goes on to its end, then it is disabled.', ON_TRIGGER: 'It has no cron: it runs when it is triggered.', NEVER: 'Its cron never fires again.', FAULTY: 'Its document can’t be used: it makes no runs.',
+    dropped: '{n|fire|fires} found it busy and became no run, the last', missed: '{n|stretch|stretches} of time without a leader, in which nobody made its fires, the last', failed: 'Its last run failed', log: 'Logs', of: 'Shards of', since: 'since',
+  },
+  {
+    title: '当前状态', shards: '{n} 个分片（{items}）', waits: '属于 {execution}，已等待', runs: '属于 {execution}，已运行', quiet: '没有运行中或等待中的分片。', DISABLED: '作业已禁用：cron 和手动触发都不会产生执行。', APP_DISABLED: '所属应用已禁用，作业也随之禁用。', PAUSED: '作业已暂停：不产生新的执行，等待中的保持等待。', SHUTTING_DOWN: '作业正在停止：运行中的分片会运行到结束，之后被禁用。', ON_TRIGGER: '没有 cron：仅在手动触发时运行。', NEVER: 'cron 不会再触发。', FAULTY: '配置有误，无法使用，不会产生执行。',
+    dropped: '{n} 次触发因作业繁忙而未执行，最近一次', missed: '{n} 段时间没有主节点，期间的触发未产生，最近一次', failed: '最近一次执行失败', log: '日志', of: '分片属于', since: '始于',
+  },
+)
+
+const said = ['DISABLED', 'APP_DISABLED', 'PAUSED', 'SHUTTING_DOWN', 'ON_TRIGGER', 'NEVER', 'FAULTY']
+
+/** @param {{explain: any, app: string}} props */
+export function Explain({ explain: e, app }) {
+  const waiting = groupBy(/** @type {any[]} */ (e.waiting), (w) => `${w.executionId} ${w.reason}`)
+  const running = groupBy(/** @type {any[]} */ (e.running), (r) => `${r.executionId} ${r.state}`)
+  const failed = e.lastRun?.state === 'FAILED' ? e.lastRun : null
+  return html`<section class="box" style=${{ minHeight: '88px' }}><h2>${t('title')}</h2><ul class="explain">
+    ${said.includes(e.state) && html`<li><${State} of=${e.state} /><div>${t(/** @type {any} */ (e.state))}</div></li>`}
+    ${waiting.map((of) => html`<${Group} key=${`w${of[0].executionId}${of[0].reason}`} state="WAITING" of=${of}><${Reason} text=${of[0].reason} app=${app} /></${Group}>`)}
+    ${running.map((of) => html`<${Group} key=${`r${of[0].executionId}${of[0].state}`} state=${of[0].state} of=${of}><${Progress} of=${of} /></${Group}>`)}
+    ${!waiting.length && !running.length && !said.includes(e.state) && html`<li class="muted">${t('quiet')}</li>`}
+    ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${failed.reason}</pre></div></li>`}
+    ${e.droppedFires && html`<${Fires} text=${t('dropped', { n: e.droppedFires.count })} of=${e.droppedFires} />`}
+    ${e.missedFires && html`<${Fires} text=${t('missed', { n: e.missedFires.count })} of=${e.missedFires} />`}
+    ${(e.notes ?? []).map((/** @type {string} */ note) => html`<li key=${note}><span class="sign" aria-hidden="true">i</span><div>${note}</div></li>`)}
+  </ul></section>`
+}
+
+/** @param {{state: string, of: any[], children?: any}} props */
+const Group = ({ state, of, children }) => html`<li><${State} of=${state} /><div>
+  <div>${t('shards', { n: of.length, items: ranges(of.map((w) => w.item)) })} · <a href=${link.execution(of[0].executionId)}>${of[0].executionId}</a> · <${Since} at=${of.reduce((a, b) => (a < b.since ? a : b.since), of[0].since)} /></div>${children}</div></li>`
+
+/** @param {{of: any[]}} props */
+function Progress({ of }) {
+  const known = of.filter((r) => r.progress)
+  if (!known.length) return null
+  const mean = known.reduce((sum, r) => sum + r.progress.fraction, 0) / of.length
+  return html`<div class="progress"><span class="meter" aria-hidden="true"><span style=${{ width: `${100 * mean}%` }}></span></span><span class="small muted">${percent(Math.round(mean * 100) / 100)}${of.length === 1 && known[0].progress.message ? ` · ${known[0].progress.message}` : ''}</span></div>`
+}
+
+/** @param {{text: string, of: any}} props */
+const Fires = ({ text, of }) => html`<li><span class="sign" aria-hidden="true">${number(of.count)}</span><div>${text} <${Time} at=${of.last} />: ${of.reason}</div></li>`

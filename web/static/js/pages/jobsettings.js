@@ -1,0 +1,70 @@
+// A job's settings, to be read.
+import { html } from '../lib/html.js'
+import { texts } from '../lib/texts.js'
+import { Copy, Curl } from '../pieces/curl.js'
+import { link } from '../routes.js'
+
+const t = texts(
+  {
+    json: 'As JSON', curl: 'Registered by', hidden: 'hidden', empty: 'empty', none: 'not set', seconds: '{n} s', yes: 'yes', no: 'no', schedule: 'Schedule', work: 'Work', failure: 'When something fails', rest: 'More', value: '{value}', fromFile: 'from the file {file} on the agent', fromEnv: 'from the variable {name} on the agent', settings: 'Settings',
+    secrets: 'Hidden values stand as ******; put the real ones in their place to register the job elsewhere.',
+    jobName: 'Name', appName: 'App', jobExecutionType: 'Type', cron: 'Cron', timeZone: 'Time zone', misfire: 'Make up for missed fires', shardingTotalCount: 'Shards', shardingItemParameters: 'Parameters of shards', jobParameter: 'Job parameter', cpuCount: 'CPU a shard', memoryMB: 'Memory a shard, MB', jobExecutorServiceHandlerType: 'Kind of work', failover: 'Failover', timeoutSeconds: 'Timeout', maxRetries: 'Retries', retryBackoffSeconds: 'Wait before a retry', killGraceSeconds: 'Time between SIGTERM and SIGKILL', env: 'Variables', props: 'Properties', description: 'Description', jobErrorHandlerType: 'When a run failed',
+  },
+  {
+    json: 'JSON', curl: '注册命令', hidden: '已隐藏', empty: '空', none: '未设置', seconds: '{n} 秒', yes: '是', no: '否', schedule: '调度', work: '任务', failure: '失败处理', rest: '其他', value: '{value}', fromFile: '来自代理上的文件 {file}', fromEnv: '来自代理上的变量 {name}', settings: '配置',
+    secrets: '隐藏的值显示为 ******；在别处注册作业时请填入真实值。',
+    jobName: '名称', appName: '应用', jobExecutionType: '类型', cron: 'Cron', timeZone: '时区', misfire: '错过执行补偿', shardingTotalCount: '分片总数', shardingItemParameters: '分片参数', jobParameter: '作业参数', cpuCount: '每分片 CPU', memoryMB: '每分片内存（MB）', jobExecutorServiceHandlerType: '执行方式', failover: '失效转移', timeoutSeconds: '超时', maxRetries: '重试次数', retryBackoffSeconds: '重试间隔', killGraceSeconds: 'SIGTERM 到 SIGKILL 的间隔', env: '环境变量', props: '属性', description: '描述', jobErrorHandlerType: '失败处理方式',
+  },
+)
+
+/** @type {[title: 'schedule' | 'work' | 'failure', fields: string[]][]} */
+const groups = [
+  ['schedule', ['jobName', 'description', 'appName', 'jobExecutionType', 'cron', 'timeZone', 'misfire']],
+  ['work', ['shardingTotalCount', 'shardingItemParameters', 'jobParameter', 'cpuCount', 'memoryMB', 'jobExecutorServiceHandlerType', 'env']],
+  ['failure', ['failover', 'timeoutSeconds', 'maxRetries', 'retryBackoffSeconds', 'killGraceSeconds', 'jobErrorHandlerType']],
+]
+const named = new Set(groups.flatMap(([, fields]) => fields))
+
+/** What the fields are that hold a number of seconds. */
+const seconds = ['timeoutSeconds', 'retryBackoffSeconds', 'killGraceSeconds']
+
+/** @param {{doc: any}} props */
+export function Settings({ doc }) {
+  const rest = Object.keys(doc).filter((k) => !named.has(k) && !['disabled', 'state', 'notes'].includes(k))
+  const shown = JSON.stringify(doc, null, 2)
+  return html`<div class="columns">
+      ${groups.map(([title, fields]) => html`<${Group} key=${title} title=${t(title)} doc=${doc} fields=${fields} />`)}
+      ${rest.length > 0 && html`<${Group} title=${t('rest')} doc=${doc} fields=${rest} />`}
+    </div>
+    <section class="box"><div class="row spread"><h2>${t('json')}</h2><${Copy} text=${shown} /></div><pre class="document" tabindex="0">${shown}</pre></section>
+    <section class="box"><h2>${t('curl')}</h2><${Curl} requests=${[{ method: 'POST', path: '/api/job/register', body: doc }]} />${shown.includes('******') && html`<p class="small muted">${t('secrets')}</p>`}</section>`
+}
+
+/** @param {{title: string, doc: any, fields: string[]}} props */
+const Group = ({ title, doc, fields }) => html`<section class="box"><h2>${title}</h2><dl class="facts">
+  ${fields.map((f) => html`<dt key=${f} title=${f}>${label(f)}</dt><dd><${Value} field=${f} value=${doc[f]} /></dd>`)}
+</dl></section>`
+
+/** @param {string} field */
+const label = (field) => (named.has(field) || ['props', 'description'].includes(field) ? t(/** @type {any} */ (field)) : html`<code>${field}</code>`)
+
+/** @param {{field: string, value: any}} props */
+function Value({ field, value }) {
+  if (value === undefined || value === null || (seconds.includes(field) && value === 0)) return html`<span class="muted">${t('none')}</span>`
+  if (value === '') return html`<span class="muted">${t('empty')}</span>`
+  if (field === 'appName') return html`<a href=${link.app(value)}>${value}</a>`
+  if (typeof value === 'boolean') return t(value ? 'yes' : 'no')
+  if (seconds.includes(field)) return t('seconds', { n: value })
+  if (typeof value !== 'object') return ['cron', 'shardingItemParameters', 'jobParameter'].includes(field) ? html`<code>${value}</code>` : String(value)
+  const entries = Object.entries(value)
+  if (entries.length === 0) return html`<span class="muted">${t('none')}</span>`
+  return html`<ul>${entries.map(([k, v]) => html`<li key=${k}><code>${k}</code> <${Part} value=${v} /></li>`)}</ul>`
+}
+
+/** @param {{value: any}} props */
+function Part({ value }) {
+  if (value === '******' || value?.secret) return html`<span class="muted">${t('hidden')}</span>`
+  if (value?.fromFile) return html`<span class="muted">${t('fromFile', { file: value.fromFile })}</span>`
+  if (value?.fromEnv) return html`<span class="muted">${t('fromEnv', { name: value.fromEnv })}</span>`
+  return html`<code>${typeof value === 'string' ? value : JSON.stringify(value)}</code>`
+}

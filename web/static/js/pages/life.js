@@ -1,0 +1,46 @@
+// All that happened to an execution, as a list.
+import { html, useState } from '../lib/html.js'
+import { duration, moment } from '../lib/format.js'
+import { useSignal } from '../lib/signal.js'
+import { zone } from '../lib/store.js'
+import { texts } from '../lib/texts.js'
+import { State } from '../pieces/state.js'
+import { zoneFor } from '../pieces/time.js'
+import { sourceWord } from './runs.js'
+
+const t = texts(
+  {
+    title: 'What happened', show: '{n|moment|moments}', time: 'Time', after: 'After', what: 'What', shard: 'Shard', message: 'Message', none: 'Its moments are in the history, which this server does not have.',
+    FIRED: 'Fired', WAITED: 'Waited', WAITING: 'Waits', LAUNCHED: 'Launched', REQUEUED: 'To be run again', KILLING: 'Kill wanted', ENDED: 'Ended', STAGING: 'Sent to the agent',
+  },
+  {
+    title: '经过', show: '{n} 个时刻', time: '时间', after: '间隔', what: '事件', shard: '分片', message: '说明', none: '这些时刻记录在历史数据库中，而此服务器没有配置。',
+    FIRED: '触发', WAITED: '等待', WAITING: '正在等待', LAUNCHED: '已启动', REQUEUED: '将重新运行', KILLING: '请求终止', ENDED: '结束', STAGING: '已发送到代理',
+  },
+)
+
+const steps = ['FIRED', 'WAITED', 'WAITING', 'LAUNCHED', 'REQUEUED', 'KILLING', 'ENDED']
+
+/** @param {{life: any[] | undefined, note: string | undefined, jobZone: string}} props */
+export function Life({ life, note, jobZone }) {
+  const many = (life?.length ?? 0) > 40
+  const [open, setOpen] = useState(false)
+  if (!life) return html`<section class="box"><h2>${t('title')}</h2><p class="muted">${note || t('none')}</p></section>`
+  return html`<section class="box"><h2>${t('title')}</h2>
+    ${note && html`<p class="small muted">${note}</p>`}
+    ${many ? html`<details onToggle=${(/** @type {any} */ e) => setOpen(e.target.open)}><summary>${t('show', { n: life.length })}</summary>${open && html`<${List} life=${life} jobZone=${jobZone} />`}</details>` : html`<${List} life=${life} jobZone=${jobZone} />`}
+  </section>`
+}
+
+/** @param {{life: any[], jobZone: string}} props */
+function List({ life, jobZone }) {
+  const choice = useSignal(zone)
+  return html`<div class=${`table-box${life.length > 40 ? ' life' : ''}`} tabindex="0" role="region" aria-label=${t('title')}><table class="table" aria-label=${t('title')}>
+    <thead><tr><th scope="col">${t('time')}</th><th scope="col" class="num">${t('after')}</th><th scope="col">${t('what')}</th><th scope="col" class="num">${t('shard')}</th><th scope="col">${t('message')}</th></tr></thead>
+    <tbody>${life.map((m, i) => {
+      const message = m.kind === 'FIRED' ? sourceWord(m.message) : m.message || m.reason
+      return html`<tr key=${i}><td class="nowrap">${moment(m.time, zoneFor(choice, jobZone), { millis: true })}</td><td class="num">${m.afterMillis == null ? '' : `+${duration(m.afterMillis)}`}</td>
+        <td>${m.kind === 'TASK_STAGING' ? t('STAGING') : steps.includes(m.kind) ? t(m.kind) : html`<${State} of=${m.kind} bare />`}</td><td class="num">${m.item ?? ''}</td><td title=${message}><span class="cut fill wide">${message}</span></td></tr>`
+    })}</tbody>
+  </table></div>`
+}

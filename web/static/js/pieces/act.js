@@ -1,0 +1,122 @@
+// Acting: what is safe acts at once and can be undone from the toast; what is not says first what will happen.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { call } from '../lib/api.js'
+import { texts } from '../lib/texts.js'
+import { Curl } from './curl.js'
+import { Dialog } from './dialog.js'
+import { Icon } from './icon.js'
+import { toast } from './toast.js'
+
+const t = texts(
+  { cancel: 'Cancel', typeName: 'Type {name} to go on', sameWithCurl: 'The same with curl', asCurl: 'Show the curl line', failed: '{what}: {why}' },
+  { cancel: '取消', typeName: '输入 {name} 以继续', sameWithCurl: '用 curl 完成同样的操作', asCurl: '显示 curl 命令', failed: '{what}：{why}' },
+)
+
+/**
+ * Act says what a button does.
+ * @typedef {object} Act
+ * @property {string} label what it does: "Trigger now", not "OK"
+ * @property {import('./icon.js').IconName} [icon]
+ * @property {import('../lib/api.js').Request[]} requests what is sent, one after the other
+ * @property {string} [done] what to say when it is done
+ * @property {import('../lib/api.js').Request[]} [undo] what undoes it
+ * @property {{title: string, text: any, name?: string}} [confirm] what will happen, for what can't be undone; with a name, that has to be typed
+ * @property {boolean} [danger]
+ * @property {boolean} [main]
+ * @property {boolean} [small]
+ * @property {boolean} [iconOnly] shows the icon alone; the label is its title
+ * @property {boolean} [disabled]
+ * @property {string} [title]
+ * @property {boolean} [noCurl] leaves the curl button away, where many such buttons stand side by side
+ * @property {(answers: any[]) => void} [then] called when it is done
+ */
+
+/**
+ * perform sends an act's requests and says how that went. It gives the answers, or null after an error.
+ * @param {Pick<Act, 'label' | 'requests' | 'done' | 'undo' | 'then'>} act
+ * @returns {Promise<any[] | null>}
+ */
+export async function perform(act) {
+  /** @type {any[]} */
+  const answers = []
+  try {
+    for (const request of act.requests) answers.push(await call(request))
+  } catch (e) {
+    const error = /** @type {import('../lib/api.js').ApiError} */ (e)
+    const fields = error.fields?.map((f) => `${f.field}: ${f.message}`).join('; ')
+    toast(t('failed', { what: act.label, why: fields || error.message }), { error: true })
+    return null
+  }
+  const { undo } = act
+  if (act.done) toast(act.done, { undo: undo && (() => void perform({ label: act.label, requests: undo })) })
+  act.then?.(answers)
+  return answers
+}
+
+/**
+ * useBusy runs one thing at a time, and says after 150 ms that it does.
+ * @returns {[busy: boolean, run: (work: () => Promise<unknown>) => Promise<void>]}
+ */
+export function useBusy() {
+  const [busy, setBusy] = useState(false)
+  const under = useRef(false)
+  const gone = useRef(false)
+  useEffect(() => () => void (gone.current = true), [])
+  const run = async (/** @type {() => Promise<unknown>} */ work) => {
+    if (under.current) return
+    under.current = true
+    const timer = setTimeout(() => !gone.current && setBusy(true), 150)
+    try {
+      await work()
+    } finally {
+      clearTimeout(timer)
+      under.current = false
+      if (!gone.current) setBusy(false)
+    }
+  }
+  return [busy, run]
+}
+
+/**
+ * ActButton is an act as a button, with its curl line beside it.
+ * @param {Act} act
+ */
+export function ActButton(act) {
+  const [busy, run] = useBusy()
+  const [asking, setAsking] = useState(false)
+  const [curl, setCurl] = useState(false)
+  const start = () => (act.confirm ? setAsking(true) : run(() => perform(act)))
+  const bare = act.iconOnly && act.icon
+  const style = `button${bare ? ' icon' : ''}${act.main ? ' main' : ''}${act.danger ? ' danger' : ''}${act.small ? ' small' : ''}`
+  return html`<span class="row" style=${{ gap: '2px', flexWrap: 'nowrap' }}>
+    <button type="button" class=${style} disabled=${busy || act.disabled} title=${act.title ?? (bare ? act.label : undefined)} aria-label=${bare ? act.label : undefined} onClick=${start}>
+      ${busy ? html`<span class="busy"></span>` : act.icon && html`<${Icon} name=${act.icon} />`}${bare ? '' : act.label}
+    </button>
+    ${!act.noCurl && html`<button type="button" class=${`button plain icon${act.small ? ' small' : ''}`} title=${t('asCurl')} aria-label=${`${t('asCurl')}: ${act.label}`} onClick=${() => setCurl(true)}><span class="mono" aria-hidden="true">$_</span></button>`}
+    ${asking && html`<${Confirm} act=${act} onClose=${() => setAsking(false)} />`}
+    ${curl && html`<${Dialog} title=${`${t('sameWithCurl')}: ${act.label}`} wide onClose=${() => setCurl(false)}><${Curl} requests=${act.requests} /></${Dialog}>`}
+  </span>`
+}
+
+/**
+ * Confirm says what will happen, and does it when that is wanted.
+ * @param {{act: Act, onClose: () => void}} props
+ */
+export function Confirm({ act, onClose }) {
+  const [busy, run] = useBusy()
+  const [typed, setTyped] = useState('')
+  const { confirm } = act
+  if (!confirm) return null
+  const ready = !confirm.name || typed === confirm.name
+  const doIt = () =>
+    run(async () => {
+      if (await perform(act)) onClose()
+    })
+  return html`<${Dialog} title=${confirm.title} onClose=${onClose}
+    acts=${html`<button type="button" class="button" onClick=${onClose}>${t('cancel')}</button>
+      <button type="button" class=${`button ${act.danger ? 'danger' : 'main'}`} disabled=${busy || !ready} onClick=${doIt}>${busy && html`<span class="busy"></span>`}${act.label}</button>`}>
+    <div>${confirm.text}</div>
+    ${confirm.name && html`<label class="field"><span class="label">${t('typeName', { name: confirm.name })}</span><input class="input" value=${typed} autocomplete="off" spellcheck="false" onInput=${(/** @type {any} */ e) => setTyped(e.target.value)} /></label>`}
+    <details><summary class="small muted">${t('sameWithCurl')}</summary><${Curl} requests=${act.requests} /></details>
+  </${Dialog}>`
+}

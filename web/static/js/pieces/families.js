@@ -1,0 +1,82 @@
+// Properties that have a meaning, by family: how a job runs otherwise than by its app's script, and how people are notified.
+import { html } from '../lib/html.js'
+import { texts } from '../lib/texts.js'
+import { Check, Choice, NumberField, Text } from './field.js'
+
+const t = texts(
+  {
+    command: 'Command', commandHelp: 'Run instead of the app’s script, in the package’s folder. Arguments are split as a shell splits words.',
+    url: 'Address', urlHelp: 'http or https. The executor sends one request for each shard; 200 to 299 is success.', method: 'Method', data: 'Body', contentType: 'Type of the body', connect: 'Time to connect', read: 'Time between parts of the answer',
+    host: 'SMTP server', port: 'Port', username: 'User', usernameHelp: 'Empty for servers that ask for none.', password: 'Password', passwordHelp: 'Shown to nobody. ****** leaves it as it is.', from: 'From', to: 'To', several: 'Several addresses with commas.', cc: 'Cc', bcc: 'Bcc', subject: 'Subject', ssl: 'TLS',
+    sslHelp: 'From the first byte on; on ports 25 and 587 by STARTTLS. Without it the password goes unencrypted.', trust: 'Hosts whose certificates are not checked', trustHelp: 'Or * for all.',
+    webhook: 'Webhook', webhookHelp: 'What follows the host is shown to nobody.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Shown to nobody.', ms: 'ms',
+  },
+  {
+    command: '命令', commandHelp: '在安装包目录中代替应用的启动脚本运行，参数按 shell 的规则分词。',
+    url: '地址', urlHelp: 'http 或 https。执行器为每个分片发送一个请求，200 至 299 为成功。', method: '方法', data: '请求体', contentType: '请求体类型', connect: '连接超时', read: '读取超时',
+    host: 'SMTP 服务器', port: '端口', username: '用户名', usernameHelp: '服务器不需要时留空。', password: '密码', passwordHelp: '不向任何人显示。****** 表示保持不变。', from: '发件人', to: '收件人', several: '多个地址用逗号分隔。', cc: '抄送', bcc: '密送', subject: '主题', ssl: 'TLS',
+    sslHelp: '从首字节起加密；端口 25 与 587 使用 STARTTLS。关闭后密码以明文传输。', trust: '不校验证书的主机', trustHelp: '* 表示全部。',
+    webhook: 'Webhook', webhookHelp: '主机之后的部分不向任何人显示。', keyword: '关键词', keywordHelp: '消息以它开头。', secret: '密钥', secretHelp: '用于消息签名，不向任何人显示。', ms: '毫秒',
+  },
+)
+
+/** @param {string} prefix @param {number} [connect] @param {number} [read] */
+const timeouts = (prefix, connect = 3000, read = 5000) => html`<${NumberField} name=${`${prefix}connectTimeoutMilliseconds`} label=${t('connect')} preset=${connect} unit=${t('ms')} /><${NumberField} name=${`${prefix}readTimeoutMilliseconds`} label=${t('read')} preset=${read} unit=${t('ms')} />`
+
+/** @type {Record<string, () => any>} */
+const fields = {
+  'script.': () => html`<${Text} wide mono keep needed name="props.script.command.line" label=${t('command')} help=${t('commandHelp')} placeholder="bin/clean.sh --all" />`,
+  'http.': () => html`<${Text} wide mono keep needed name="props.http.url" label=${t('url')} help=${t('urlHelp')} placeholder="https://example.com/import" />
+    <${Choice} needed name="props.http.method" label=${t('method')} options=${['', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'].map((m) => ({ value: m, label: m || '–' }))} />
+    <${Text} name="props.http.content.type" label=${t('contentType')} preset="application/x-www-form-urlencoded" />
+    <${Text} wide rows=${3} name="props.http.data" label=${t('data')} />
+    <${NumberField} name="props.http.connect.timeout.milliseconds" label=${t('connect')} preset=${3000} unit=${t('ms')} /><${NumberField} name="props.http.read.timeout.milliseconds" label=${t('read')} preset=${5000} unit=${t('ms')} />`,
+  'email.': () => html`<${Text} keep needed name="props.email.host" label=${t('host')} /><${NumberField} needed name="props.email.port" label=${t('port')} />
+    <${Text} keep needed name="props.email.username" label=${t('username')} help=${t('usernameHelp')} /><${Text} keep type="password" needed name="props.email.password" label=${t('password')} help=${t('passwordHelp')} />
+    <${Text} needed name="props.email.from" label=${t('from')} /><${Text} needed name="props.email.to" label=${t('to')} help=${t('several')} /><${Text} name="props.email.cc" label=${t('cc')} help=${t('several')} /><${Text} name="props.email.bcc" label=${t('bcc')} help=${t('several')} />
+    <${Text} name="props.email.subject" label=${t('subject')} preset="ElasticJob error message" /><${Text} name="props.email.ssl.trust" label=${t('trust')} help=${t('trustHelp')} /><${Check} name="props.email.useSsl" label=${t('ssl')} help=${t('sslHelp')} preset />`,
+  'wechat.': () => html`<${Text} wide mono needed name="props.wechat.webhook" label=${t('webhook')} help=${t('webhookHelp')} />${timeouts('props.wechat.')}`,
+  'dingtalk.': () => html`<${Text} wide mono needed name="props.dingtalk.webhook" label=${t('webhook')} help=${t('webhookHelp')} /><${Text} name="props.dingtalk.keyword" label=${t('keyword')} help=${t('keywordHelp')} />
+    <${Text} type="password" name="props.dingtalk.secret" label=${t('secret')} help=${t('secretHelp')} />${timeouts('props.dingtalk.')}`,
+  'webhook.': () => html`<${Text} wide mono needed name="props.webhook.url" label=${t('webhook')} help=${t('webhookHelp')} /><${Text} type="password" name="props.webhook.secret" label=${t('secret')} help=${t('secretHelp')} />${timeouts('props.webhook.')}`,
+}
+
+/** @param {string} prefix @param {string} names */
+const named = (prefix, names) => names.split(' ').map((n) => prefix + n)
+const waits = 'connectTimeoutMilliseconds readTimeoutMilliseconds'
+/** @type {Record<string, string[]>} */
+const names = {
+  'script.': named('script.', 'command.line'),
+  'http.': named('http.', 'url method content.type data connect.timeout.milliseconds read.timeout.milliseconds'),
+  'email.': named('email.', 'host port username password from to cc bcc subject ssl.trust useSsl'),
+  'wechat.': named('wechat.', `webhook ${waits}`),
+  'dingtalk.': named('dingtalk.', `webhook keyword secret ${waits}`),
+  'webhook.': named('webhook.', `url secret ${waits}`),
+}
+
+/**
+ * hasField says whether a property has a field among those of a family.
+ * @param {string} prefix
+ * @param {string} property
+ */
+export const hasField = (prefix, property) => names[prefix]?.includes(property) ?? false
+
+const byHandler = /** @type {Record<string, string>} */ ({ EMAIL: 'email.', WECHAT: 'wechat.', DINGTALK: 'dingtalk.', WEBHOOK: 'webhook.' })
+
+/**
+ * handlerFamily is the beginning of the properties that an error handler reads, '' if it reads none.
+ * @param {string | undefined} handler
+ */
+export const handlerFamily = (handler) => byHandler[handler ?? ''] ?? ''
+
+/**
+ * runFamily says by which properties a job runs: script., http., or '' for its app's script.
+ * @param {Record<string, any> | undefined} props
+ */
+export const runFamily = (props) => Object.keys(props ?? {}).map((k) => ['script.', 'http.'].find((p) => k.startsWith(p))).find(Boolean) ?? ''
+
+/**
+ * FamilyFields are the fields of a family.
+ * @param {{prefix: string}} props
+ */
+export const FamilyFields = ({ prefix }) => fields[prefix]?.() ?? null

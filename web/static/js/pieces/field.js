@@ -1,0 +1,135 @@
+// Fields of a form: label above, help below, and an error in place of the help, with what to do.
+import { createContext, html, useContext, useEffect, useId, useState } from '../lib/html.js'
+import { getField } from '../lib/document.js'
+import { texts } from '../lib/texts.js'
+
+const t = texts({ preset: 'default: {value}', given: 'given: {value}', needed: 'needed' }, { preset: '默认：{value}', given: '填写的是：{value}', needed: '必填' })
+
+/**
+ * Form is what its fields know of the document that they edit.
+ * @typedef {object} Form
+ * @property {import('../lib/document.js').Doc} doc
+ * @property {(field: string, value: unknown) => void} set undefined leaves the field out, for its default
+ * @property {(field: string) => import('../lib/api.js').Violation[]} errors of a field, those that are to be shown now
+ * @property {(field: string) => void} touch says that somebody was in a field
+ * @property {(violations: import('../lib/api.js').Violation[]) => void} refuse shows what else was found to be wrong, each at its field
+ * @property {boolean} disabled
+ */
+
+export const FormContext = createContext(/** @type {Form} */ (/** @type {unknown} */ (null)))
+/** @returns {Form} */
+export const useForm = () => useContext(FormContext)
+
+/**
+ * @typedef {object} FieldProps
+ * @property {string} name the field's in the document, such as cron or props.http.url
+ * @property {string} label
+ * @property {any} [help]
+ * @property {boolean} [needed] says that it can't be left out
+ * @property {boolean} [wide] over all columns of its group
+ */
+
+/**
+ * Violations are what is wrong with a value: the rule, and what was given.
+ * @param {{of: import('../lib/api.js').Violation[], field?: string}} props
+ */
+const Violations = ({ of, field }) => html`${of.map((v) => html`<span key=${v.message} class="error-line">${v.field === field || !field ? '' : html`<code>${v.field}</code> `}${v.message}${v.value !== '' && v.value.length <= 80 && html` <span class="nowrap">(${t('given', { value: v.value })})</span>`}</span>`)}`
+
+/**
+ * Field is the frame of one: its child is given the attributes of its input.
+ * @param {FieldProps & {children: (attributes: Record<string, unknown>) => any}} props
+ */
+export function Field({ name, label, help, needed, wide, children }) {
+  const form = useForm()
+  const id = useId()
+  const wrong = form.errors(name)
+  const below = wrong.length > 0 || help
+  const attributes = { id, name, disabled: form.disabled, 'aria-required': needed ? 'true' : undefined, 'aria-invalid': wrong.length > 0 ? 'true' : undefined, 'aria-describedby': below ? `${id}-help` : undefined, onBlur: () => form.touch(name) }
+  return html`<div class=${`field${wide ? ' over' : ''}`}>
+    <label for=${id}>${label} <code class="field-name">${name.replace(/^(props|env)\./, '')}</code>${needed && html` <span class="needed">${t('needed')}</span>`}</label>
+    ${children(attributes)}
+    <div id=${`${id}-help`} class=${wrong.length > 0 ? 'error' : 'help'}>${wrong.length > 0 ? html`<${Violations} of=${wrong} field=${name} />` : help}</div>
+  </div>`
+}
+
+/**
+ * plain is the text of a value: properties may be objects with the text in them.
+ * @param {unknown} value
+ */
+const plain = (value) => (value === undefined || value === null ? '' : typeof value === 'object' ? String(/** @type {any} */ (value).value ?? '') : String(value))
+
+/**
+ * Text is a field of a text. What is empty is left out of the document, unless `keep` is set.
+ * @param {FieldProps & {preset?: string, placeholder?: string, mono?: boolean, rows?: number, keep?: boolean, readOnly?: boolean, list?: string[], type?: string, after?: any}} props
+ */
+export function Text(props) {
+  const { name, preset, placeholder, mono, rows, keep, readOnly, list, type, after } = props
+  const form = useForm()
+  const known = useId()
+  const before = getField(form.doc, name)
+  const set = (/** @type {any} */ e) => {
+    const text = e.target.value
+    form.set(name, text === '' && !keep ? undefined : typeof before === 'object' && before !== null ? { ...before, value: text } : text)
+  }
+  return html`<${Field} ...${props}>${(/** @type {any} */ attributes) => {
+    const all = { ...attributes, class: `input${mono ? ' mono' : ''}`, readonly: readOnly, placeholder: placeholder ?? (preset === undefined ? undefined : t('preset', { value: preset })), value: plain(before), onInput: set, spellcheck: false, autocomplete: 'off' }
+    return html`${rows ? html`<textarea ...${all} rows=${rows}></textarea>` : html`<input ...${all} type=${type ?? 'text'} list=${list && known} />`}
+      ${list && html`<datalist id=${known}>${list.map((v) => html`<option key=${v} value=${v}></option>`)}</datalist>`}${after}`
+  }}</${Field}>`
+}
+
+/**
+ * NumberField is one of a number; what is typed stays as it was typed. What is no number goes into the document as it is, and the
+ * server says what is wrong.
+ * @param {FieldProps & {preset?: number | string, unit?: string}} props
+ */
+export function NumberField(props) {
+  const { name, preset, unit } = props
+  const form = useForm()
+  const value = getField(form.doc, name)
+  const [typed, setTyped] = useState(plain(value))
+  const read = (/** @type {string} */ text) => (text.trim() === '' ? undefined : Number.isFinite(Number(text)) ? Number(text) : text)
+  useEffect(() => {
+    if (read(typed) !== value) setTyped(plain(value)) // it was changed elsewhere
+  }, [value])
+  const set = (/** @type {any} */ e) => {
+    setTyped(e.target.value)
+    form.set(name, read(e.target.value))
+  }
+  return html`<${Field} ...${props}>${(/** @type {any} */ attributes) => html`<span class="with-unit"><input ...${attributes} class="input" inputmode="decimal" autocomplete="off" placeholder=${preset === undefined ? undefined : t('preset', { value: preset })} value=${typed} onInput=${set} />${unit && html`<span class="muted nowrap">${unit}</span>`}</span>`}</${Field}>`
+}
+
+/**
+ * Choice is a field of one of some words.
+ * @param {FieldProps & {options: {value: string, label: string}[]}} props
+ */
+export function Choice(props) {
+  const form = useForm()
+  const value = plain(getField(form.doc, props.name))
+  const options = value === '' || props.options.some((o) => o.value === value) ? props.options : [...props.options, { value, label: value }]
+  return html`<${Field} ...${props}>${(/** @type {any} */ attributes) => html`<select ...${attributes} class="input" value=${value} onChange=${(/** @type {any} */ e) => form.set(props.name, e.target.value || undefined)}>
+    ${options.map((o) => html`<option key=${o.value} value=${o.value}>${o.label}</option>`)}
+  </select>`}</${Field}>`
+}
+
+/**
+ * Check is a field that is true or false. What is as the default says is left out, unless the document has it already.
+ * @param {FieldProps & {preset?: boolean}} props
+ */
+export function Check({ name, label, help, preset = false }) {
+  const form = useForm()
+  const id = useId()
+  const wrong = form.errors(name)
+  const value = getField(form.doc, name)
+  const set = (/** @type {any} */ e) => form.set(name, e.target.checked)
+  return html`<div class="field">
+    <span class="check"><input id=${id} type="checkbox" name=${name} disabled=${form.disabled} aria-describedby=${`${id}-help`} checked=${value === undefined ? preset : value === true || value === 'true'} onChange=${set} /><label for=${id}>${label} <code class="field-name">${name.replace(/^props\./, '')}</code></label></span>
+    <div id=${`${id}-help`} class=${wrong.length ? 'error' : 'help'}>${wrong.length ? html`<${Violations} of=${wrong} field=${name} />` : help}</div>
+  </div>`
+}
+
+/**
+ * Group is some fields under a title.
+ * @param {{title: string, children?: any}} props
+ */
+export const Group = ({ title, children }) => html`<fieldset class="box group-box"><legend>${title}</legend><div class="group">${children}</div></fieldset>`

@@ -1,0 +1,39 @@
+// In place of what can't be shown: nothing there, an error, still loading.
+import { html } from '../lib/html.js'
+import { texts } from '../lib/texts.js'
+import { Time } from './time.js'
+
+const t = texts(
+  { failed: 'This could not be read', again: 'Try again', stale: 'This is from {ago}: ', loading: 'Loading', notAllowed: 'You can look, but not change this', notAllowedHelp: 'Apps and jobs are published by those who have the role admin for the app. An admin can give it to you.' },
+  { failed: '无法读取', again: '重试', stale: '数据时间 {ago}：', loading: '加载中', notAllowed: '您可以查看，但不能修改', notAllowedHelp: '只有对该应用拥有 admin 角色的人可以发布应用和注册作业。请联系管理员授予此角色。' },
+)
+
+/**
+ * Empty says what would be here, and the one step to get it.
+ * @param {{title: string, children?: any}} props
+ */
+export const Empty = ({ title, children }) => html`<div class="notice"><h2>${title}</h2>${children}</div>`
+
+/**
+ * Failure says what failed and what to do.
+ * @param {{error: any, again?: () => void}} props
+ */
+export const Failure = ({ error, again }) => html`<div class="notice error" role="alert">
+  <h2>${t('failed')}</h2>
+  <p>${error.message}</p>
+  ${error.fields?.length ? html`<ul>${error.fields.map((/** @type {any} */ f) => html`<li><code>${f.field}</code>: ${f.message}</li>`)}</ul>` : null}
+  ${again && html`<button type="button" class="button" onClick=${again}>${t('again')}</button>`}
+</div>`
+
+/**
+ * Loaded shows what a resource has: its data, with its age where a newer answer failed; else the error; else that it loads.
+ * @template T
+ * @param {{of: import('../lib/resource.js').Resource<T>, children: (data: T) => any}} props
+ */
+export function Loaded({ of, children }) {
+  if (of.data === undefined) return of.error ? html`<${Failure} error=${of.error} again=${of.reload} />` : html`<div class="muted" aria-busy="true" style=${{ minHeight: '50vh' }}><span class="hidden">${t('loading')}</span></div>`
+  return html`${of.error && html`<div class="connection" role="status">${of.error.message} <${Time} at=${of.at} /> <button type="button" class="link-button" onClick=${of.reload}>${t('again')}</button></div>`}${children(of.data)}`
+}
+
+/** NotAllowed stands in place of a form that who is here may not send. */
+export const NotAllowed = () => html`<div class="notice" role="alert"><h2>${t('notAllowed')}</h2><p>${t('notAllowedHelp')}</p></div>`

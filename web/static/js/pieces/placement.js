@@ -1,0 +1,43 @@
+// Where a job's shards would go now.
+import { html } from '../lib/html.js'
+import { texts } from '../lib/texts.js'
+import { link } from '../routes.js'
+
+const t = texts(
+  { title: 'If it ran now', unknown: 'Once the document is right, this says where its shards would go.', fits: 'All shards would start at once.', asked: 'The shards would start as soon as agents offer what they have.', waits: 'They would wait: {reason}', shards: '{n|shard|shards}', agent: 'Agent', items: 'Shards' },
+  { title: '如果现在运行', unknown: '文档正确后，这里显示各分片将位于何处。', fits: '所有分片将立即启动。', asked: '代理提供资源后，分片即可启动。', waits: '将会等待：{reason}', shards: '{n} 个分片', agent: '代理', items: '分片' },
+)
+
+/**
+ * ranges writes numbers such as 0–3, 7.
+ * @param {number[]} items in ascending order
+ */
+export function ranges(items) {
+  /** @type {[number, number][]} */
+  const runs = []
+  for (const i of items) {
+    const last = runs[runs.length - 1]
+    if (last && last[1] === i - 1) last[1] = i
+    else runs.push([i, i])
+  }
+  return runs.map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`)).join(', ')
+}
+
+/**
+ * Placement shows what POST /api/job/check says of it; null is not known yet, or that the document is wrong.
+ * @param {{checked: any}} props
+ */
+export function Placement({ checked }) {
+  const placement = checked?.placement
+  /** @type {Map<string, {hostname: string, items: number[]}>} */
+  const agents = new Map()
+  for (const { item, agent, hostname } of placement?.shards ?? []) {
+    if (!agents.has(agent)) agents.set(agent, { hostname, items: [] })
+    agents.get(agent)?.items.push(item)
+  }
+  return html`<section class="box placement" aria-live="polite"><h2>${t('title')}</h2>
+    ${!placement ? html`<p class="muted">${t('unknown')}</p>` : html`
+      <p>${!placement.fits ? html`<span class="warn">${t('waits', { reason: placement.reason })}</span>` : agents.size ? t('fits') : placement.reason || t('asked')}</p>
+      ${agents.size > 0 && html`<dl class="facts">${[...agents].map(([agent, { hostname, items }]) => html`<dt><a href=${link.agent(agent)} title=${agent}>${hostname || agent}</a></dt><dd>${t('shards', { n: items.length })}: ${ranges(items.sort((a, b) => a - b))}</dd>`)}</dl>`}`}
+  </section>`
+}

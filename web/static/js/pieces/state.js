@@ -1,0 +1,48 @@
+// States: the same colour, word and shape everywhere. Never colour alone.
+import { html } from '../lib/html.js'
+import { texts } from '../lib/texts.js'
+
+const word = texts(
+  {
+    FINISHED: 'Finished', RUNNING: 'Running', LAUNCHING: 'Launching', WAITING: 'Waiting', ARMED: 'Armed', FAILED: 'Failed', TIMED_OUT: 'Timed out', LOST: 'Lost', KILLED: 'Killed',
+    DISABLED: 'Disabled', APP_DISABLED: 'App disabled', PAUSED: 'Paused', SHUTTING_DOWN: 'Shutting down', READY: 'Ready', ON_TRIGGER: 'On trigger', NEVER: 'Never fires', FAULTY: 'Faulty', ENABLED: 'Enabled',
+    REGISTERED: 'Registered', UNREACHABLE: 'Unreachable', AWAY: 'Away', DRAINING: 'Draining', STARTING: 'Starting', CLOSING: 'Closing', SUBSCRIBED: 'Subscribed', NOT_SUBSCRIBED: 'Not subscribed',
+  },
+  {
+    FINISHED: '已完成', RUNNING: '运行中', LAUNCHING: '启动中', WAITING: '等待中', ARMED: '待触发', FAILED: '失败', TIMED_OUT: '超时', LOST: '丢失', KILLED: '已终止',
+    DISABLED: '已禁用', APP_DISABLED: '应用已禁用', PAUSED: '已暂停', SHUTTING_DOWN: '正在停止', READY: '就绪', ON_TRIGGER: '手动触发', NEVER: '不再触发', FAULTY: '配置有误', ENABLED: '已启用',
+    REGISTERED: '已注册', UNREACHABLE: '失联', AWAY: '离开', DRAINING: '排空中', STARTING: '启动中', CLOSING: '关闭中', SUBSCRIBED: '已订阅', NOT_SUBSCRIBED: '未订阅',
+  },
+)
+
+/** @type {Record<string, [style: string, mark: string]>} */
+const looks = {
+  FINISHED: ['finished', '●'], RUNNING: ['running', '◐'], LAUNCHING: ['running', '◔'], WAITING: ['waiting', '○'], ARMED: ['armed', '◇'],
+  FAILED: ['failed', '✕'], TIMED_OUT: ['timedout', '⋈'], LOST: ['lost', '?'], KILLED: ['killed', '■'],
+  DISABLED: ['off', '⊘'], APP_DISABLED: ['off', '⊘'], PAUSED: ['off', '‖'], SHUTTING_DOWN: ['off', '▽'], READY: ['off', '·'], ON_TRIGGER: ['off', '▹'], NEVER: ['off', '∅'], FAULTY: ['failed', '✕'],
+  ENABLED: ['off', '·'], REGISTERED: ['finished', '●'], UNREACHABLE: ['failed', '✕'], AWAY: ['waiting', '○'], DRAINING: ['off', '▽'], STARTING: ['running', '◔'], CLOSING: ['off', '▽'], SUBSCRIBED: ['finished', '●'], NOT_SUBSCRIBED: ['failed', '✕'],
+}
+
+/**
+ * lookOf is a state's style (a class is `s-` and that) and mark; of a Mesos state, TASK_ is left away.
+ * @param {string} state
+ */
+export const lookOf = (state) => looks[state.replace(/^TASK_/, '')] ?? ['off', '·']
+
+/**
+ * stateWord is a state in the user's language.
+ * @param {string} state
+ */
+export function stateWord(state) {
+  const bare = state.replace(/^TASK_/, '')
+  return bare in looks ? word(/** @type {any} */ (bare)) : state
+}
+
+/**
+ * State shows a state. `bare` has no background, `count` stands behind the word.
+ * @param {{of: string, bare?: boolean, count?: number, title?: string}} props
+ */
+export function State({ of, bare, count, title }) {
+  const [style, mark] = lookOf(of)
+  return html`<span class=${`state s-${style}${bare ? ' bare' : ''}`} title=${title}><span class="mark" aria-hidden="true">${mark}</span>${stateWord(of)}${count === undefined ? '' : ` ${count.toLocaleString()}`}</span>`
+}

@@ -1,0 +1,40 @@
+import { html } from '../lib/html.js'
+import { useNow } from '../lib/clock.js'
+import { ago, duration, moment } from '../lib/format.js'
+import { zone } from '../lib/store.js'
+import { useSignal } from '../lib/signal.js'
+
+/**
+ * zoneFor is the zone that the user wants times in; '' is the browser's own.
+ * @param {'mine' | 'job' | 'utc'} choice
+ * @param {string} [job] the job's zone, '' for the server's, which is taken for UTC
+ */
+export const zoneFor = (choice, job) => (choice === 'mine' ? '' : choice === 'job' ? job || 'UTC' : 'UTC')
+
+/**
+ * Time shows a time: relative up to a day, with the absolute one, its zone included, as its title. `exact` shows it absolute.
+ * @param {{at: string | number | null | undefined, jobZone?: string, exact?: boolean, none?: string}} props
+ */
+export function Time({ at, jobZone, exact, none = '–' }) {
+  const choice = useSignal(zone)
+  if (at == null || at === '') return html`<span class="muted">${none}</span>`
+  const title = moment(at, zoneFor(choice, jobZone), { zoneName: true, millis: true })
+  const iso = new Date(at).toISOString()
+  if (exact) return html`<time datetime=${iso} title=${title} class="nowrap">${moment(at, zoneFor(choice, jobZone))}</time>`
+  return html`<${Ago} at=${new Date(at).getTime()} iso=${iso} title=${title} text=${moment(at, zoneFor(choice, jobZone))} />`
+}
+
+/** @param {{at: number, iso: string, title: string, text: string}} props */
+function Ago({ at, iso, title, text }) {
+  const now = useNow()
+  return html`<time datetime=${iso} title=${title} class="nowrap">${Math.abs(now - at) < 86_400_000 ? ago(at, now) : text}</time>`
+}
+
+/**
+ * Since shows how long something has lasted, and goes on.
+ * @param {{at: string | number | null | undefined}} props
+ */
+export function Since({ at }) {
+  const now = useNow()
+  return at == null ? html`<span class="muted">–</span>` : html`<span class="nowrap">${duration(Math.floor((now - new Date(at).getTime()) / 1000) * 1000)}</span>`
+}

@@ -1,0 +1,89 @@
+// Apps: published, looked into, edited, disabled, deleted.
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { accessible } from './lib/browser.js'
+import { scene, useServer } from './lib/scene.js'
+import { until } from './lib/until.js'
+
+const server = useServer({
+  seed: async (s) => {
+    await s.app('plain', 'sleep 300')
+    for (const i of [1, 2, 3]) await s.job(`of-plain-${i}`, 'plain', {})
+  },
+})
+
+scene('a package is looked into before it is published, and pinned', server, async ({ open, server: s }) => {
+  const file = join(s.dir, 'good.sh')
+  await writeFile(file, '#!/bin/sh\necho good\n', { mode: 0o755 })
+  const page = await open('/apps/new')
+  page.problems.expect(/422 POST \/api\/app/)
+  await page.getByRole('textbox', { name: 'Name appName' }).fill('looked')
+  const address = page.getByRole('textbox', { name: /^Address/ })
+  await address.fill(`file://${s.dir}/none.tar.gz`)
+  await page.getByRole('textbox', { name: /^Script/ }).fill('good.sh')
+  await page.getByRole('button', { name: 'Publish' }).click()
+  await page.getByRole('heading', { name: 'Publish an app' }).waitFor()
+  await until('the address is wrong', () => address.getAttribute('aria-invalid'))
+  assert.ok(!(await s.api('GET', '/api/app/list')).some((/** @type {any} */ a) => a.appName === 'looked'), 'it is not published')
+  await address.fill(`file://${file}`)
+  await page.getByRole('button', { name: 'Check the package' }).click()
+  await page.getByText('It can be published.').waitFor()
+  await page.getByRole('button', { name: 'Pin this package' }).click()
+  assert.match(await page.getByRole('textbox', { name: /^SHA-256/ }).inputValue(), /^[0-9a-f]{64}$/)
+  await accessible(page)
+  await page.getByRole('button', { name: 'Publish' }).click()
+  await page.waitForURL('**/apps/app/looked')
+  assert.match((await s.api('GET', '/api/app/looked')).appSHA256, /^[0-9a-f]{64}$/)
+})
+
+scene('the list has each app with its jobs', server, async ({ open }) => {
+  const page = await open('/apps')
+  const row = page.getByRole('row').filter({ hasText: 'plain' })
+  await row.getByRole('link', { name: '3', exact: true }).waitFor()
+  await accessible(page)
+  await page.getByRole('searchbox').fill('no such app')
+  await page.getByRole('heading', { name: 'No app fits' }).waitFor()
+  await page.getByRole('button', { name: 'Clear the search' }).click()
+  await row.getByRole('link', { name: '3', exact: true }).click()
+  await page.waitForURL('**/jobs?app=plain')
+})
+
+scene('an app is disabled and enabled again by undoing it; its jobs are there', server, async ({ open, server: s }) => {
+  const page = await open('/apps/app/plain')
+  await page.getByRole('link', { name: 'of-plain-3' }).waitFor()
+  await accessible(page)
+  await page.getByRole('button', { name: 'Disable', exact: true }).click()
+  await page.getByRole('button', { name: 'Enable', exact: true }).waitFor()
+  await page.getByRole('row').filter({ hasText: 'of-plain-1' }).getByText('App disabled').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await until('it is enabled', async () => (await s.api('GET', '/api/app/plain/disable')) === false)
+})
+
+scene('an edit shows what will change', server, async ({ open, server: s }) => {
+  await s.app('changed', 'true')
+  const page = await open('/apps/app/changed/edit')
+  await page.getByRole('textbox', { name: /^Memory/ }).fill('48')
+  await page.getByRole('checkbox', { name: /^Keep the package/ }).uncheck()
+  await page.getByRole('button', { name: 'Review and save' }).click()
+  await page.getByRole('rowheader', { name: 'memoryMB' }).waitFor()
+  assert.deepEqual(await page.getByRole('dialog').getByRole('rowheader').allInnerTexts(), ['memoryMB', 'appCacheEnable'])
+  await page.getByRole('button', { name: 'Save the changes' }).click()
+  await page.waitForURL('**/apps/app/changed')
+  const { memoryMB, appCacheEnable } = await s.api('GET', '/api/app/changed')
+  assert.deepEqual([memoryMB, appCacheEnable], [48, false])
+})
+
+scene('to delete an app names its jobs, and asks for its name', server, async ({ open, server: s }) => {
+  await s.app('doomed', 'true')
+  await s.job('with-it', 'doomed', {})
+  const page = await open('/apps/app/doomed')
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('listitem').last().waitFor()
+  assert.deepEqual(await dialog.getByRole('listitem').allInnerTexts(), ['with-it'])
+  await dialog.getByRole('textbox').fill('doomed')
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.waitForURL('**/apps')
+  assert.ok(!(await s.api('GET', '/api/job/jobs')).some((/** @type {any} */ j) => j.jobName === 'with-it'))
+})

@@ -1,0 +1,59 @@
+// What jobs run on.
+import assert from 'node:assert/strict'
+import { accessible } from './lib/browser.js'
+import { scene, useServer } from './lib/scene.js'
+
+/** @type {any} */
+let running
+const server = useServer({
+  seed: async (s) => {
+    await s.app('import', `echo '{"type":"progress","fraction":0.4,"message":"4000 of 10000 orders"}' >&4; sleep 3600`)
+    await s.job('order-import', 'import', { shardingTotalCount: 2 })
+    running = await s.run('order-import', 'RUNNING')
+  },
+})
+
+scene('agents, what runs on each with its progress, and by which executors', server, async ({ open }) => {
+  const page = await open('/cluster')
+  const agents = page.getByRole('region', { name: 'Agents' })
+  const agent = agents.getByRole('row').nth(1)
+  await agent.getByText('Registered').waitFor()
+  await page.getByText(/Subscribed$/).first().waitFor()
+  await page.getByRole('region', { name: 'Executors' }).getByRole('link', { name: 'import', exact: true }).waitFor()
+  await accessible(page)
+  await agents.getByLabel('Filter by host or id').fill('no such host')
+  await page.getByRole('heading', { name: 'No agent fits “no such host”' }).waitFor()
+  assert.match(page.url(), /search=no\+such\+host/)
+  await page.getByRole('button', { name: 'Show all agents' }).click()
+  await agent.getByRole('link').first().click()
+  const here = page.getByRole('region', { name: 'Running here' })
+  await here.getByText('4000 of 10000 orders').first().waitFor()
+  assert.equal(await here.getByRole('link', { name: 'order-import', exact: true }).count(), 2)
+  await accessible(page)
+  await here.getByRole('link', { name: 'Output' }).first().click()
+  await page.getByRole('heading', { level: 1, name: /^Output: shard \d$/ }).waitFor()
+  await page.goBack()
+  await here.getByRole('link', { name: running.executionId }).first().click()
+  await page.waitForURL(/\/executions\/execution\//)
+})
+
+scene('tasks are reconciled, and not too often', server, async ({ open }) => {
+  const page = await open('/cluster')
+  page.problems.expect(/^answer: 429 POST \/api\/operate\/reconcile\//)
+  await page.getByRole('button', { name: 'Reconcile', exact: true }).click()
+  await page.getByText('Asked. What differs is put right').waitFor()
+  await page.getByRole('button', { name: 'Reconcile implicitly' }).click()
+  await page.getByText(/^Again in \d+ s$/).waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Reconcile', exact: true }).isDisabled())
+})
+
+scene('faulty documents are told with what to do', server, async ({ open }) => {
+  const page = await open('/')
+  await page.route('**/api/operate/faulty', (route) => route.fulfill({ json: [{ path: '/elasticjob-cloud/config/job/broken', kind: 'job', name: 'broken', reason: 'its jobName is "other"', since: new Date().toISOString(), lastGood: false }] }))
+  await page.goto('/cluster#faulty')
+  const faulty = page.getByRole('region', { name: 'Faulty documents' })
+  await faulty.getByRole('link', { name: 'broken', exact: true }).waitFor()
+  await faulty.getByText('Correct each in the registry').waitFor()
+  await faulty.getByText('nothing: what waits waits').waitFor()
+  await accessible(page)
+})

@@ -1,0 +1,72 @@
+// A scene is a test: a server, somebody with a browser, and what is seen.
+import { after, before, test } from 'node:test'
+import { closeBrowser, context, watch } from './browser.js'
+import { Server } from './server.js'
+
+/** @typedef {import('./browser.js').View} View */
+/** @typedef {import('./browser.js').Page} Page */
+
+/** @typedef {{open: (path: string, view?: View) => Promise<Page>, server: Server}} Stage */
+
+/**
+ * useServer has the scenes of a file share a server, which is there before the first and ends after the last. With people,
+ * one logs in.
+ * @param {{people?: boolean, args?: string[], seed?: (server: Server) => Promise<unknown>}} [options]
+ */
+export function useServer({ people = false, args = [], seed } = {}) {
+  const server = new Server(args)
+  before(async () => {
+    await server.start()
+    if (people) await server.addPeople()
+    await seed?.(server)
+  })
+  after(() => server.end())
+  return server
+}
+
+after(closeBrowser)
+
+/**
+ * scene is a test with a server, in which any number of pages are opened. It fails, too, if one of them complains of
+ * something that the test has not said it expects.
+ * @param {string} name
+ * @param {Server} server
+ * @param {(stage: Stage) => Promise<void>} play
+ */
+export function scene(name, server, play) {
+  test(name, async () => {
+    /** @type {Page[]} */
+    const pages = []
+    try {
+      await play({
+        server,
+        async open(path, view) {
+          const page = await watch(await (await context(server, view)).newPage())
+          pages.push(page)
+          await page.goto(path)
+          return page
+        },
+      })
+      for (const page of pages) page.problems.check()
+    } catch (e) {
+      await look(name, pages)
+      console.error(server.log())
+      throw e
+    } finally {
+      for (const page of pages) await page.context().close()
+    }
+  })
+}
+
+/**
+ * look takes a picture of what was there when a scene failed, into the folder that PICTURES names.
+ * @param {string} name
+ * @param {Page[]} pages
+ */
+async function look(name, pages) {
+  for (const [i, page] of pages.entries()) {
+    if (page.isClosed()) continue
+    console.error(`page ${i + 1} is at ${page.url()}:\n${(await page.locator('body').innerText()).slice(0, 2000)}`)
+    if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name.replaceAll(/\W+/g, '-')}-${i + 1}.png` })
+  }
+}

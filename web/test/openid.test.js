@@ -1,0 +1,21 @@
+// A login by an OpenID provider.
+import { after } from 'node:test'
+import { accessible } from './lib/browser.js'
+import { startProvider } from './lib/openid.js'
+import { scene, useServer } from './lib/scene.js'
+
+const provider = await startProvider({ preferred_username: 'olga', groups: ['staff'] })
+after(() => provider.end())
+const server = useServer({ args: ['--oidc-issuer', provider.url, '--oidc-client-id', 'elasticjob', '--oidc-role', 'staff=viewer'] })
+
+scene('one comes back logged in, and goes on where the console begins', server, async ({ open }) => {
+  const page = await open('/jobs')
+  page.problems.expect(/^answer: 401 GET \/api\/session$/)
+  const way = page.getByRole('link', { name: 'Log in with OpenID' })
+  await way.waitFor()
+  await accessible(page)
+  await way.click()
+  await page.getByText('olga · viewer').waitFor()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await way.waitFor()
+})

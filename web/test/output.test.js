@@ -1,0 +1,152 @@
+// Output, as one reads it while it is written and afterwards.
+import assert from 'node:assert/strict'
+import { accessible } from './lib/browser.js'
+import { scene, useServer } from './lib/scene.js'
+import { until } from './lib/until.js'
+
+const part = encodeURIComponent
+
+// Says a line for each that is put into a file, and ends when there is a file named end.
+const talk = `
+i=0
+while [ ! -e "$ELASTICJOB_JOB_PARAMETER/end" ]; do
+  want=$(cat "$ELASTICJOB_JOB_PARAMETER/lines" 2>/dev/null || echo 0)
+  while [ $i -lt "$want" ]; do i=$((i + 1)); echo "line $i of shard $ELASTICJOB_SHARDING_ITEM"; done
+  sleep 0.05
+done`
+
+const many = `
+i=0
+while [ $i -lt 20000 ]; do i=$((i + 1)); echo "row $i of many, some longer than others"; done
+echo needle 1 >&2
+printf '2026-05-01T12:00:0%dZ first of %d\\n  its trace\\n2026-05-01T12:00:1%dZ second of %d\\n' $ELASTICJOB_SHARDING_ITEM $ELASTICJOB_SHARDING_ITEM $ELASTICJOB_SHARDING_ITEM $ELASTICJOB_SHARDING_ITEM >&2
+echo "the needle"`
+
+/** @type {any} */
+let ran
+const server = useServer({
+  seed: async (s) => {
+    await s.app('talk', talk)
+    await s.app('many', many)
+    await s.job('many', 'many', { shardingTotalCount: 3 })
+    ran = await s.run('many', 'FINISHED')
+  },
+})
+
+const log = '[role="log"]'
+const atEnd = (/** @type {import('playwright-core').Page} */ page) => page.locator(log).evaluate((e) => e.scrollTop + e.clientHeight >= e.scrollHeight - 4)
+
+/** @param {string} name */
+async function talking(name) {
+  const { mkdtemp, writeFile } = await import('node:fs/promises')
+  const { join } = await import('node:path')
+  const folder = await mkdtemp(join(server.dir, 'talk-'))
+  await server.job(name, 'talk', { jobParameter: folder })
+  const run = await server.run(name, 'RUNNING')
+  const [shard] = await until('its task has begun', async () => {
+    const { shards } = await server.api('GET', `/api/execution/${part(run.executionId)}`)
+    return shards[0].state === 'RUNNING' && shards
+  })
+  return {
+    task: shard.taskId,
+    say: (/** @type {number} */ lines) => writeFile(join(folder, 'lines'), String(lines)),
+    end: () => writeFile(join(folder, 'end'), ''),
+  }
+}
+
+scene('the end is followed, and what one reads above stays where it is', server, async ({ open }) => {
+  const job = await talking('talking')
+  await job.say(200)
+  const page = await open(`/tasks/task/${part(job.task)}/log`)
+  await page.getByText('line 200 of', { exact: false }).waitFor()
+  await page.getByText('Following').waitFor()
+  await job.say(300)
+  await page.getByText('line 300 of', { exact: false }).waitFor()
+  assert.ok(await atEnd(page))
+  await page.locator(log).hover()
+  await page.mouse.wheel(0, -1000)
+  await page.getByText('Follow stopped: you scrolled up').waitFor()
+  const row = page.locator('.log-line').nth(40)
+  const id = await row.getAttribute('data-id')
+  const place = () => page.locator(`[data-id="${id}"]`).evaluate((e) => e.getBoundingClientRect().top)
+  const before = await place()
+  await job.say(312)
+  await page.getByRole('button', { name: '12 new lines' }).waitFor()
+  assert.equal(await place(), before)
+  await page.getByRole('button', { name: '12 new lines' }).click()
+  await page.getByText('line 312 of', { exact: false }).waitFor()
+  assert.ok(await atEnd(page))
+  await accessible(page)
+  await job.end()
+  await page.getByText('The task has ended').waitFor()
+})
+
+scene('a connection that breaks goes on where it was', server, async ({ open }) => {
+  const job = await talking('healing')
+  await job.say(20)
+  const page = await open(`/tasks/task/${part(job.task)}/log`)
+  page.problems.expect(/./)
+  await page.getByText('line 20 of', { exact: false }).waitFor()
+  await server.kill()
+  await page.getByText('Connection lost, trying again').first().waitFor()
+  await job.say(40)
+  await server.start()
+  await page.getByText('line 40 of', { exact: false }).waitFor()
+  assert.equal(await page.locator('.log-line').count(), 40)
+  await job.end()
+})
+
+scene('a search in all of it leads there, lines have addresses, and numbers where they are known', server, async ({ open }) => {
+  const [shard] = ran.shards
+  const page = await open(`/tasks/task/${part(shard.taskId)}/log`)
+  await page.getByText('the needle').waitFor()
+  assert.equal(await page.getByText('row 5000 of many').count(), 0)
+  await page.getByLabel('Search in the output').fill('ROW 5000 ')
+  await page.getByText('no match in what is loaded').waitFor()
+  await page.getByRole('button', { name: 'Search all of it' }).click()
+  await page.getByRole('link', { name: 'row 5000 of many' }).click()
+  await page.locator('.log-line.at').getByText('row 5000 of many').waitFor()
+  assert.match(page.url(), /[?&]at=\d+/)
+  assert.equal(await page.locator('.log-line.at mark').innerText(), 'row 5000 ')
+  await page.reload()
+  await page.locator('.log-line.at').getByText('row 5000 of many').waitFor()
+  await page.getByRole('link', { name: 'Go to the beginning' }).click()
+  await page.getByRole('link', { name: 'Line 7', exact: true }).waitFor()
+  await page.locator('.log-line', { hasText: 'row 7 of' }).getByRole('link', { name: 'Line 7', exact: true }).click()
+  await page.locator('.log-line.at').getByText('row 7 of many').waitFor()
+})
+
+scene('all of it can be scrolled through, and little of it is drawn', server, async ({ open }) => {
+  const page = await open(`/tasks/task/${part(ran.shards[1].taskId)}/log`)
+  await page.getByText('the needle').waitFor()
+  await until('the first line is there', async () => {
+    await page.locator(log).evaluate((e) => e.scrollTo(0, 0))
+    return page.getByRole('link', { name: 'Line 1', exact: true }).isVisible()
+  })
+  assert.ok((await page.locator('.log-line').count()) < 500)
+  await page.getByText('Beginning of the output').waitFor()
+  await page.getByRole('button', { name: 'Go to the end' }).click()
+  await page.getByText('the needle').waitFor()
+})
+
+scene('shards stand side by side, or merged by time', server, async ({ open }) => {
+  const page = await open(`/executions/execution/${part(ran.executionId)}/log?stream=stderr`)
+  for (const item of [0, 1, 2]) await page.getByRole('region', { name: `Shard ${item}` }).getByText(`second of ${item}`).waitFor()
+  await accessible(page)
+  await page.getByRole('button', { name: 'Merged by time' }).click()
+  await page.getByText('second of 2').waitFor()
+  const lines = await page.locator('.log-text').allInnerTexts()
+  assert.deepEqual(lines.filter((l) => /first|second/.test(l)).map((l) => l.slice(21)), ['first of 0', 'first of 1', 'first of 2', 'second of 0', 'second of 1', 'second of 2'])
+  await page.getByRole('button', { name: /^1 / }).click()
+  await page.waitForFunction(() => !document.body.innerText.includes('first of 1'))
+  assert.match(page.url(), /shards=0%2C2/)
+})
+
+scene('output that is gone says so, and it can be saved', server, async ({ open }) => {
+  const page = await open(`/tasks/task/${part(ran.shards[0].taskId)}/log`)
+  page.problems.expect(/^answer: 4\d\d GET \/api\/task\//)
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()])
+  assert.match(download.suggestedFilename(), /stdout\.txt$/)
+  await page.getByRole('button', { name: 'stdout, older' }).click()
+  await page.getByRole('alert').getByText('it was not rotated, or its agent no longer keeps it').waitFor()
+})

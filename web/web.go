@@ -1,0 +1,190 @@
+// Package web is the console: its one page and the files of that, as a browser asks for them.
+//
+// What is below static is what a browser runs: there is no step that builds it. Each file's address has a hash over all of
+// them, so that a browser keeps them for good and never mixes those of two versions; the page itself is asked for again
+// each time, and names that hash.
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed static
+var static embed.FS
+
+// Static has the console's own files.
+func Static() fs.FS {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // the name is valid
+	}
+	return files
+}
+
+// page is the one page; in it, and in it alone, placeholder stands for the address of the folder that the files are in.
+const (
+	page        = "index.html"
+	placeholder = "{static}"
+)
+
+// Console answers with files. It reads them when it is first asked for one.
+type Console struct {
+	load func() (*content, error)
+}
+
+// New makes a console of files, with index.html among them.
+func New(files fs.FS) *Console {
+	return &Console{load: sync.OnceValues(func() (*content, error) { return load(files) })}
+}
+
+// Page answers with the page, whatever path is asked for: the script in it reads the path.
+func (c *Console) Page(w http.ResponseWriter, r *http.Request) {
+	all, err := c.load()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", all.tag)
+	h.Add("Vary", "Accept")
+	if strings.Contains(r.Header.Get("If-None-Match"), all.tag) {
+		h.Add("Vary", "Accept-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	all.page.write(w, r)
+}
+
+// Static answers with the file whose address, /static/{hash}/{file}, is the request's path. It reports false, and answers
+// nothing, if there is none: a page of another version may ask for it.
+func (c *Console) Static(w http.ResponseWriter, r *http.Request) bool {
+	all, err := c.load()
+	if err != nil {
+		return false
+	}
+	name, ok := strings.CutPrefix(r.URL.Path, all.folder+"/")
+	file := all.files[name]
+	if !ok || file == nil {
+		return false
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	file.write(w, r)
+	return true
+}
+
+// content is all that a console answers with.
+type content struct {
+	folder string // of the files' addresses: /static/ and the hash
+	page   *file
+	tag    string // of the page
+	files  map[string]*file
+}
+
+// load reads all files.
+func load(files fs.FS) (*content, error) {
+	texts, hash := map[string][]byte{}, sha256.New()
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(name, ".d.ts") {
+			return err
+		}
+		text, err := fs.ReadFile(files, name)
+		fmt.Fprintf(hash, "%s %d\n%s", name, len(text), text)
+		texts[name] = text
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the console's files: %w", err)
+	}
+	index, ok := texts[page]
+	if !ok {
+		return nil, fmt.Errorf("the console's files lack %s", page)
+	}
+	delete(texts, page)
+	sum := hex.EncodeToString(hash.Sum(nil)[:8])
+	all := &content{folder: "/static/" + sum, tag: `W/"` + sum + `"`, files: map[string]*file{}}
+	index = preload(index, texts)
+	all.page = newFile(page, bytes.ReplaceAll(index, []byte(placeholder), []byte(all.folder)))
+	for name, text := range texts {
+		all.files[name] = newFile(name, text)
+	}
+	return all, nil
+}
+
+// file is an answer in the two forms that a client may want.
+type file struct {
+	kind          string
+	plain, zipped []byte // zipped is nil if it were no smaller
+}
+
+func newFile(name string, text []byte) *file {
+	f := &file{kind: kindOf(name), plain: text}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = z.Write(text)                                  // into memory
+	_ = z.Close()
+	if b.Len() < len(text) {
+		f.zipped = b.Bytes()
+	}
+	return f
+}
+
+func (f *file) write(w http.ResponseWriter, r *http.Request) {
+	h, body := w.Header(), f.plain
+	h.Set("Content-Type", f.kind)
+	h.Add("Vary", "Accept-Encoding")
+	if f.zipped != nil && takesGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		body = f.zipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+// kindOf is a file's type by the end of its name: this machine's own table of types has no say.
+func kindOf(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	case ".woff2":
+		return "font/woff2"
+	case ".json", ".webmanifest":
+		return "application/json"
+	}
+	return "text/plain; charset=utf-8"
+}
+
+// takesGzip reports whether a client wants gzip: it names it, and not with q=0.
+func takesGzip(r *http.Request) bool {
+	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, params, err := mime.ParseMediaType(strings.TrimSpace(one))
+		if err != nil || name != "gzip" {
+			continue
+		}
+		q, err := strconv.ParseFloat(params["q"], 64)
+		return err != nil || q > 0
+	}
+	return false
+}
