@@ -108,8 +108,12 @@ func (c *Client) Join(ctx context.Context) error {
 	}
 }
 
-// Do runs requests beside the caller, who can leave by ctx: one that waits for a connection can't be called back.
+// Do runs requests beside the caller, who can leave by ctx: one that waits for a connection can't be called back. For a context that has
+// ended it runs nothing.
 func (c *Client) Do(ctx context.Context, requests func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	done := make(chan error, 1)
 	c.mu.Lock()
 	if c.ctx.Err() != nil {

@@ -150,16 +150,26 @@ func TestDoCanBeLeft(t *testing.T) {
 	o.Dial = nowhere
 	client := connect(t, o)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := client.Join(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("join: %v", err)
-	}
+	defer cancel()
 	err := client.Do(ctx, func() error {
+		cancel()
 		_, _, err := client.Exists("/")
 		return err
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("do: %v", err)
+	}
+	if err := client.Join(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("join: %v", err)
+	}
+	for range 100 {
+		err := client.Do(ctx, func() error {
+			t.Error("a request was made for a context that has ended")
+			return nil
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("do, after it: %v", err)
+		}
 	}
 }
 

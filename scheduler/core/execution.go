@@ -69,8 +69,6 @@ type execution struct {
 	place *list.Element
 	// outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
 	outdated []int
-	// unrecorded is set when its end was found in the registry and is to be recorded by this term.
-	unrecorded bool
 	// What was last recorded of what it waits for, when, and how often.
 	waitRecorded   string
 	waitRecordedAt time.Time
@@ -118,6 +116,9 @@ type shard struct {
 	Starts int `json:"ns,omitempty"`
 	// Replacing is set on a daemon's shard from when it is killed for new settings until it runs well with them.
 	Replacing bool `json:"rp,omitempty"`
+
+	// unrecorded is set when a former term ended it, and this term records that again with the end of its execution.
+	unrecorded bool
 
 	// encoded is the shard as it is stored, nil when it has changed since.
 	encoded []byte

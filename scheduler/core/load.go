@@ -210,7 +210,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.executions.ended.add(e)
 	}
 	c.audit.loaded()
-	c.recording.loaded(ended, c.audit.rows)
+	c.recording.loaded(c.executions.open, ended, c.audit.rows)
 	c.sampleLater()
 	c.loadJobStats()
 	c.importQueues()

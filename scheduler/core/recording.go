@@ -94,8 +94,9 @@ func (h *recording) restore(e registry.Entry) (err error) {
 	return err
 }
 
-// loaded begins a term: ended are the executions that the registry has, in the order of their ends, and audits its audit rows.
-func (h *recording) loaded(ended []*execution, audits []auditRow) {
+// loaded begins a term: open are the executions under way, ended the others that the registry has, in the order of their ends, and audits
+// its audit rows.
+func (h *recording) loaded(open map[string]*execution, ended []*execution, audits []auditRow) {
 	if !h.on() {
 		return
 	}
@@ -108,9 +109,12 @@ func (h *recording) loaded(ended []*execution, audits []auditRow) {
 	h.recorded = h.stored
 	for _, e := range ended {
 		if e.Ended > h.stored {
-			e.unrecorded = true
+			e.recordAgain()
 			h.toRecord = append(h.toRecord, e)
 		}
+	}
+	for _, e := range open {
+		e.recordAgain()
 	}
 	h.toAudit = slices.Clone(audits)
 }
@@ -181,10 +185,7 @@ func (h *recording) write(r *records) {
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
 		shards, ends, h.recorded = shards+len(e.Shards)+1, ends+1, e.Ended
-		if e.unrecorded {
-			h.lastRuns(e)
-			e.unrecorded = false
-		}
+		h.lastRuns(e)
 	}
 	h.toRecord = slices.Delete(h.toRecord, 0, ends)
 	audits := min(len(h.toAudit), auditsPerStep)
@@ -281,12 +282,21 @@ func (h *recording) executionRow(e *execution) event.Execution {
 	return row
 }
 
-// lastRuns records the last run of each shard of an execution that ended in a former term: that leader's disk may never be read again.
+// recordAgain marks what a former term ended: that leader's disk may never be read again, or have missed it when its process died.
+func (e *execution) recordAgain() {
+	for i := range e.Shards {
+		e.Shards[i].unrecorded = e.Shards[i].State.terminal()
+	}
+}
+
+// lastRuns records the last run of each shard that ended in a former term.
 func (h *recording) lastRuns(e *execution) {
 	for i := range e.Shards {
-		if s := &e.Shards[i]; s.TaskID != "" && !s.Start.IsZero() && !e.daemon() {
+		s := &e.Shards[i]
+		if s.unrecorded && s.TaskID != "" && !e.daemon() && (!s.Start.IsZero() || s.State == Failed) {
 			h.run(e, s, &s.attempt, s.State, s.Cause)
 		}
+		s.unrecorded = false
 	}
 }
 

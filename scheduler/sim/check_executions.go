@@ -70,7 +70,7 @@ func (c *checker) execution(r record) {
 	if r.Ended > 0 {
 		if old.Ended == 0 {
 			w.report.Ended++
-			w.history.executionEnded(r.ID)
+			w.history.executionEnded(e)
 			c.lastEnd = w.now
 			delete(j.open, r.ID)
 			j.lastOpen = w.now

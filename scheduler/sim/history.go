@@ -24,8 +24,10 @@ type history struct {
 	true map[string][]string
 	// commits are the batches whose commit has happened, by term and number.
 	commits map[[2]int64]bool
-	// ended are the executions whose end was committed, and lost are keys of rows that an outbox had no place for.
-	ended, lost map[string]bool
+	// ended has, of executions whose end was committed, the keys of the rows that say it: its own, and the last runs of its shards.
+	ended map[string][]string
+	// lost are keys of rows that an outbox had no place for.
+	lost map[string]bool
 	// onDisk has, of executions that were forgotten before their end was stored, the outboxes that have it.
 	onDisk map[string][]*outbox
 	// lacked is what it was last seen to lack in the calm world, and since when.
@@ -60,7 +62,7 @@ type row struct {
 }
 
 func newHistory(w *world) *history {
-	return &history{w: w, rows: map[string]int{}, terms: map[int64]int64{}, true: map[string][]string{}, commits: map[[2]int64]bool{}, ended: map[string]bool{}, onDisk: map[string][]*outbox{}, lost: map[string]bool{}}
+	return &history{w: w, rows: map[string]int{}, terms: map[int64]int64{}, true: map[string][]string{}, commits: map[[2]int64]bool{}, ended: map[string][]string{}, onDisk: map[string][]*outbox{}, lost: map[string]bool{}}
 }
 
 // outboxOf is the outbox of a leader that begins.
@@ -223,12 +225,20 @@ func (h *history) write(b *keptBatch) {
 func (r *row) says() string { return strconv.Itoa(r.revision) + r.text }
 
 // executionEnded: its end was committed.
-func (h *history) executionEnded(id string) { h.ended[id] = true }
+func (h *history) executionEnded(e *execRecord) {
+	keys := []string{"execution " + e.record.ID}
+	e.all(func(s shardRecord) {
+		if s.TaskID != "" && !e.record.daemon() && (!s.Start.IsZero() || s.State == core.Failed) {
+			keys = append(keys, "run "+historyevent.ID(s.TaskID))
+		}
+	})
+	h.ended[e.record.ID] = keys
+}
 
 // forgotten checks, when an execution's record is removed from the registry, that its end is stored, or at least on a disk.
 func (h *history) forgotten(id string) {
 	key := "execution " + id
-	if !h.ended[id] || h.lost[key] || h.rows[key] == historyevent.Ended {
+	if h.ended[id] == nil || h.lost[key] || h.rows[key] == historyevent.Ended {
 		return
 	}
 	if h.w.opt.UnstoredKept < core.DefaultOptions().UnstoredKept { // such a world has too many at times
@@ -250,12 +260,14 @@ func (h *history) forgotten(id string) {
 // complete says, in the calm world, what the history lacks, or "".
 func (h *history) complete() string {
 	for _, id := range sorted(h.ended) {
-		key, on := "execution "+id, h.onDisk[id]
+		on := h.onDisk[id]
 		if len(on) > 0 && !slices.ContainsFunc(on, func(o *outbox) bool { return !o.gone }) {
 			continue // it was forgotten with its row on disks alone, and those are lost
 		}
-		if h.rows[key] != historyevent.Ended && !h.lost[key] {
-			return "the end of execution " + id
+		for _, key := range h.ended[id] {
+			if h.rows[key] != historyevent.Ended && !h.lost[key] {
+				return fmt.Sprintf("%s, of the end of execution %s", key, id)
+			}
 		}
 	}
 	for _, o := range h.outboxes {

@@ -71,6 +71,8 @@ type shardRecord struct {
 	// RunningAt and TimedOut are those of rule K4.
 	RunningAt time.Time `json:"ra"`
 	TimedOut  bool      `json:"to"`
+	// Start is when its process began.
+	Start time.Time `json:"st"`
 }
 
 func (r *record) daemon() bool { return r.Source == string(core.DaemonSource) }
