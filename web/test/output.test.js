@@ -149,6 +149,22 @@ scene('all of it can be scrolled through, and little of it is drawn', server, as
   await page.getByText('the needle').waitFor()
 })
 
+scene('what is read through from its beginning stays in place when lines above it are dropped', server, async ({ open }) => {
+  await server.app('lines', 'seq 400000')
+  await server.job('lines', 'lines')
+  const { shards } = await server.run('lines', 'FINISHED')
+  const page = await open(`/tasks/task/${part(shards[0].taskId)}/log?at=0`)
+  await page.getByRole('link', { name: 'Line 1', exact: true }).waitFor()
+  let before = 0
+  await until('line 150,000 is there', async () => {
+    await page.locator(log).evaluate((e) => e.scrollTo(0, e.scrollHeight))
+    const now = Number(await page.locator('.log-line .log-text').first().innerText())
+    assert.ok(now >= before, `line ${now} is the first one drawn, after line ${before} was`)
+    before = now
+    return now > 150_000
+  })
+})
+
 scene('shards stand side by side, or merged by time', server, async ({ open }) => {
   const page = await open(`/executions/execution/${part(ran.executionId)}/log?stream=stderr`)
   for (const item of [0, 1, 2]) await page.getByRole('region', { name: `Shard ${item}` }).getByText(`second of ${item}`).waitFor()
