@@ -75,7 +75,7 @@ Exit status:
 		a.running = true
 		return nil
 	}
-	root.AddCommand(a.appCommand(), a.jobCommand(), a.contextCommand(), a.versionCommand())
+	root.AddCommand(a.appCommand(), a.jobCommand(), a.runCommand(), a.logsCommand(), a.contextCommand(), a.versionCommand())
 	return root
 }
 

@@ -17,7 +17,7 @@ import (
 func (a *cli) listJobsCommand() *cobra.Command {
 	var ask client.JobQuery
 	var limit int
-	cmd := &cobra.Command{Use: "list", Short: "List jobs, each with its state, next fire and last run", Args: cobra.NoArgs, Example: `  elasticjob job list --app billing --last FAILED
+	cmd := &cobra.Command{Use: "list", Short: "List jobs, each with its state, next fire and last run", Args: noArgs, Example: `  elasticjob job list --app billing --last FAILED
   elasticjob job list --sort failures --desc --limit 10`}
 	flags := cmd.Flags()
 	flags.StringVar(&ask.Search, "search", "", "words that name, app or description have")
@@ -116,7 +116,7 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 // inWords says what a job's state means.
 var inWords = map[string]string{
 	"DISABLED": "is disabled: no runs are made", "APP_DISABLED": "makes no runs, since its app is disabled", "SHUTTING_DOWN": "makes no new runs, and is disabled when what runs has ended",
-	"PAUSED": "is paused: no new runs are made", "RUNNING": "is running", "WAITING": "waits", "READY": "fires on its cron", "ON_TRIGGER": "has no cron: it runs when it is triggered",
+	"PAUSED": "is paused: no new runs are made", "RUNNING": "shards run now", "WAITING": "shards wait", "READY": "fires on its cron", "ON_TRIGGER": "has no cron: it runs when it is triggered",
 	"NEVER": "never fires again by its cron", "FAULTY": "can't be used as it stands in the registry",
 }
 

@@ -87,6 +87,7 @@ func (a *cli) report(cmd *cobra.Command, err error) int {
 	status := statusOf(err)
 	switch {
 	case err == nil:
+	case err.Error() == "":
 	case status == statusInterrupted:
 		fmt.Fprintln(a.err, "elasticjob: interrupted")
 	default:
