@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,7 +61,10 @@ func (a *cli) setContextCommand() *cobra.Command {
 				return usagef("context %s is new: say which server it is for, by --server URL", name)
 			}
 			if a.ca != "" {
-				c.CA = a.ca
+				var err error
+				if c.CA, err = filepath.Abs(a.ca); err != nil {
+					return fmt.Errorf("find %s: %w", a.ca, err)
+				}
 			}
 			if token != "" || noToken {
 				c.Token = token
