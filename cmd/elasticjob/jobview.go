@@ -78,10 +78,10 @@ func (a *cli) jobTable(rows []client.JobRow) *table {
 		last, duration := cell{}, ""
 		if run := row.LastRun; run != nil {
 			last = state(run.State)
-			last.text += " " + a.away(run.FireTime)
+			last.text += " " + a.awayShort(&run.FireTime)
 			duration = tookMillis(run.DurationMillis)
 		}
-		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting), text(a.awayOrNone(row.NextFire)),
+		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting), text(a.awayShort(row.NextFire)),
 			last, text(duration), count(row.Failures))
 	}
 	return t

@@ -69,7 +69,7 @@ func (a *cli) listRunsCommand() *cobra.Command {
 func (a *cli) runTable(rows []client.Summary) *table {
 	t := &table{columns: []column{{title: "RUN", least: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"}, {title: "TOOK", right: true}, {title: "SHARDS", least: 8}, {title: "REASON", least: 8}}}
 	for _, run := range rows {
-		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.away(run.FireTime)), text(tookMillis(run.DurationMillis)),
+		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.awayShort(&run.FireTime)), text(tookMillis(run.DurationMillis)),
 			text(counts(run.Shards)), text(run.Reason))
 	}
 	return t
@@ -140,7 +140,7 @@ func (a *cli) shardTable(shards []client.Shard) *table {
 		if d := s.Daemon; d != nil {
 			said = fmt.Sprintf("%d runs, %d failed, %d skipped", d.Runs, d.Failed, d.Skipped)
 		}
-		t.add(cell{text: fmt.Sprint(s.Item)}, state(s.State), cell{text: fmt.Sprint(s.Attempt)}, text(a.awayOrNone(s.StartTime)), text(length), text(exit), text(s.Agent), text(said))
+		t.add(cell{text: fmt.Sprint(s.Item)}, state(s.State), cell{text: fmt.Sprint(s.Attempt)}, text(a.awayShort(s.StartTime)), text(length), text(exit), text(s.Agent), text(said))
 	}
 	return t
 }

@@ -23,8 +23,10 @@ type screen struct {
 const (
 	// mostProblems are shown, of all.
 	mostProblems = 3
-	// besideJobs are the lines of a frame that are not of problems and jobs: three at the top, two empty ones, titles, keys.
-	besideJobs = 7
+	// besideJobs are the lines of a frame that are not of problems and jobs: four at the top, two empty ones, titles, keys.
+	besideJobs = 8
+	// narrow is a screen without space for all columns.
+	narrow = 100
 )
 
 // jobRows is for how many jobs there is space.
@@ -48,7 +50,7 @@ func (a *cli) frame(s *screen) []string {
 		total += n
 	}
 	lines = append(lines, s.fit(fmt.Sprintf("apps %d  jobs %d: %s", sum.Apps, total, counts(sum.Jobs))),
-		s.fit(strings.Join(append([]string{fmt.Sprintf("runs %d running, %d waiting  shards %d running", sum.RunningExecutions, sum.WaitingExecutions, sum.RunningShards)}, clusterWords(sum)...), "  ")))
+		s.fit(runWords(sum)), s.fit(strings.Join(clusterWords(sum), "  ")))
 	if s.trouble != nil {
 		lines = append(lines, red.paint(s.fit("this is old: "+oneLine(explained(s.trouble))), colours))
 	} else {
@@ -60,12 +62,16 @@ func (a *cli) frame(s *screen) []string {
 	if s.problemRows() > 0 {
 		lines = append(lines, "")
 	}
-	lines = append(lines, a.jobTable(s.page.Rows).lines(s.width, colours)...)
+	jobs := a.jobTable(s.page.Rows)
+	if s.width > 0 && s.width < narrow {
+		jobs.drop("APP")
+	}
+	lines = append(lines, jobs.lines(s.width, colours)...)
 	if s.height < client.MostPerPage { // a screen: the keys stand in its last line
 		for len(lines) < s.height-1 {
 			lines = append(lines, "")
 		}
-		lines = append(lines[:max(1, min(len(lines), s.height-1))], dim.paint(s.fit(s.footer()), colours))
+		lines = append(lines[:max(0, min(len(lines), s.height-1))], dim.paint(s.fit(s.footer()), colours))
 	}
 	return lines
 }
@@ -111,6 +117,15 @@ func (s *screen) fit(text string) string {
 	return cut(text, s.width)
 }
 
+// runWords is what runs, and what came of what ran.
+func runWords(t client.Totals) string {
+	text := fmt.Sprintf("runs %d running, %d waiting  shards %d running", t.RunningExecutions, t.WaitingExecutions, t.RunningShards)
+	if t.FinishedLastHour != nil && t.FailedLastHour != nil {
+		text += fmt.Sprintf("  last hour %d finished, %d failed", *t.FinishedLastHour, *t.FailedLastHour)
+	}
+	return text
+}
+
 // clusterWords is what is known of the cluster.
 func clusterWords(t client.Totals) (words []string) {
 	if t.Subscribed != nil && !*t.Subscribed {
@@ -128,9 +143,6 @@ func clusterWords(t client.Totals) (words []string) {
 	}
 	if t.MemoryMB != nil {
 		words = append(words, fmt.Sprintf("memory %s/%s MB", number(t.MemoryMB.Used), number(t.MemoryMB.Total)))
-	}
-	if t.FinishedLastHour != nil && t.FailedLastHour != nil {
-		words = append(words, fmt.Sprintf("last hour %d finished, %d failed", *t.FinishedLastHour, *t.FailedLastHour))
 	}
 	return words
 }
