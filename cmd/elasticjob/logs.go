@@ -39,7 +39,7 @@ several shards have the number of the shard before them. Of a job it is the last
 	flags.StringVar(&r.stream, "stream", "both", "stdout, stderr or both; stdout.1 and stderr.1 are what was rotated out of them")
 	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")
 	flags.IntVar(&r.tail, "tail", -1, "begin with so many lines before the end; -1: all")
-	a.completeWords(cmd, "stream", "stdout", "stderr", "both")
+	completeWords(cmd, "stream", "stdout", "stderr", "both")
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 		streams := []string{r.stream}
 		switch r.stream {
