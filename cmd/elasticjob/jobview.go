@@ -175,15 +175,13 @@ func (a *cli) printRun(title string, run *client.Summary) {
 	a.say("%s:", title)
 	took := ""
 	if run.StartTime != nil && run.CompleteTime != nil {
-		took = ", took " + took2(*run.StartTime, *run.CompleteTime)
+		took = ", took " + took(run.CompleteTime.Sub(*run.StartTime))
 	}
 	a.say("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()), a.full(run.FireTime), took)
 	if run.Reason != "" {
 		a.say("    %s", indented(run.Reason, "    "))
 	}
 }
-
-func took2(from, to time.Time) string { return took(to.Sub(from)) }
 
 func (a *cli) printFires(what string, fires *client.Fires) {
 	if fires != nil {
