@@ -54,7 +54,7 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 		cmd.ValidArgsFunction = once(a.completion(appNames))
 	}
 	cmd.Args = optionalArg("NAME")
-	fieldFlags(cmd, appFields, &file)
+	fieldFlags(cmd, appFields, &file, isNew)
 	cmd.Flags().BoolVar(&check, "check", false, "have the server look first whether the package can be fetched and has the script")
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 		d, err := a.gather(cmd, args, file, "appName", appFields, isNew)

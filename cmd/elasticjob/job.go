@@ -12,10 +12,10 @@ var jobFields = []field{
 	{flag: "app", name: "appName", zero: "", usage: "the app that it runs on"},
 	{flag: "cron", name: "cron", zero: "", usage: "when it fires, as Quartz writes it: '0 0 3 ? * MON-FRI'; empty: on trigger only"},
 	{flag: "time-zone", name: "timeZone", zero: "", usage: "the zone of the cron, such as Asia/Shanghai; empty: the server's"},
-	{flag: "type", name: "jobExecutionType", zero: "", unless: "TRANSIENT", usage: "TRANSIENT or DAEMON (a new job: TRANSIENT)"},
-	{flag: "shards", name: "shardingTotalCount", zero: 0, unless: 1, usage: "how many shards a run has (a new job: 1)"},
-	{flag: "cpu", name: "cpuCount", zero: 0.0, unless: 0.1, usage: "CPU of each shard (a new job: 0.1)"},
-	{flag: "memory", name: "memoryMB", zero: 0.0, unless: 64.0, usage: "memory of each shard in MB (a new job: 64)"},
+	{flag: "type", name: "jobExecutionType", zero: "", unless: "TRANSIENT", usage: "TRANSIENT or DAEMON"},
+	{flag: "shards", name: "shardingTotalCount", zero: 0, unless: 1, usage: "how many shards a run has"},
+	{flag: "cpu", name: "cpuCount", zero: 0.0, unless: 0.1, usage: "CPU of each shard"},
+	{flag: "memory", name: "memoryMB", zero: 0.0, unless: 64.0, usage: "memory of each shard in MB"},
 	{flag: "parameter", name: "jobParameter", zero: "", usage: "a parameter for all shards"},
 	{flag: "item-parameters", name: "shardingItemParameters", zero: "", usage: "a parameter for each shard: 0=a,1=b,2=c"},
 	{flag: "failover", name: "failover", zero: false, usage: "a shard whose agent is lost runs again elsewhere at once"},
@@ -61,14 +61,14 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 		cmd.Example = "  elasticjob job update nightly --cron '0 30 3 * * ?' --env LEVEL=debug"
 		cmd.ValidArgsFunction = once(a.completion(jobNames))
 	}
-	fieldFlags(cmd, jobFields, &file)
+	fieldFlags(cmd, jobFields, &file, isNew)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, NAME=VALUE; may be given again")
-	flags.StringArrayVar(&props, "prop", nil, "a property, NAME=VALUE; may be given again")
+	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, `NAME=VALUE`; may be given again")
+	flags.StringArrayVar(&props, "prop", nil, "a property, `NAME=VALUE`; may be given again")
 	flags.BoolVar(&check, "check", false, "say what would be wrong, and change nothing")
 	if !isNew {
-		flags.StringArrayVar(&unsetEnv, "unset-env", nil, "a variable to be removed; may be given again")
-		flags.StringArrayVar(&unsetProps, "unset-prop", nil, "a property to be removed; may be given again")
+		flags.StringArrayVar(&unsetEnv, "unset-env", nil, "a variable, by its `NAME`, to be removed; may be given again")
+		flags.StringArrayVar(&unsetProps, "unset-prop", nil, "a property, by its `NAME`, to be removed; may be given again")
 	}
 	a.complete(cmd, "app", appNames)
 	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
