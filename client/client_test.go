@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// serve starts a server that answers as it is told, and a client of it.
+// serve starts a server that answers by a function, and a client of it.
 func serve(t *testing.T, handle http.HandlerFunc) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(handle)

@@ -47,7 +47,7 @@ func (a *cli) run(ctx context.Context, args []string) int {
 }
 
 func (a *cli) root() *cobra.Command {
-	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler", `elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows what runs.
+	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler", `elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows runs.
 
 Which server it talks to is said by, the first that there is:
   --server URL, --context NAME, $ELASTICJOB_SERVER, $ELASTICJOB_CONTEXT,

@@ -33,7 +33,7 @@ func (a *cli) jobCommand() *cobra.Command {
 				return c.ActOnJob(ctx, name, action)
 			})}
 	}
-	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; what runs of them is killed", Args: someArgs("NAME"), ValidArgsFunction: names,
+	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; their running shards are killed", Args: someArgs("NAME"), ValidArgsFunction: names,
 		RunE: a.eachJob("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job], error) {
 			return c.DeleteJob(ctx, name)
 		})}
@@ -42,11 +42,11 @@ func (a *cli) jobCommand() *cobra.Command {
 		RunE: a.talk(a.explainJob), ValidArgsFunction: once(names)}
 	return group("job", "Register, change, run and show jobs", "A job is what is run of an app: when, in how many shards, with which resources and parameters.",
 		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain, a.triggerCommand(),
-		act("pause", "Make no new runs; what runs goes on", "paused", client.Pause),
+		act("pause", "Make no new runs; running shards go on", "paused", client.Pause),
 		act("resume", "End a pause", "resumed", client.Resume),
-		act("disable", "Make no new runs, and kill what runs", "disabled", client.Disable),
+		act("disable", "Make no new runs, and kill the running shards", "disabled", client.Disable),
 		act("enable", "Make runs from now on", "enabled", client.Enable),
-		act("shutdown", "Make no new runs; the job is disabled when what runs has ended", "shutting down", client.ShutDown),
+		act("shutdown", "Make no new runs; the job is disabled when the running shards have ended", "shutting down", client.ShutDown),
 		remove)
 }
 
