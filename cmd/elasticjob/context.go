@@ -117,6 +117,11 @@ func (a *cli) useContext(_ *cobra.Command, args []string) error {
 		s.Current, server = args[0], c.Server
 		return nil
 	})
+	for _, name := range []string{"ELASTICJOB_SERVER", "ELASTICJOB_CONTEXT"} {
+		if value := a.getenv(name); err == nil && value != "" {
+			a.note(fmt.Sprintf("%s is %s, and counts before the context in use: unset it", name, value))
+		}
+	}
 	return a.changed(err, "context %s is in use: %s", args[0], server)
 }
 

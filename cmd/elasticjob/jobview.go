@@ -105,7 +105,7 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 		if err != nil {
 			return err
 		}
-		beside := []pair{{"state", x.Value.State}}
+		beside := []pair{{stateName, x.Value.State}}
 		if len(x.Value.NextFires) > 0 {
 			beside = append(beside, pair{"next fire", a.full(x.Value.NextFires[0])})
 		}
