@@ -50,6 +50,7 @@ var only = map[string][]string{
 	"history/search": {"history/event"},
 	"migrations":     {},
 	"sdk":            {}, // what job authors import brings nothing else with it
+	"client":         {},
 	"zookeeper":      {},
 	"resources":      {},
 	"spelling":       {},
@@ -82,7 +83,7 @@ var home = map[string][]string{
 	"github.com/pressly/goose/v3":         {"history"},
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
 	"github.com/robfig/cron/v3":           {"jobs/cron"},
-	"go.yaml.in/yaml/v3":                  {"document"},
+	"go.yaml.in/yaml/v3":                  {"document", "cmd/elasticjob"},
 	"github.com/wneessen/go-mail":         {"notify"},
 	"golang.org/x/crypto":                 {"auth"},
 	"github.com/coreos/go-oidc/v3":        {"auth/oidc"},
