@@ -172,7 +172,7 @@ func TestEveryFieldComesBackFromYAML(t *testing.T) {
 		}
 		return true
 	}
-	if err := quick.Check(property, &quick.Config{MaxCount: 2000}); err != nil {
+	if err := quick.Check(property, &quick.Config{MaxCount: 500}); err != nil {
 		t.Error(err)
 	}
 }

@@ -112,7 +112,7 @@ func newUpdate(d, server *Definition, sendSecrets bool) update {
 func (u *update) entries(field string, mine, shown, there values, sendSecrets bool) {
 	send := len(mine) != len(there)
 	merged := values{}
-	for name := range mine {
+	for _, name := range slices.Sorted(maps.Keys(mine)) {
 		value, differs := u.choose(field+"."+name, mine[name], shown[name], there[name], sendSecrets)
 		merged[name], send = value, send || differs
 	}
