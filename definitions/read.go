@@ -211,5 +211,8 @@ func FromServer(kind Kind, body json.RawMessage) (*Definition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the server's %s %q: %w; use an elasticjob as new as the server", kind.word(), cmp.Or(d.Name(), "?"), err)
 	}
+	if bad := app.CheckName("name", d.Name(), nil); len(bad) > 0 { // it becomes a part of paths
+		return nil, fmt.Errorf("read the server's %s: %w", d, bad)
+	}
 	return d, nil
 }

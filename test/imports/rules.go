@@ -83,7 +83,7 @@ var home = map[string][]string{
 	"github.com/pressly/goose/v3":         {"history"},
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
 	"github.com/robfig/cron/v3":           {"jobs/cron"},
-	"go.yaml.in/yaml/v3":                  {"document", "definitions"},
+	"go.yaml.in/yaml/v3":                  {"document", "definitions", "cmd/elasticjob"},
 	"github.com/wneessen/go-mail":         {"notify"},
 	"golang.org/x/crypto":                 {"auth"},
 	"github.com/coreos/go-oidc/v3":        {"auth/oidc"},

@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Error is the server's refusal of a request.
+type Error struct {
+	// Status is the HTTP status, Code the server's name for what is wrong; it is empty where
+	// something between here and the server has answered.
+	Status  int
+	Code    string
+	Message string
+	// Fields are all that is wrong with what was sent.
+	Fields []Field
+	// RetryAfter is when it may be asked for again, where the server says so.
+	RetryAfter time.Duration
+}
+
+// Field is one thing that is wrong with what was sent.
+type Field struct {
+	Field   string `json:"field"`
+	Value   string `json:"value"`
+	Message string `json:"message"`
+}
+
+// Error is the server's message.
+func (e *Error) Error() string { return e.Message }
+
+// HasCode reports whether an error is a server's refusal with that code.
+func HasCode(err error, code string) bool {
+	var refused *Error
+	return errors.As(err, &refused) && refused.Code == code
+}
+
+// mostErrorText is how much of an answer is read that is an error.
+const mostErrorText = 1 << 20
+
+func readError(resp *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostErrorText))
+	if err != nil {
+		text = nil // the status says enough
+	}
+	e := &Error{Status: resp.StatusCode}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	var said struct {
+		Error struct {
+			Code    string
+			Message string
+			Fields  []Field
+		}
+	}
+	if json.Unmarshal(text, &said) == nil && said.Error.Code != "" {
+		e.Code, e.Message, e.Fields = said.Error.Code, said.Error.Message, said.Error.Fields
+		return e
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	if strings.HasPrefix(first, "<") { // a page for people
+		first = ""
+	}
+	e.Message = strings.TrimSuffix(fmt.Sprintf("the answer is %s, and not a scheduler's: %.200s", resp.Status, first), ": ")
+	return e
+}
+
+// UnreachableError says that no answer came from a server.
+type UnreachableError struct {
+	// Server is its URL.
+	Server string
+	// Advice is what to try.
+	Advice string
+	Err    error
+}
+
+// Error names the server, the reason and what to try.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("no answer from %s: %v; %s", e.Server, cause(e.Err), e.Advice)
+}
+
+// Unwrap gives the reason.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// unreachable makes an error of what the network says; a request that its caller gave up stays that.
+func (c *Client) unreachable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return context.Canceled
+	}
+	var (
+		unknown x509.UnknownAuthorityError
+		host    x509.HostnameError
+		lookup  *net.DNSError
+		record  tls.RecordHeaderError
+	)
+	advice := "is the server well? Ask again"
+	switch text := err.Error(); {
+	case errors.As(err, &record), strings.Contains(text, "HTTP response to HTTPS client"):
+		advice = "it speaks http: write http:// in its URL"
+	case errors.As(err, &unknown):
+		advice = "name the authority that signed its certificate by --ca, if it is one that you trust"
+	case errors.As(err, &host):
+		advice = "use the name that its certificate is for"
+	case errors.As(err, &lookup), errors.Is(err, syscall.ECONNREFUSED), isDial(err):
+		advice = "is the server running, and is this its address? --server URL, --context NAME or ELASTICJOB_SERVER name another"
+	case errors.Is(err, context.DeadlineExceeded):
+		advice = "it may be overloaded or cut off; the request may have been carried out: look first"
+	}
+	return &UnreachableError{Server: c.Server(), Advice: advice, Err: err}
+}
+
+// isBroken reports a connection that ended before the answer did.
+func isBroken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func isDial(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// cause is the part of an error of net/http that people need: without method and URL.
+func cause(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("it took too long")
+	}
+	var whole *url.Error
+	if errors.As(err, &whole) {
+		return whole.Err
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package client
+
+import (
+	"context"
+	"net/http"
+)
+
+// Health asks the server how it is. It needs no token.
+func (c *Client) Health(ctx context.Context) (Answer[Health], error) {
+	return call[Health](ctx, c, get("healthz"))
+}
+
+// Logins says how one can log in.
+func (c *Client) Logins(ctx context.Context) (Answer[Logins], error) {
+	return call[Logins](ctx, c, get("api", "login"))
+}
+
+// Login gives the token of a new login.
+func (c *Client) Login(ctx context.Context, user, password string) (string, error) {
+	a, err := call[struct {
+		AccessToken string `json:"accessToken"`
+	}](ctx, c, post("api", "login").sending(map[string]string{"username": user, "password": password}))
+	return a.Value.AccessToken, err
+}
+
+// Session says who the client is to the server.
+func (c *Client) Session(ctx context.Context) (Answer[Session], error) {
+	return call[Session](ctx, c, get("api", "session"))
+}
+
+// Logout ends the login that the client's token is of, wherever it is used.
+func (c *Client) Logout(ctx context.Context) error {
+	_, err := call[any](ctx, c, request{method: http.MethodDelete, path: []string{"api", "session"}})
+	return err
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+var appFields = []field{
+	{flag: "url", name: "appURL", zero: "", usage: "where agents fetch the package"},
+	{flag: "script", name: "bootstrapScript", zero: "", usage: "the command that runs a shard, such as bin/start.sh"},
+	{flag: "cpu", name: "cpuCount", zero: 0.0, usage: "CPU of the app's executor, once per agent"},
+	{flag: "memory", name: "memoryMB", zero: 0.0, usage: "memory of the app's executor in MB, once per agent"},
+	{flag: "cache", name: "appCacheEnable", zero: false, usage: "keep the package on the agents between runs"},
+	{flag: "sha256", name: "appSHA256", zero: "", usage: "the package's checksum in hex; no other package is run"},
+	{flag: "sampling", name: "eventTraceSamplingCount", zero: 0, usage: "of so many runs of a daemon one is recorded; 0 records all"},
+}
+
+func (a *cli) appCommand() *cobra.Command {
+	list := &cobra.Command{Use: "list", Short: "List all apps", Args: cobra.NoArgs, RunE: a.talk(a.listApps)}
+	show := &cobra.Command{Use: "show NAME", Short: "Show an app", Args: cobra.ExactArgs(1), RunE: a.talk(a.showApp), ValidArgsFunction: once(a.completion(appNames))}
+	var jobs bool
+	remove := &cobra.Command{Use: "delete NAME...", Short: "Delete apps", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completion(appNames),
+		RunE: a.eachApp("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.App], error) {
+			return c.DeleteApp(ctx, name, jobs)
+		})}
+	remove.Flags().BoolVar(&jobs, "jobs", false, "delete their jobs as well")
+	enabling := func(use, short, done string, enabled bool) *cobra.Command {
+		return &cobra.Command{Use: use + " NAME...", Short: short, Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completion(appNames),
+			RunE: a.eachApp(done, func(ctx context.Context, c *client.Client, name string) (client.Answer[client.App], error) {
+				return c.SetAppEnabled(ctx, name, enabled)
+			})}
+	}
+	return group("app", "Publish, change and show apps", "An app is a package with a script that starts it; jobs run on apps.",
+		a.writeAppCommand(true), a.writeAppCommand(false), list, show,
+		enabling("disable", "Disable apps, and so all their jobs", "disabled", false),
+		enabling("enable", "Enable apps", "enabled", true), remove)
+}
+
+func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
+	var file string
+	var check bool
+	cmd := &cobra.Command{Use: "publish [NAME]", Short: "Publish a new app", Example: `  elasticjob app publish billing --url https://host/billing-1.2.tar.gz --script bin/start.sh
+  elasticjob app publish -f billing.yaml --check`}
+	if !isNew {
+		cmd.Use, cmd.Short = "update [NAME]", "Change the given fields of an app"
+		cmd.Example = "  elasticjob app update billing --url https://host/billing-1.3.tar.gz --check"
+		cmd.ValidArgsFunction = once(a.completion(appNames))
+	}
+	cmd.Args = cobra.MaximumNArgs(1)
+	fieldFlags(cmd, appFields, &file)
+	cmd.Flags().BoolVar(&check, "check", false, "have the server look first whether the package can be fetched and has the script")
+	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+		d, err := a.gather(cmd, args, file, "appName", appFields, isNew)
+		if err != nil {
+			return err
+		}
+		text, err := d.raw()
+		if err != nil {
+			return err
+		}
+		write, done := c.PublishApp, "published"
+		if !isNew {
+			write, done = c.UpdateApp, "updated"
+		}
+		answer, err := write(ctx, text, check)
+		if err != nil {
+			return a.nearApp(ctx, c, err, fmt.Sprint(d["appName"]))
+		}
+		return a.appDone(answer, done)
+	})
+	return cmd
+}
+
+func (a *cli) appDone(answer client.Answer[client.App], done string) error {
+	a.notes(answer.Value.Notes)
+	return a.show(answer.Raw, func() error { a.say("app %s %s", answer.Value.AppName, done); return nil })
+}
+
+// eachApp does the same with each of some apps, and goes on where one can't be done.
+func (a *cli) eachApp(done string, work func(context.Context, *client.Client, string) (client.Answer[client.App], error)) func(*cobra.Command, []string) error {
+	return a.talk(func(ctx context.Context, c *client.Client, names []string) error {
+		return a.each(names, func(name string) error {
+			answer, err := work(ctx, c, name)
+			if err != nil {
+				return a.nearApp(ctx, c, err, name)
+			}
+			return a.appDone(answer, done)
+		})
+	})
+}
+
+// each does something with each name. Of several errors all are reported, and the first one's exit status counts.
+func (a *cli) each(names []string, work func(name string) error) error {
+	var first error
+	for _, name := range names {
+		err := work(name)
+		switch {
+		case err == nil:
+		case errors.Is(err, context.Canceled):
+			return err
+		case first == nil:
+			first = err
+		default:
+			a.report(nil, err)
+		}
+	}
+	return first
+}
+
+func (a *cli) listApps(ctx context.Context, c *client.Client, _ []string) error {
+	apps, err := c.Apps(ctx)
+	if err != nil {
+		return err
+	}
+	return a.show(apps.Raw, func() error {
+		t := &table{columns: []column{{title: "NAME", least: 12}, {title: "PACKAGE", least: 16}, {title: "SCRIPT", least: 10}, {title: "CPU", right: true}, {title: "MEMORY", right: true}}}
+		for _, app := range apps.Value {
+			t.add(text(app.AppName), text(app.AppURL), text(app.BootstrapScript), text(number(app.CPUCount)), text(number(app.MemoryMB)+" MB"))
+		}
+		return a.print(t, `there are no apps; "elasticjob app publish" publishes one`)
+	})
+}
+
+func (a *cli) showApp(ctx context.Context, c *client.Client, args []string) error {
+	app, err := c.App(ctx, args[0])
+	if err != nil {
+		return a.nearApp(ctx, c, err, args[0])
+	}
+	return a.show(app.Raw, func() error {
+		disabled, err := c.AppDisabled(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return a.printFields(app.Raw, pair{"disabled", strconv.FormatBool(disabled.Value)})
+	})
+}
+
+// number is a number without needless digits.
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// pair is a line of what is shown of one thing.
+type pair struct{ name, value string }
+
+// printFields prints the fields of a document that are not empty, in their order, and what is known beside them.
+func (a *cli) printFields(raw json.RawMessage, beside ...pair) error {
+	fields, err := fieldsOf(raw)
+	if err != nil {
+		return err
+	}
+	a.printPairs(append(fields, beside...))
+	return nil
+}
+
+func (a *cli) printPairs(pairs []pair) {
+	widest := 0
+	for _, p := range pairs {
+		widest = max(widest, columns(p.name))
+	}
+	for _, p := range pairs {
+		a.say("%s%*s  %s", dim.paint(p.name, a.coloured()), widest-columns(p.name), "", clean(p.value))
+	}
+}

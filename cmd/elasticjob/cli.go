@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+// cli is what all commands share: the streams, the flags of all of them, and what comes from outside.
+type cli struct {
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+	now      func() time.Time
+	zone     *time.Location
+
+	// The flags of all commands.
+	context, server, ca, output string
+
+	// running is set once a command line was understood.
+	running bool
+}
+
+func newCLI() *cli {
+	return &cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, now: time.Now, zone: time.Local}
+}
+
+// run does what a command line says and gives the exit status.
+func (a *cli) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !a.running {
+		err = usage(err)
+	}
+	return a.report(cmd, err)
+}
+
+func (a *cli) root() *cobra.Command {
+	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler", `elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows what runs.
+
+Which server it talks to is said by, the first that there is:
+  --server URL, --context NAME, $ELASTICJOB_SERVER, $ELASTICJOB_CONTEXT,
+  the context in use ("elasticjob context use NAME"), `+client.DefaultServer+`
+A context is a server with a token, kept in a file that only you can read.
+$ELASTICJOB_TOKEN is a token for the server; that of a context named by --context counts before it.
+
+Exit status:
+`+statusHelp)
+	root.Version = version
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetVersionTemplate("elasticjob {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.server, "server", "", "the server's URL, such as https://jobs.example.com")
+	flags.StringVar(&a.context, "context", "", "the context whose server is meant")
+	flags.StringVar(&a.ca, "ca", "", "a file with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
+	flags.StringVarP(&a.output, "output", "o", "table", "table, json or yaml; the last two are the server's answers as they are")
+	a.complete(root, "context", func(context.Context, *client.Client, string) ([]string, error) { return a.contextNames() })
+	a.completeWords(root, "output", outputs...)
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if err := a.checkOutput(); err != nil {
+			return err
+		}
+		a.running = true
+		return nil
+	}
+	root.AddCommand(a.appCommand(), a.jobCommand(), a.contextCommand(), a.versionCommand())
+	return root
+}
+
+// group is a command that has others below it and does nothing by itself.
+func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		message := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			message += fmt.Sprintf("; did you mean %s?", near[0])
+		}
+		return usage(errors.New(message))
+	}}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// connect makes a client of the server that is meant.
+func (a *cli) connect() (*client.Client, error) {
+	t, err := a.target()
+	if err != nil {
+		return nil, err
+	}
+	c, err := t.client()
+	if err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// talk makes the work of a command that needs a server.
+func (a *cli) talk(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return work(cmd.Context(), c, args)
+	}
+}
+
+// say prints a line for people: nothing where documents are asked for.
+func (a *cli) say(format string, args ...any) {
+	if a.output == "table" {
+		fmt.Fprintf(a.out, format+"\n", args...)
+	}
+}
+
+// note prints a line beside what was asked for.
+func (a *cli) note(text string) {
+	if text != "" {
+		fmt.Fprintln(a.err, "note: "+clean(text))
+	}
+}
+
+func (a *cli) notes(texts []string) {
+	for _, text := range texts {
+		a.note(text)
+	}
+}

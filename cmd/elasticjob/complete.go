@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+// completionTime bounds what a shell waits for.
+const completionTime = 2 * time.Second
+
+// source gives names to choose from that begin with a word, or more of them.
+type source func(ctx context.Context, c *client.Client, word string) ([]string, error)
+
+// complete has a flag's value completed from a source.
+func (a *cli) complete(cmd *cobra.Command, flag string, from source) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, a.completion(from)) // it fails for a flag that isn't there only
+}
+
+func (a *cli) completeWords(cmd *cobra.Command, flag string, words ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // as above
+}
+
+// completion asks the server. What goes wrong completes nothing: a shell has no place for errors.
+func (a *cli) completion(from source) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+		c, err := a.connect()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+		defer cancel()
+		names, err := from(ctx, c, word)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.DeleteFunc(names, func(name string) bool {
+			return !strings.HasPrefix(name, word) || slices.Contains(given, name)
+		}), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func appNames(ctx context.Context, c *client.Client, _ string) ([]string, error) {
+	apps, err := c.Apps(ctx)
+	var names []string
+	for _, app := range apps.Value {
+		names = append(names, app.AppName)
+	}
+	return names, err
+}
+
+func jobNames(ctx context.Context, c *client.Client, word string) ([]string, error) {
+	page, err := c.JobPage(ctx, client.JobQuery{Search: word, PerPage: client.MostPerPage})
+	var names []string
+	for _, row := range page.Value.Rows {
+		names = append(names, row.JobName)
+	}
+	return names, err
+}
+
+func runIDs(ctx context.Context, c *client.Client, word string) ([]string, error) {
+	runs, err := c.Executions(ctx, client.Runs{Job: before(word, "@"), Limit: 50})
+	if err != nil { // the word is not the whole name of a job yet
+		runs, err = c.Executions(ctx, client.Runs{Limit: 50})
+	}
+	var ids []string
+	for _, run := range runs.Value {
+		ids = append(ids, run.ExecutionID)
+	}
+	return ids, err
+}
+
+// either completes from two sources.
+func either(one, other source) source {
+	return func(ctx context.Context, c *client.Client, word string) ([]string, error) {
+		names, err := one(ctx, c, word)
+		if err != nil {
+			return nil, err
+		}
+		more, err := other(ctx, c, word)
+		return append(names, more...), err
+	}
+}
+
+// once completes the first argument only.
+func once(f cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f(cmd, given, word)
+	}
+}
+
+// contextSource completes names of contexts, without a server.
+func contextSource(a *cli) source {
+	return func(context.Context, *client.Client, string) ([]string, error) { return a.contextNames() }
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+func (a *cli) contextCommand() *cobra.Command {
+	names := once(a.completion(contextSource(a)))
+	return group("context", "Choose between several servers", `A context is a server's URL, with the token that it is sent and the authority of its certificate, under a name. They are kept in
+elasticjob/contexts.yaml below your folder for configuration, which only you may be able to read (mode 0600).`,
+		a.setContextCommand(),
+		&cobra.Command{Use: "use NAME", Short: "Use a context from now on", Args: cobra.ExactArgs(1), RunE: a.useContext, ValidArgsFunction: names},
+		&cobra.Command{Use: "list", Short: "List all contexts", Args: cobra.NoArgs, RunE: a.listContexts},
+		&cobra.Command{Use: "show [NAME]", Short: "Show which server is meant, or what a context holds", Args: cobra.MaximumNArgs(1), RunE: a.showContext, ValidArgsFunction: names},
+		&cobra.Command{Use: "delete NAME", Short: "Forget a context", Args: cobra.ExactArgs(1), RunE: a.deleteContext, ValidArgsFunction: names})
+}
+
+func (a *cli) setContextCommand() *cobra.Command {
+	var tokenFile string
+	var noToken bool
+	cmd := &cobra.Command{Use: "set NAME", Short: "Make a context, or change what is given of it", Args: cobra.ExactArgs(1),
+		Example: `  elasticjob context set prod --server https://jobs.example.com --token-file token.txt
+  elasticjob context set prod --ca our-authority.pem`}
+	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a file with the token; - is standard input")
+	cmd.Flags().BoolVar(&noToken, "no-token", false, "forget the token")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		name := args[0]
+		var token string
+		if tokenFile != "" {
+			var err error
+			if token, err = a.readToken(tokenFile); err != nil {
+				return err
+			}
+		}
+		return a.changed(a.change(func(s *settings) error {
+			c := s.Contexts[name]
+			if c == nil {
+				c = &settled{}
+				s.Contexts[name] = c
+			}
+			if a.server != "" {
+				base, err := client.ParseServer(a.server)
+				if err != nil {
+					return usage(err)
+				}
+				if c.Server != base.String() {
+					c.Server, c.Token = base.String(), "" // the token was for the other server
+				}
+			}
+			if c.Server == "" {
+				return usagef("context %s is new: say which server it is for, by --server URL", name)
+			}
+			if a.ca != "" {
+				c.CA = a.ca
+			}
+			if token != "" || noToken {
+				c.Token = token
+			}
+			if s.Current == "" {
+				s.Current = name
+			}
+			return nil
+		}), "context %s set", name)
+	}
+	return cmd
+}
+
+func (a *cli) changed(err error, done string, args ...any) error {
+	if err == nil {
+		a.say(done, args...)
+	}
+	return err
+}
+
+// readToken reads a token, which is no argument: others see those.
+func (a *cli) readToken(file string) (string, error) {
+	from := a.in
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", usage(err)
+		}
+		defer func() { _ = f.Close() }()
+		from = f
+	}
+	line, err := bufio.NewReader(io.LimitReader(from, 1<<16)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", usagef("read the token: %w", err)
+	}
+	token := strings.TrimSpace(line)
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usagef("the first line of %s is no token", file)
+	}
+	return token, nil
+}
+
+func (a *cli) useContext(_ *cobra.Command, args []string) error {
+	var server string
+	err := a.change(func(s *settings) error {
+		c, ok := s.Contexts[args[0]]
+		if !ok {
+			return s.unknown(args[0])
+		}
+		s.Current, server = args[0], c.Server
+		return nil
+	})
+	return a.changed(err, "context %s is in use: %s", args[0], server)
+}
+
+func (a *cli) deleteContext(_ *cobra.Command, args []string) error {
+	err := a.change(func(s *settings) error {
+		if _, ok := s.Contexts[args[0]]; !ok {
+			return s.unknown(args[0])
+		}
+		delete(s.Contexts, args[0])
+		if s.Current == args[0] {
+			s.Current = ""
+		}
+		return nil
+	})
+	return a.changed(err, "context %s deleted", args[0])
+}
+
+// contextFacts is what is shown of a context: never its token.
+type contextFacts struct {
+	Name    string `json:"name"`
+	Server  string `json:"server"`
+	CA      string `json:"ca,omitempty"`
+	Token   bool   `json:"token"`
+	Current bool   `json:"current"`
+}
+
+func (a *cli) listContexts(*cobra.Command, []string) error {
+	s, err := a.readSettings()
+	if err != nil {
+		return err
+	}
+	all := []contextFacts{}
+	t := &table{columns: []column{{title: ""}, {title: "NAME", least: 8}, {title: "SERVER", least: 16}, {title: "TOKEN"}, {title: "CA", least: 8}}}
+	for _, name := range s.names() {
+		c := s.Contexts[name]
+		all = append(all, contextFacts{name, c.Server, c.CA, c.Token != "", name == s.Current})
+		marks := map[bool]string{true: "*"}
+		t.add(text(marks[name == s.Current]), text(name), text(c.Server), text(map[bool]string{true: "yes", false: "no"}[c.Token != ""]), text(c.CA))
+	}
+	return a.showOwn(all, func() error {
+		return a.print(t, `there are no contexts; "elasticjob context set NAME --server URL" makes one`)
+	})
+}
+
+func (a *cli) showContext(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		if a.context != "" && a.context != args[0] {
+			return usagef("--context %s and %s: which one?", a.context, args[0])
+		}
+		a.context = args[0]
+	}
+	t, err := a.target()
+	if err != nil {
+		return err
+	}
+	return a.showOwn(contextFacts{t.context, t.server, t.ca, t.token != "", t.context != ""}, func() error {
+		pairs := []pair{{"server", t.server}, {"context", t.context}, {"ca", t.ca}, {"token", map[bool]string{true: "yes", false: "no"}[t.token != ""]}}
+		if t.context == "" {
+			pairs[1].value = "none"
+		}
+		if t.ca == "" {
+			pairs[2].value = "the system's"
+		}
+		a.printPairs(pairs)
+		return nil
+	})
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+var jobFields = []field{
+	{flag: "app", name: "appName", zero: "", usage: "the app that it runs on"},
+	{flag: "cron", name: "cron", zero: "", usage: "when it fires, as Quartz writes it: '0 0 3 ? * MON-FRI'; empty: on trigger only"},
+	{flag: "time-zone", name: "timeZone", zero: "", usage: "the zone of the cron, such as Asia/Shanghai; empty: the server's"},
+	{flag: "type", name: "jobExecutionType", zero: "", unless: "TRANSIENT", usage: "TRANSIENT or DAEMON (a new job: TRANSIENT)"},
+	{flag: "shards", name: "shardingTotalCount", zero: 0, unless: 1, usage: "how many shards a run has (a new job: 1)"},
+	{flag: "cpu", name: "cpuCount", zero: 0.0, unless: 0.1, usage: "CPU of each shard (a new job: 0.1)"},
+	{flag: "memory", name: "memoryMB", zero: 0.0, unless: 64.0, usage: "memory of each shard in MB (a new job: 64)"},
+	{flag: "parameter", name: "jobParameter", zero: "", usage: "a parameter for all shards"},
+	{flag: "item-parameters", name: "shardingItemParameters", zero: "", usage: "a parameter for each shard: 0=a,1=b,2=c"},
+	{flag: "failover", name: "failover", zero: false, usage: "a shard whose agent is lost runs again elsewhere at once"},
+	{flag: "misfire", name: "misfire", zero: false, usage: "a fire that finds the job running waits"},
+	{flag: "timeout", name: "timeoutSeconds", zero: 0, usage: "seconds after which a shard is killed; 0: none"},
+	{flag: "retries", name: "maxRetries", zero: 0, usage: "how often a shard that failed is run again"},
+	{flag: "description", name: "description", zero: "", usage: "for people"},
+}
+
+func (a *cli) jobCommand() *cobra.Command {
+	names := a.completion(jobNames)
+	act := func(use, short, done string, action client.JobAction) *cobra.Command {
+		return &cobra.Command{Use: use + " NAME...", Short: short, Args: cobra.MinimumNArgs(1), ValidArgsFunction: names,
+			RunE: a.eachJob(done, func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job], error) {
+				return c.ActOnJob(ctx, name, action)
+			})}
+	}
+	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; what runs of them is killed", Args: cobra.MinimumNArgs(1), ValidArgsFunction: names,
+		RunE: a.eachJob("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job], error) {
+			return c.DeleteJob(ctx, name)
+		})}
+	show := &cobra.Command{Use: "show NAME", Short: "Show a job's settings and state", Args: cobra.ExactArgs(1), RunE: a.talk(a.showJob), ValidArgsFunction: once(names)}
+	explain := &cobra.Command{Use: "explain NAME", Short: "Say what a job does and why, what it waits for, and when it fires", Args: cobra.ExactArgs(1),
+		RunE: a.talk(a.explainJob), ValidArgsFunction: once(names)}
+	return group("job", "Register, change, run and show jobs", "A job is what is run of an app: when, in how many shards, with which resources and parameters.",
+		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain,
+		act("pause", "Make no new runs; what runs goes on", "paused", client.Pause),
+		act("resume", "End a pause", "resumed", client.Resume),
+		act("disable", "Make no new runs, and kill what runs", "disabled", client.Disable),
+		act("enable", "Make runs from now on", "enabled", client.Enable),
+		act("shutdown", "Make no new runs; the job is disabled when what runs has ended", "shutting down", client.ShutDown),
+		remove)
+}
+
+func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
+	var file string
+	var env, props, unsetEnv, unsetProps []string
+	var check bool
+	cmd := &cobra.Command{Use: "register [NAME]", Short: "Register a new job", Args: cobra.MaximumNArgs(1), Example: `  elasticjob job register nightly --app billing --cron '0 0 3 * * ?' --shards 4
+  elasticjob job register -f nightly.yaml`}
+	if !isNew {
+		cmd.Use, cmd.Short = "update [NAME]", "Change the given fields of a job, from its next run on"
+		cmd.Example = "  elasticjob job update nightly --cron '0 30 3 * * ?' --env LEVEL=debug"
+		cmd.ValidArgsFunction = once(a.completion(jobNames))
+	}
+	fieldFlags(cmd, jobFields, &file)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, NAME=VALUE; may be given again")
+	flags.StringArrayVar(&props, "prop", nil, "a property, NAME=VALUE; may be given again")
+	flags.BoolVar(&check, "check", false, "say what would be wrong, and change nothing")
+	if !isNew {
+		flags.StringArrayVar(&unsetEnv, "unset-env", nil, "a variable to be removed; may be given again")
+		flags.StringArrayVar(&unsetProps, "unset-prop", nil, "a property to be removed; may be given again")
+	}
+	a.complete(cmd, "app", appNames)
+	a.completeWords(cmd, "type", "TRANSIENT", "DAEMON")
+	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+		d, err := a.gather(cmd, args, file, "jobName", jobFields, isNew)
+		if err != nil {
+			return err
+		}
+		name, _ := d["jobName"].(string)
+		setEnv, err := pairs("env", env)
+		if err != nil {
+			return err
+		}
+		setProps, err := pairs("prop", props)
+		if err != nil {
+			return err
+		}
+		var stored client.Job
+		if !isNew && len(setEnv)+len(setProps)+len(unsetEnv)+len(unsetProps) > 0 {
+			answer, err := c.Job(ctx, name)
+			if err != nil {
+				return a.nearJob(ctx, c, err, name)
+			}
+			stored = answer.Value
+		}
+		d.merge("env", stored.Env, setEnv, unsetEnv)
+		d.merge("props", stored.Props, setProps, unsetProps)
+		text, err := d.raw()
+		if err != nil {
+			return err
+		}
+		if check {
+			answer, err := c.CheckJob(ctx, text, !isNew)
+			if err != nil {
+				return a.nearJob(ctx, c, err, name)
+			}
+			return a.show(answer.Raw, func() error { return a.printCheck(answer.Raw) })
+		}
+		write, done := c.RegisterJob, "registered"
+		if !isNew {
+			write, done = c.UpdateJob, "updated"
+		}
+		answer, err := write(ctx, text)
+		if err != nil {
+			return a.nearJob(ctx, c, err, name)
+		}
+		return a.jobDone(answer, done)
+	})
+	return cmd
+}
+
+func (a *cli) jobDone(answer client.Answer[client.Job], done string) error {
+	a.notes(answer.Value.Notes)
+	return a.show(answer.Raw, func() error { a.say("job %s %s", answer.Value.JobName, done); return nil })
+}
+
+// eachJob does the same with each of some jobs, and goes on where one can't be done.
+func (a *cli) eachJob(done string, work func(context.Context, *client.Client, string) (client.Answer[client.Job], error)) func(*cobra.Command, []string) error {
+	return a.talk(func(ctx context.Context, c *client.Client, names []string) error {
+		return a.each(names, func(name string) error {
+			answer, err := work(ctx, c, name)
+			if err != nil {
+				return a.nearJob(ctx, c, err, name)
+			}
+			return a.jobDone(answer, done)
+		})
+	})
+}

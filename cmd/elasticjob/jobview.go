@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+func (a *cli) listJobsCommand() *cobra.Command {
+	var ask client.JobQuery
+	var limit int
+	cmd := &cobra.Command{Use: "list", Short: "List jobs, each with its state, next fire and last run", Args: cobra.NoArgs, Example: `  elasticjob job list --app billing --last FAILED
+  elasticjob job list --sort failures --desc --limit 10`}
+	flags := cmd.Flags()
+	flags.StringVar(&ask.Search, "search", "", "words that name, app or description have")
+	flags.StringVar(&ask.App, "app", "", "jobs of this app only")
+	flags.StringVar(&ask.Type, "type", "", "TRANSIENT or DAEMON")
+	flags.StringSliceVar(&ask.States, "state", nil, "states, such as RUNNING,PAUSED")
+	flags.StringSliceVar(&ask.Last, "last", nil, "how the last run ended: FINISHED, FAILED, KILLED")
+	flags.StringVar(&ask.Sort, "sort", "name", strings.Join(jobOrders, ", "))
+	flags.BoolVar(&ask.Descending, "desc", false, "the other way round")
+	flags.IntVar(&limit, "limit", 0, "so many at most; 0: all")
+	a.complete(cmd, "app", appNames)
+	a.completeWords(cmd, "type", "TRANSIENT", "DAEMON")
+	a.completeWords(cmd, "state", "READY", "RUNNING", "WAITING", "PAUSED", "DISABLED", "APP_DISABLED", "SHUTTING_DOWN", "ON_TRIGGER", "NEVER", "FAULTY")
+	a.completeWords(cmd, "last", client.Finished, client.Failed, client.Killed)
+	a.completeWords(cmd, "sort", jobOrders...)
+	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+		rows, raw, err := allJobs(ctx, c, ask, limit)
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(raw)
+		if err != nil {
+			return err
+		}
+		return a.show(text, func() error { return a.print(a.jobTable(rows), "no job matches") })
+	})
+	return cmd
+}
+
+var jobOrders = []string{"name", "app", "state", "nextFire", "lastRun", "duration", "failures"}
+
+// allJobs reads page after page.
+func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit int) ([]client.JobRow, []json.RawMessage, error) {
+	ask.PerPage = client.MostPerPage
+	if limit > 0 && limit < ask.PerPage {
+		ask.PerPage = limit
+	}
+	rows, raw := []client.JobRow{}, []json.RawMessage{}
+	for ask.Page = 1; ; ask.Page++ {
+		page, err := c.JobPage(ctx, ask)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows, raw = append(rows, page.Value.Rows...), append(raw, page.Value.RawRows...)
+		if enough := limit > 0 && len(rows) >= limit; enough || len(page.Value.Rows) < ask.PerPage {
+			if enough {
+				rows, raw = rows[:limit], raw[:limit]
+			}
+			return rows, raw, nil
+		}
+	}
+}
+
+func (a *cli) jobTable(rows []client.JobRow) *table {
+	t := &table{columns: []column{{title: "NAME", least: 12}, {title: "APP", least: 6}, {title: "STATE"}, {title: "RUN", right: true}, {title: "WAIT", right: true},
+		{title: "NEXT"}, {title: "LAST RUN"}, {title: "TOOK", right: true}, {title: "FAILS", right: true}}}
+	for _, row := range rows {
+		last, duration := cell{}, ""
+		if run := row.LastRun; run != nil {
+			last = state(run.State)
+			last.text += " " + a.away(run.FireTime)
+			duration = tookMillis(run.DurationMillis)
+		}
+		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting), text(a.awayOrNone(row.NextFire)),
+			last, text(duration), count(row.Failures))
+	}
+	return t
+}
+
+// count is a number that is left out where it is 0.
+func count(n int) cell {
+	if n == 0 {
+		return cell{}
+	}
+	return cell{text: fmt.Sprint(n)}
+}
+
+func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) error {
+	job, err := c.Job(ctx, args[0])
+	if err != nil {
+		return a.nearJob(ctx, c, err, args[0])
+	}
+	return a.show(job.Raw, func() error {
+		x, err := c.Explain(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		beside := []pair{{"state", x.Value.State}}
+		if len(x.Value.NextFires) > 0 {
+			beside = append(beside, pair{"next fire", a.full(x.Value.NextFires[0])})
+		}
+		return a.printFields(job.Raw, beside...)
+	})
+}
+
+// inWords says what a job's state means.
+var inWords = map[string]string{
+	"DISABLED": "is disabled: no runs are made", "APP_DISABLED": "makes no runs, since its app is disabled", "SHUTTING_DOWN": "makes no new runs, and is disabled when what runs has ended",
+	"PAUSED": "is paused: no new runs are made", "RUNNING": "is running", "WAITING": "waits", "READY": "fires on its cron", "ON_TRIGGER": "has no cron: it runs when it is triggered",
+	"NEVER": "never fires again by its cron", "FAULTY": "can't be used as it stands in the registry",
+}
+
+func (a *cli) explainJob(ctx context.Context, c *client.Client, args []string) error {
+	answer, err := c.Explain(ctx, args[0])
+	if err != nil {
+		return a.nearJob(ctx, c, err, args[0])
+	}
+	return a.show(answer.Raw, func() error { a.printExplanation(answer.Value); return nil })
+}
+
+func (a *cli) printExplanation(x client.Explanation) {
+	colours := a.coloured()
+	a.say("%s %s %s", bold.paint(clean(x.JobName), colours), styleOf(x.State).paint(x.State, colours), inWords[x.State])
+	for _, note := range x.Notes {
+		a.say("  note: %s", clean(note))
+	}
+	if len(x.Running) > 0 {
+		a.say("running:")
+	}
+	for _, r := range x.Running {
+		a.say("  %s shard %d: %s on %s since %s%s", r.ExecutionID, r.Item, styleOf(r.State).paint(r.State, colours), r.Agent, a.full(r.Since), progress(r.Progress))
+	}
+	if len(x.Waiting) > 0 {
+		a.say("waiting:")
+	}
+	for _, w := range x.Waiting {
+		a.say("  %s shard %d, since %s:", w.ExecutionID, w.Item, a.full(w.Since))
+		a.say("    %s", indented(w.Reason, "    "))
+	}
+	if len(x.NextFires) > 0 {
+		a.say("next fires:")
+	}
+	for _, t := range x.NextFires {
+		a.say("  %s", a.full(t))
+	}
+	a.printRun("last run", x.LastRun)
+	if x.LastRun == nil || x.LastSuccess == nil || x.LastRun.ExecutionID != x.LastSuccess.ExecutionID {
+		a.printRun("last that finished", x.LastSuccess)
+	}
+	a.printFires("dropped", x.DroppedFires)
+	a.printFires("missed", x.MissedFires)
+}
+
+func (a *cli) printRun(title string, run *client.Summary) {
+	if run == nil {
+		return
+	}
+	a.say("%s:", title)
+	took := ""
+	if run.StartTime != nil && run.CompleteTime != nil {
+		took = ", took " + took2(*run.StartTime, *run.CompleteTime)
+	}
+	a.say("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()), a.full(run.FireTime), took)
+	if run.Reason != "" {
+		a.say("    %s", indented(run.Reason, "    "))
+	}
+}
+
+func took2(from, to time.Time) string { return took(to.Sub(from)) }
+
+func (a *cli) printFires(what string, fires *client.Fires) {
+	if fires != nil {
+		a.say("fires %s: %d, the last %s: %s", what, fires.Count, a.full(fires.Last), clean(fires.Reason))
+	}
+}
+
+// indented is a text whose further lines stand below the first.
+func indented(text, by string) string {
+	return strings.ReplaceAll(strings.TrimSpace(clean(text)), "\n", "\n"+by)
+}
+
+// progress is how far a shard has come, for the end of a line.
+func progress(p *client.Progress) string {
+	if p == nil {
+		return ""
+	}
+	text := fmt.Sprintf(" %.0f%%", p.Fraction*100)
+	if p.Message != "" {
+		text += " " + oneLine(p.Message)
+	}
+	return text
+}
+
+// counts are numbers by state, such as 1 FAILED, 2 FINISHED.
+func counts(byState map[string]int) string {
+	var parts []string
+	for _, state := range slices.Sorted(maps.Keys(byState)) {
+		parts = append(parts, fmt.Sprintf("%d %s", byState[state], state))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// printCheck says what a check of a job has found.
+func (a *cli) printCheck(raw json.RawMessage) error {
+	var said struct {
+		Notes []string
+		Cron  *struct {
+			Words     string
+			NextFires []struct{ Time time.Time }
+		}
+		Placement *struct {
+			Fits   bool
+			Reason string
+		}
+	}
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	a.notes(said.Notes)
+	a.say("nothing is wrong with it; nothing was changed")
+	if said.Cron != nil {
+		a.say("fires %s", clean(said.Cron.Words))
+		for _, fire := range said.Cron.NextFires {
+			a.say("  %s", a.full(fire.Time))
+		}
+	}
+	if p := said.Placement; p != nil && !p.Fits {
+		a.say("it would wait: %s", clean(p.Reason))
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/elasticjob-go/elasticjob/spelling"
+)
+
+var outputs = []string{"table", "json", "yaml"}
+
+func (a *cli) checkOutput() error {
+	if slices.Contains(outputs, a.output) {
+		return nil
+	}
+	message := fmt.Sprintf("--output %q: want %s", a.output, strings.Join(outputs, ", "))
+	if near := spelling.Nearest(a.output, outputs); near != "" {
+		message += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return usagef("%s", message)
+}
+
+// show prints the server's answer as JSON or YAML, or what people are to see of it.
+func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
+	switch a.output {
+	case "json":
+		var text bytes.Buffer
+		if err := json.Indent(&text, raw, "", "  "); err != nil {
+			return fmt.Errorf("read the answer: %w", err)
+		}
+		text.WriteByte('\n')
+		_, err := text.WriteTo(a.out)
+		return err
+	case "yaml":
+		return writeYAML(a.out, raw)
+	}
+	return forPeople()
+}
+
+// writeYAML writes a JSON document as YAML, its fields in the order that they have.
+func writeYAML(w io.Writer, raw json.RawMessage) error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	plain(&doc)
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&doc); err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	return encoder.Close()
+}
+
+// plain gives a node YAML's own style instead of JSON's. A text keeps its tag, so that it is quoted where it looks like something else.
+func plain(n *yaml.Node) {
+	n.Style = 0
+	for _, child := range n.Content {
+		plain(child)
+	}
+	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 {
+		n.Style = yaml.FlowStyle // [] and {}
+	}
+}
+
+// showOwn is show for what is no answer of a server.
+func (a *cli) showOwn(value any, forPeople func() error) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return a.show(raw, forPeople)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/elasticjob-go/elasticjob/spelling"
+)
+
+// settings is the file of contexts.
+type settings struct {
+	Current  string              `yaml:"current,omitempty"`
+	Contexts map[string]*settled `yaml:"contexts,omitempty"`
+}
+
+// settled is one context: a server, and the token that it is sent.
+type settled struct {
+	Server string `yaml:"server"`
+	Token  string `yaml:"token,omitempty"`
+	CA     string `yaml:"ca,omitempty"`
+}
+
+// settingsFile is below the user's folder for configuration, which XDG_CONFIG_HOME may name.
+func (a *cli) settingsFile() (string, error) {
+	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "elasticjob", "contexts.yaml"), nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the folder for contexts: %w; set HOME or XDG_CONFIG_HOME", err)
+	}
+	return filepath.Join(dir, "elasticjob", "contexts.yaml"), nil
+}
+
+// readSettings reads the file; one that isn't there has no contexts. It holds tokens, so one that others can read is refused.
+func (a *cli) readSettings() (*settings, error) {
+	empty := &settings{Contexts: map[string]*settled{}}
+	path, err := a.settingsFile()
+	if err != nil {
+		return empty, nil // without a home there are no contexts; what would write them says so
+	}
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return empty, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the contexts: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the contexts: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, usagef("others can read %s (mode %04o), which holds tokens: chmod 600 %s", path, mode, path)
+	}
+	s := &settings{}
+	decoder := yaml.NewDecoder(file)
+	decoder.KnownFields(true)
+	if err := decoder.Decode(s); err != nil {
+		return nil, usagef("read the contexts: %s: %w", path, err)
+	}
+	if s.Contexts == nil {
+		s.Contexts = empty.Contexts
+	}
+	for name, c := range s.Contexts {
+		if c == nil || c.Server == "" {
+			return nil, usagef("read the contexts: %s: context %s has no server", path, name)
+		}
+	}
+	return s, nil
+}
+
+// change rewrites the file as a whole, with mode 0600, or leaves it as it was.
+func (a *cli) change(how func(*settings) error) error {
+	s, err := a.readSettings()
+	if err != nil {
+		return err
+	}
+	if err := how(s); err != nil {
+		return err
+	}
+	path, err := a.settingsFile()
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(s), encoder.Close()); err != nil {
+		return fmt.Errorf("write the contexts: %w", err)
+	}
+	if err := writePrivate(path, text.Bytes()); err != nil {
+		return fmt.Errorf("write the contexts: %w", err)
+	}
+	return nil
+}
+
+// writePrivate puts a file in the place of another at once; nobody else can read it, at no moment.
+func writePrivate(path string, text []byte) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".contexts-*") // which has mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+func (s *settings) names() []string { return slices.Sorted(maps.Keys(s.Contexts)) }
+
+func (s *settings) unknown(name string) error {
+	message := fmt.Sprintf("there is no context %q", name)
+	if near := spelling.Nearest(name, s.names()); near != "" {
+		message += fmt.Sprintf("; did you mean %s?", near)
+	} else {
+		message += `; "elasticjob context list" lists all, "elasticjob context set" makes one`
+	}
+	return usage(errors.New(message))
+}
+
+func (a *cli) contextNames() ([]string, error) {
+	s, err := a.readSettings()
+	if err != nil {
+		return nil, err
+	}
+	return s.names(), nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+// The exit statuses, as --help and docs/cli.md have them.
+const (
+	statusDone = iota
+	statusFailed
+	statusUsage
+	statusRunFailed
+	statusNotFound
+	statusRefused
+	statusConflict
+	statusUnavailable
+	statusInterrupted = 130
+)
+
+const statusHelp = `  0    done
+  1    failed for a reason that has no status of its own
+  2    the command line or a file that it names is not right; nothing was sent
+  3    the run that was waited for has failed or was killed
+  4    what is named is not there
+  5    not allowed: log in, or ask for the role
+  6    the state of what is named does not allow it, or it is there already
+  7    no answer from the server, or it can't answer now: try again
+  130  interrupted`
+
+// ending is an error with the exit status that it is worth.
+type ending struct {
+	status int
+	err    error
+}
+
+func (e *ending) Error() string { return e.err.Error() }
+func (e *ending) Unwrap() error { return e.err }
+
+// usage makes an error one of the command line.
+func usage(err error) error { return &ending{statusUsage, err} }
+
+// usagef is usage of a new error.
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// statusOf is the exit status that an error is worth.
+func statusOf(err error) int {
+	var (
+		known   *ending
+		refused *client.Error
+		away    *client.UnreachableError
+	)
+	switch {
+	case err == nil:
+		return statusDone
+	case errors.As(err, &known):
+		return known.status
+	case errors.Is(err, context.Canceled):
+		return statusInterrupted
+	case errors.As(err, &away):
+		return statusUnavailable
+	case !errors.As(err, &refused):
+		return statusFailed
+	}
+	switch refused.Status {
+	case http.StatusNotFound, http.StatusGone:
+		return statusNotFound
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return statusRefused
+	case http.StatusConflict:
+		return statusConflict
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return statusUnavailable
+	}
+	return statusFailed
+}
+
+// report says what went wrong, in words of the command line, and gives the exit status.
+func (a *cli) report(cmd *cobra.Command, err error) int {
+	status := statusOf(err)
+	switch {
+	case err == nil:
+	case status == statusInterrupted:
+		fmt.Fprintln(a.err, "elasticjob: interrupted")
+	default:
+		fmt.Fprintln(a.err, "elasticjob: "+explained(err))
+		if status == statusUsage && !a.running {
+			fmt.Fprintf(a.err, "%s --help says what there is\n", cmd.CommandPath())
+		}
+	}
+	return status
+}
+
+// explained is an error for people, with a line for each field that is wrong.
+func explained(err error) string {
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		return clean(err.Error())
+	}
+	message := refused.Message
+	if len(refused.Fields) > 0 {
+		message = "nothing was changed; wrong are:"
+		if len(refused.Fields) == 1 {
+			message = "nothing was changed; wrong is:"
+		}
+	} else if words, ok := inOurWords[refused.Code]; ok {
+		message = before(message, words.cut) + words.advice
+	}
+	// What wraps the server's refusal says what was being done.
+	text := clean(strings.TrimSuffix(err.Error(), refused.Message) + message)
+	for _, f := range refused.Fields {
+		text += "\n  " + clean(f.Field)
+		if f.Value != "" && !strings.Contains(f.Message, f.Value) {
+			text += " = " + clean(f.Value)
+		}
+		text += ": " + clean(f.Message)
+	}
+	return text
+}
+
+// inOurWords has what the server advises in terms of its API, in those of commands: the rest of a message from cut on is replaced.
+var inOurWords = map[string]struct{ cut, advice string }{
+	"job_not_found":       {"; GET ", `; "elasticjob job list" lists all`},
+	"app_not_found":       {"; GET ", `; "elasticjob app list" lists all`},
+	"execution_not_found": {"; GET ", `; "elasticjob run list" lists all`},
+	"app_has_jobs":        {": deregister", `: delete them first, or all with --jobs`},
+	"token_missing":       {";", `; "elasticjob login" logs in, ELASTICJOB_TOKEN takes an API token`},
+	"token_expired":       {";", `; "elasticjob login" logs in again`},
+	"token_revoked":       {";", `; "elasticjob login" logs in again`},
+	"bad_token":           {";", `; "elasticjob login" logs in again`},
+}
+
+func before(text, mark string) string {
+	head, _, _ := strings.Cut(text, mark)
+	return head
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"strings"
+)
+
+// column is one column of a table.
+type column struct {
+	title string
+	// right aligns numbers.
+	right bool
+	// least is how narrow it may be made where the table does not fit; 0: it keeps its width.
+	least int
+}
+
+// cell is a text in a table, on one line.
+type cell struct {
+	text  string
+	style style
+}
+
+func text(s string) cell { return cell{text: oneLine(s)} }
+
+func state(s string) cell { return cell{text: oneLine(s), style: styleOf(s)} }
+
+// table is rows of cells below titles.
+type table struct {
+	columns []column
+	rows    [][]cell
+}
+
+func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
+
+const gap = "  "
+
+// lines are the table's lines. They are at most so wide, if width is not 0 and the columns' least widths allow it.
+func (t *table) lines(width int, coloured bool) []string {
+	widths := t.fit(width)
+	titles := make([]cell, len(t.columns))
+	for i, c := range t.columns {
+		titles[i] = cell{text: c.title, style: dim}
+	}
+	lines := make([]string, 0, len(t.rows)+1)
+	for _, row := range append([][]cell{titles}, t.rows...) {
+		var line strings.Builder
+		for i, c := range row {
+			shown := cut(c.text, widths[i])
+			space := strings.Repeat(" ", max(0, widths[i]-columns(shown)))
+			switch {
+			case t.columns[i].right:
+				line.WriteString(space + c.style.paint(shown, coloured))
+			case i == len(row)-1:
+				line.WriteString(c.style.paint(shown, coloured))
+			default:
+				line.WriteString(c.style.paint(shown, coloured) + space)
+			}
+			if i < len(row)-1 {
+				line.WriteString(gap)
+			}
+		}
+		lines = append(lines, strings.TrimRight(line.String(), " "))
+	}
+	return lines
+}
+
+// fit gives the columns their widths. What is too much is taken from the widest that may be narrower, column by column.
+func (t *table) fit(width int) []int {
+	widths := make([]int, len(t.columns))
+	total := len(gap) * (len(t.columns) - 1)
+	for i, c := range t.columns {
+		widths[i] = columns(c.title)
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], columns(row[i].text))
+		}
+		total += widths[i]
+	}
+	for width > 0 && total > width {
+		widest := -1
+		for i, c := range t.columns {
+			if c.least > 0 && widths[i] > c.least && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+		total--
+	}
+	return widths
+}
+
+// print writes a table, or what is said where it has no rows.
+func (a *cli) print(t *table, none string) error {
+	if len(t.rows) == 0 {
+		a.say("%s", none)
+		return nil
+	}
+	for _, line := range t.lines(widthOf(a.out), a.coloured()) {
+		a.say("%s", line)
+	}
+	return nil
+}

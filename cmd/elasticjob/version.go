@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+func (a *cli) versionCommand() *cobra.Command {
+	var own bool
+	cmd := &cobra.Command{Use: "version", Short: "Show the versions of this program and of the server", Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&own, "client", false, "this program's only; no server is asked")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		said := versions{Client: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+		if own {
+			return a.printVersions(said)
+		}
+		return a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+			health, err := c.Health(ctx)
+			if err != nil {
+				said.Server = nil
+				_ = a.printVersions(said) // the server's silence is what the command ends with
+				return err
+			}
+			said.Server = health.Raw
+			return a.printVersions(said)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+// versions is what version shows; Server is /healthz as it is.
+type versions struct {
+	Client   string          `json:"client"`
+	Go       string          `json:"go"`
+	Platform string          `json:"platform"`
+	Server   json.RawMessage `json:"server,omitempty"`
+}
+
+func (a *cli) printVersions(v versions) error {
+	return a.showOwn(v, func() error {
+		a.say("client  %s (%s, %s)", v.Client, v.Platform, v.Go)
+		var health client.Health
+		if v.Server == nil || json.Unmarshal(v.Server, &health) != nil {
+			return nil
+		}
+		if health.Version == "" {
+			health.Version = "does not say: log in"
+		}
+		a.say("server  %s", clean(health.Version))
+		return nil
+	})
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// full is a moment in the user's zone, and how far it is away.
+func (a *cli) full(t time.Time) string {
+	return fmt.Sprintf("%s (%s)", t.In(a.zone).Format("2006-01-02 15:04:05 MST"), a.away(t))
+}
+
+// away is how far a moment is away: in 25s, 3m ago.
+func (a *cli) away(t time.Time) string {
+	d := t.Sub(a.now())
+	switch {
+	case d > 0:
+		return "in " + coarse(d)
+	case d > -time.Second:
+		return "now"
+	}
+	return coarse(-d) + " ago"
+}
+
+func (a *cli) awayOrNone(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return a.away(*t)
+}
+
+// coarse is a time with its two largest units: 25s, 3m20s, 2h05m, 3d4h.
+func coarse(d time.Duration) string {
+	seconds := int64((d + time.Second/2) / time.Second)
+	switch {
+	case seconds < 60:
+		return fmt.Sprintf("%ds", seconds)
+	case seconds < 600:
+		return fmt.Sprintf("%dm%02ds", seconds/60, seconds%60)
+	case seconds < 3600:
+		return fmt.Sprintf("%dm", seconds/60)
+	case seconds < 24*3600:
+		return fmt.Sprintf("%dh%02dm", seconds/3600, seconds/60%60)
+	case seconds < 100*24*3600:
+		return fmt.Sprintf("%dd%02dh", seconds/86400, seconds/3600%24)
+	}
+	return fmt.Sprintf("%dd", seconds/86400)
+}
+
+// took is how long something took, exact where it was short.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return coarse(d)
+}
+
+func tookMillis(millis *int64) string {
+	if millis == nil {
+		return ""
+	}
+	return took(time.Duration(*millis) * time.Millisecond)
+}
