@@ -42,15 +42,15 @@ func (k Kind) word() string {
 	return "job"
 }
 
-// Place is a line of a file; the zero Place is nowhere.
+// Place is a line of a file, or with 0 the whole file; the zero Place is nowhere.
 type Place struct {
 	File string
 	Line int
 }
 
 func (p Place) String() string {
-	if p.File == "" {
-		return ""
+	if p.Line == 0 {
+		return p.File
 	}
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }

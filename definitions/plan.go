@@ -83,6 +83,7 @@ func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown []
 	if server == nil {
 		step.Action, step.body = Create, d.values()
 		step.Differences = compare(d.Kind, d.Kind.defaults(), d.shown().values())
+		step.Differences = slices.DeleteFunc(step.Differences, func(one Difference) bool { return one.Field == d.Kind.fields()[0] })
 		for i := range step.Differences {
 			step.Differences[i].Old = "" // there is nothing yet
 		}
@@ -130,6 +131,11 @@ func removals(set *Set, state *State, options PlanOptions) (steps []*Step) {
 		}
 	}
 	return steps
+}
+
+// Changes reports whether a definition, named as Definition.String does, is created, changed or removed.
+func (p *Plan) Changes(name string) bool {
+	return slices.ContainsFunc(p.Steps, func(s *Step) bool { return s.Action != Keep && s.String() == name })
 }
 
 // Count is how many steps of an action there are.

@@ -122,6 +122,7 @@ func (r *reader) readOne(at Place, root *yaml.Node) {
 		}
 		d.Disabled, d.lines["disabled"] = is, disabled.Line
 	}
+	slices.SortStableFunc(bad, func(a, b document.Violation) int { return cmp.Compare(d.lineOf(a.Field).Line, d.lineOf(b.Field).Line) })
 	for _, v := range bad {
 		r.problem(d.lineOf(v.Field), d.String(), v.Field, v.Value, "%s", v.Message)
 	}

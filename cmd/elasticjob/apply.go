@@ -78,6 +78,11 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 	if err != nil {
 		return problemsIn(err)
 	}
+	for _, note := range set.Notes {
+		if plan.Changes(note.Subject) {
+			o.note(note.String())
+		}
+	}
 	if o.output == "table" {
 		if err := plan.Show(cleanWriter{o.out}); err != nil {
 			return err

@@ -39,9 +39,6 @@ func (a *cli) readDefinitions(paths []string) (*definitions.Set, error) {
 	if err != nil {
 		return nil, problemsIn(err)
 	}
-	for _, note := range set.Notes {
-		a.note(note.String())
-	}
 	return set, nil
 }
 

@@ -8,6 +8,7 @@ package convert
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +18,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
-	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // Options are what the files do not say.
@@ -71,6 +71,13 @@ func (r *Result) Lost() (n int) {
 		}
 	}
 	return n
+}
+
+// setting is a value of a file, its line, and the name that it has there.
+type setting struct {
+	text string
+	line int
+	key  string
 }
 
 // builder collects the result of one file.
@@ -180,13 +187,12 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	if d.Job.Env == nil {
 		d.Job.Env = document.Texts{}
 	}
-	if secrets.IsName(name) && value != "" || secrets.HideURLs(value) != value {
-		path := "/etc/elasticjob/secrets/" + name
-		d.Job.Env[name] = document.Text{FromFile: path}
-		b.lost(line, d.Name(), "env.%s is a secret, and is not written down: put it into the file %s on the agents", name, path)
-		return
+	text := document.Text{Value: value}
+	if text.Shown(name) != text {
+		text = document.Text{FromFile: "/etc/elasticjob/secrets/" + name}
+		b.once(line, true, fmt.Sprintf("%s is a secret, and is not written down: put it into the file %s on the agents", name, text.FromFile))
 	}
-	d.Job.Env[name] = document.Text{Value: value}
+	d.Job.Env[name] = text
 }
 
 // done adds the apps in front of the jobs, and judges all.
@@ -195,23 +201,27 @@ func (b *builder) done(script string) *Result {
 	var defined []*definitions.Definition
 	for _, name := range b.apps {
 		if b.options.AppURL == "" {
-			b.lost(1, "", "app %s is not defined, since nothing says where its package is: publish it, or import again with --app-url", name)
+			b.lost(0, "", "app %s is not defined, since nothing says where its package is: publish it, or import again with --app-url", name)
 			continue
 		}
 		c := app.Default()
 		c.AppName, c.AppURL, c.BootstrapScript = name, b.options.AppURL, script
-		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c, At: definitions.Place{File: b.file, Line: 1}})
+		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c, At: definitions.Place{File: b.file}})
 	}
 	if len(b.result.Definitions) > 0 {
-		b.once(1, false, fmt.Sprintf("what a shard takes is not said: %v CPU and %v MB of memory were taken; give --cpu and --memory, or edit", b.options.CPUCount, b.options.MemoryMB))
+		b.once(0, false, fmt.Sprintf("what a shard takes is not said: %v CPU and %v MB of memory were taken; give --cpu and --memory, or edit", b.options.CPUCount, b.options.MemoryMB))
 	}
 	for _, d := range b.result.Definitions {
 		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
 		for _, v := range bad {
+			if v.Message == document.PlaceholderMessage { // a remark says what to do
+				continue
+			}
 			b.lost(d.At.Line, d.Name(), "%s: %s", v.Field, v.Message)
 		}
 	}
 	b.result.Definitions = append(defined, b.result.Definitions...)
+	slices.SortStableFunc(b.result.Remarks, func(a, b Remark) int { return cmp.Compare(a.At.Line, b.At.Line) })
 	return &b.result
 }
 

@@ -15,27 +15,30 @@ import (
 // crontab is a reader of one, line by line: a line that sets a variable holds for the entries below it.
 type crontab struct {
 	*builder
-	env     map[string]string
+	env     map[string]setting
 	comment string // of the line before
 }
 
 // Crontab reads a crontab of a user, or with Options.System one that has the user in front of each command.
 func Crontab(file string, text []byte, options Options) *Result {
-	c := &crontab{builder: newBuilder(file, options), env: map[string]string{}}
+	c := &crontab{builder: newBuilder(file, options), env: map[string]setting{}}
 	for i, line := range strings.Split(string(text), "\n") {
 		c.readLine(i+1, strings.Trim(strings.TrimSuffix(line, "\r"), " \t"))
 	}
 	if len(c.result.Definitions) > 0 {
-		c.once(1, false, "cron starts an entry although its last run has not ended; here a job runs once at a time, and a fire that finds it running is dropped, or waits with misfire: true")
-		c.once(1, false, "commands run in the folder of the app's package, and not in the user's home: name files by their whole paths")
+		c.once(0, false, "cron starts an entry although its last run has not ended; here a job runs once at a time, and a fire that finds it running is dropped, or waits with misfire: true")
+		c.once(0, false, "commands run in the folder of the app's package, and not in the user's home: name files by their whole paths")
 	}
 	if options.TimeZone == "" {
-		c.once(1, false, "crons without CRON_TZ are read in the server's time zone; give --time-zone if this machine has another")
+		c.once(0, false, "crons without CRON_TZ are read in the server's time zone; give --time-zone if this machine has another")
 	}
 	return c.done("/bin/true") // each job has a command of its own
 }
 
 var assignment = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$`)
+
+// disabledEntry is a comment that was an entry.
+var disabledEntry = regexp.MustCompile(`^(@\w+|[-0-9*/,]+\s+[-0-9*/,]+)\s`)
 
 func (c *crontab) readLine(line int, text string) {
 	comment := c.comment
@@ -43,7 +46,9 @@ func (c *crontab) readLine(line int, text string) {
 	switch {
 	case text == "":
 	case text[0] == '#':
-		c.comment = strings.Trim(text, "# \t")
+		if text = strings.Trim(text, "# \t"); !disabledEntry.MatchString(text) && !assignment.MatchString(text) {
+			c.comment = text
+		}
 	case assignment.MatchString(text):
 		parts := assignment.FindStringSubmatch(text)
 		c.set(line, unquote(parts[1]), unquote(strings.TrimSpace(parts[2])))
@@ -69,7 +74,7 @@ func (c *crontab) set(line int, name, value string) {
 	case "RANDOM_DELAY":
 		c.lost(line, "", "RANDOM_DELAY has no counterpart: spread the crons themselves")
 	default:
-		c.env[name] = value
+		c.env[name] = setting{value, line, name}
 	}
 }
 
@@ -151,7 +156,7 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 	d.Job.Description = comment
 	shell := "/bin/sh"
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
-		value := c.env[name]
+		value := c.env[name].text
 		switch {
 		case name == "SHELL":
 			shell = value
@@ -160,7 +165,7 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"), !variableName.MatchString(name):
 			c.lost(line, d.Name(), "the variable %s can't be set: such a name is not allowed for env", name)
 		default:
-			c.setEnv(d, line, name, value)
+			c.setEnv(d, c.env[name].line, name, value)
 		}
 	}
 	if input != "" {

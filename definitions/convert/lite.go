@@ -14,24 +14,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
-// liteValue is a setting and its line.
-type liteValue struct {
-	text string
-	line int
-}
-
 // liteJob is a job as any of the forms has it, its settings by name in the form of plainKey.
 type liteJob struct {
 	name     string
 	line     int
-	settings map[string]liteValue
-	props    map[string]liteValue
+	settings map[string]setting
+	props    map[string]setting
 	// listeners are what is told before and after each run.
 	listeners []string
 }
 
 func newLiteJob(name string, line int) *liteJob {
-	return &liteJob{name: name, line: line, settings: map[string]liteValue{}, props: map[string]liteValue{}}
+	return &liteJob{name: name, line: line, settings: map[string]setting{}, props: map[string]setting{}}
 }
 
 // plainKey is a setting's name without case, '-' and '_': Spring reads shardingTotalCount and sharding-total-count as the same.
@@ -108,14 +102,17 @@ func (r *liteJobReader) lost(line int, format string, args ...any) {
 	r.lite.lost(line, r.d.Name(), format, args...)
 }
 
+// number is shardingTotalCount: Lite has no other that is of use.
 func (r *liteJobReader) number(name string, otherwise int) int {
 	at, given := r.settings[name]
 	n, err := strconv.Atoi(strings.TrimSpace(r.take(name)))
 	if err != nil || n < 1 {
-		if given {
-			r.lost(at.line, "%s %q is no number from 1; %d was taken", name, at.text, otherwise)
-		} else {
-			r.lost(r.line, "%s is missing; %d was taken", name, otherwise)
+		switch {
+		case strings.Contains(at.text, "${"): // that was said
+		case given:
+			r.lost(at.line, "%s %q is no number from 1; %d was taken", at.key, at.text, otherwise)
+		default:
+			r.lost(r.line, "shardingTotalCount is missing; %d was taken", otherwise)
 		}
 		return otherwise
 	}
@@ -127,7 +124,7 @@ func (r *liteJobReader) is(name string, otherwise bool) bool {
 	value, err := strconv.ParseBool(strings.TrimSpace(r.take(name)))
 	if err != nil {
 		if given && at.text != "" {
-			r.lost(at.line, "%s %q is neither true nor false; %v was taken", name, at.text, otherwise)
+			r.lost(at.line, "%s %q is neither true nor false; %v was taken", at.key, at.text, otherwise)
 		}
 		return otherwise
 	}
@@ -137,19 +134,21 @@ func (r *liteJobReader) is(name string, otherwise bool) bool {
 var springVariable = regexp.MustCompile(`\$\{([^}:]*)(:([^}]*))?\}`)
 
 // resolve puts the defaults of Spring's variables in their place. Others are known only where the program runs.
-func (r *liteJobReader) resolve(values map[string]liteValue) {
+func (r *liteJobReader) resolve(values map[string]setting) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
+		key := value.key
 		replaced := springVariable.ReplaceAllStringFunc(value.text, func(found string) string {
 			parts := springVariable.FindStringSubmatch(found)
 			if parts[2] == "" {
-				r.lost(value.line, "%s: ${%s} is a variable of Spring: write its value", name, parts[1])
+				r.lost(value.line, "%s: ${%s} is a variable of Spring: write its value", key, parts[1])
 				return found
 			}
-			r.note(value.line, r.d.Name(), "%s: the default of ${%s} was taken", name, parts[1])
+			r.note(value.line, r.d.Name(), "%s: the default of ${%s} was taken", key, parts[1])
 			return parts[3]
 		})
-		values[name] = liteValue{replaced, value.line}
+		value.text = replaced
+		values[name] = value
 	}
 }
 
@@ -200,7 +199,10 @@ func (r *liteJobReader) program() {
 		r.lost(r.line, "an HTTP job without %s: give its address in props", jobs.PropHTTPURL)
 	case isHTTP:
 	default:
-		r.lost(r.line, "the class or bean %q is Java that runs in a program that stays up: the app's package needs a program that runs it for one shard, given in ELASTICJOB_SHARDING_CONTEXT", class)
+		if class != "" {
+			class = " " + class
+		}
+		r.lost(r.line, "its class or bean%s is Java that runs in a program that stays up: the app's package needs a program that runs it for one shard, given in ELASTICJOB_SHARDING_CONTEXT", class)
 	}
 }
 
@@ -249,9 +251,9 @@ func (r *liteJobReader) rest() {
 		switch {
 		case at.text == "" || at.text == "false" || at.text == "[]" || at.text == "{}":
 		case known:
-			r.lost(at.line, "%s has no counterpart: %s", name, advice)
+			r.lost(at.line, "%s has no counterpart: %s", at.key, advice)
 		default:
-			r.lost(at.line, "%s is not known, and left out", name)
+			r.lost(at.line, "%s is not known, and left out", at.key)
 		}
 	}
 }

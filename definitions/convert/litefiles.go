@@ -92,7 +92,7 @@ func liteNode(name string, line int, n *yaml.Node) *liteJob {
 			flatten("", value, job.props)
 			continue
 		}
-		job.settings[plainKey(key.Value)] = liteValue{scalarText(value), key.Line}
+		job.settings[plainKey(key.Value)] = setting{scalarText(value), key.Line, key.Value}
 	}
 	return job
 }
@@ -113,10 +113,10 @@ func scalarText(n *yaml.Node) string {
 }
 
 // flatten reads props, which may be nested: script: {command: {line: x}} is script.command.line.
-func flatten(prefix string, n *yaml.Node, into map[string]liteValue) {
+func flatten(prefix string, n *yaml.Node, into map[string]setting) {
 	if n.Kind != yaml.MappingNode {
 		if prefix != "" {
-			into[prefix] = liteValue{scalarText(n), n.Line}
+			into[prefix] = setting{scalarText(n), n.Line, "props." + prefix}
 		}
 		return
 	}
@@ -160,7 +160,7 @@ func liteXML(text []byte) (found []*liteJob, err error) {
 			}
 		case xml.CharData:
 			if value := strings.TrimSpace(string(t)); job != nil && prop != "" && value != "" {
-				job.props[prop] = liteValue{value, line}
+				job.props[prop] = setting{value, line, "props." + prop}
 			}
 		case xml.EndElement:
 			if prop = ""; isLiteJob(t.Name) {
@@ -183,11 +183,11 @@ func isLiteJob(name xml.Name) bool {
 func springJob(t xml.StartElement, line int) *liteJob {
 	job := newLiteJob("", line)
 	for _, a := range t.Attr {
-		job.settings[plainKey(a.Name.Local)] = liteValue{a.Value, line}
+		job.settings[plainKey(a.Name.Local)] = setting{a.Value, line, a.Name.Local}
 	}
 	job.name = job.settings["id"].text
 	if t.Name.Local == "script" {
-		job.settings["jobtype"] = liteValue{"SCRIPT", line}
+		job.settings["jobtype"] = setting{"SCRIPT", line, "job-type"}
 	}
 	return job
 }
@@ -204,7 +204,7 @@ func (j *liteJob) addChild(t xml.StartElement, line int) (prop string) {
 	case "prop", "entry":
 		key := attributes["key"] + attributes["name"]
 		if value, given := attributes["value"]; given {
-			j.props[key] = liteValue{value, line}
+			j.props[key] = setting{value, line, "props." + key}
 			return ""
 		}
 		return key

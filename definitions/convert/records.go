@@ -12,9 +12,15 @@ func jsonRecords(text []byte) (records []row, err error) {
 	r := jsonReader{text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
 	r.decoder.UseNumber()
 	for {
-		if _, err = r.value(0); err == io.EOF {
+		before := r.decoder.InputOffset()
+		_, err = r.value(0)
+		switch {
+		case err == io.EOF && r.decoder.InputOffset() == before:
 			return r.records, nil
-		} else if err != nil {
+		case err == io.EOF:
+			err = io.ErrUnexpectedEOF
+			fallthrough
+		case err != nil:
 			return nil, fmt.Errorf("line %d: no JSON: %w", r.line(), err)
 		}
 	}

@@ -51,7 +51,7 @@ func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	for _, info := range infos {
 		x.add(info)
 	}
-	x.once(1, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they take")
+	x.once(0, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they take")
 	return x.done("bin/start.sh"), nil
 }
 
@@ -212,7 +212,8 @@ func (j *xxlJob) glue() {
 	interpreter := interpreters[kind]
 	switch {
 	case kind == "BEAN":
-		j.once(j.line, true, "handlers of the type BEAN are methods of a Java program that stays up: the app's package needs a program that runs the one of its job, by ELASTICJOB_JOB_NAME or the sharding context, its last argument")
+		j.setEnv(j.d, j.line, "XXL_JOB_HANDLER", j.fields["executorhandler"])
+		j.once(j.line, true, "handlers of the type BEAN are methods of a Java program that stays up: the app's package needs a program that runs the one that XXL_JOB_HANDLER names, with what ELASTICJOB_JOB_PARAMETER holds")
 	case interpreter == "" || source == "":
 		j.lost("%s has no counterpart: put the script into the app's package, and name it in props %s", kind, jobs.PropScript)
 	default:
