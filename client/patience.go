@@ -39,7 +39,7 @@ func isPassing(err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
 		switch refused.Code {
-		case "no_leader", "not_leading", "leader_unreachable", "not_ready", "timeout", "unavailable", "outcome_unknown":
+		case "no_leader", "not_leading", "leader_unreachable", "not_ready", "timeout", "unavailable", "agent_unreachable", "outcome_unknown":
 			return true
 		}
 		return false

@@ -23,16 +23,16 @@ var appFields = []field{
 }
 
 func (a *cli) appCommand() *cobra.Command {
-	list := &cobra.Command{Use: "list", Short: "List all apps", Args: cobra.NoArgs, RunE: a.talk(a.listApps)}
-	show := &cobra.Command{Use: "show NAME", Short: "Show an app", Args: cobra.ExactArgs(1), RunE: a.talk(a.showApp), ValidArgsFunction: once(a.completion(appNames))}
+	list := &cobra.Command{Use: "list", Short: "List all apps", Args: noArgs, RunE: a.talk(a.listApps)}
+	show := &cobra.Command{Use: "show NAME", Short: "Show an app", Args: oneArg("NAME"), RunE: a.talk(a.showApp), ValidArgsFunction: once(a.completion(appNames))}
 	var jobs bool
-	remove := &cobra.Command{Use: "delete NAME...", Short: "Delete apps", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completion(appNames),
+	remove := &cobra.Command{Use: "delete NAME...", Short: "Delete apps", Args: someArgs("NAME"), ValidArgsFunction: a.completion(appNames),
 		RunE: a.eachApp("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.App], error) {
 			return c.DeleteApp(ctx, name, jobs)
 		})}
 	remove.Flags().BoolVar(&jobs, "jobs", false, "delete their jobs as well")
 	enabling := func(use, short, done string, enabled bool) *cobra.Command {
-		return &cobra.Command{Use: use + " NAME...", Short: short, Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completion(appNames),
+		return &cobra.Command{Use: use + " NAME...", Short: short, Args: someArgs("NAME"), ValidArgsFunction: a.completion(appNames),
 			RunE: a.eachApp(done, func(ctx context.Context, c *client.Client, name string) (client.Answer[client.App], error) {
 				return c.SetAppEnabled(ctx, name, enabled)
 			})}
@@ -53,7 +53,7 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 		cmd.Example = "  elasticjob app update billing --url https://host/billing-1.3.tar.gz --check"
 		cmd.ValidArgsFunction = once(a.completion(appNames))
 	}
-	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.Args = optionalArg("NAME")
 	fieldFlags(cmd, appFields, &file)
 	cmd.Flags().BoolVar(&check, "check", false, "have the server look first whether the package can be fetched and has the script")
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {

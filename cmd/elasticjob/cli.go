@@ -75,7 +75,7 @@ Exit status:
 		a.running = true
 		return nil
 	}
-	root.AddCommand(a.appCommand(), a.jobCommand(), a.contextCommand(), a.versionCommand())
+	root.AddCommand(a.appCommand(), a.jobCommand(), a.runCommand(), a.logsCommand(), a.topCommand(), a.contextCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
 	root.AddCommand(a.applyCommand(), a.diffCommand(), a.exportCommand(), a.importCommand())
 	return root
 }
@@ -132,7 +132,7 @@ func (a *cli) say(format string, args ...any) {
 // note prints a line beside what was asked for.
 func (a *cli) note(text string) {
 	if text != "" {
-		fmt.Fprintln(a.err, "note: "+clean(text))
+		fmt.Fprintln(a.err, "note: "+clean(inCommands(text)))
 	}
 }
 

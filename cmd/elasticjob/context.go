@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,16 +19,16 @@ func (a *cli) contextCommand() *cobra.Command {
 	return group("context", "Choose between several servers", `A context is a server's URL, with the token that it is sent and the authority of its certificate, under a name. They are kept in
 elasticjob/contexts.yaml below your folder for configuration, which only you may be able to read (mode 0600).`,
 		a.setContextCommand(),
-		&cobra.Command{Use: "use NAME", Short: "Use a context from now on", Args: cobra.ExactArgs(1), RunE: a.useContext, ValidArgsFunction: names},
-		&cobra.Command{Use: "list", Short: "List all contexts", Args: cobra.NoArgs, RunE: a.listContexts},
-		&cobra.Command{Use: "show [NAME]", Short: "Show which server is meant, or what a context holds", Args: cobra.MaximumNArgs(1), RunE: a.showContext, ValidArgsFunction: names},
-		&cobra.Command{Use: "delete NAME", Short: "Forget a context", Args: cobra.ExactArgs(1), RunE: a.deleteContext, ValidArgsFunction: names})
+		&cobra.Command{Use: "use NAME", Short: "Use a context from now on", Args: oneArg("NAME"), RunE: a.useContext, ValidArgsFunction: names},
+		&cobra.Command{Use: "list", Short: "List all contexts", Args: noArgs, RunE: a.listContexts},
+		&cobra.Command{Use: "show [NAME]", Short: "Show which server is meant, or what a context holds", Args: optionalArg("NAME"), RunE: a.showContext, ValidArgsFunction: names},
+		&cobra.Command{Use: "delete NAME", Short: "Forget a context", Args: oneArg("NAME"), RunE: a.deleteContext, ValidArgsFunction: names})
 }
 
 func (a *cli) setContextCommand() *cobra.Command {
 	var tokenFile string
 	var noToken bool
-	cmd := &cobra.Command{Use: "set NAME", Short: "Make a context, or change what is given of it", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "set NAME", Short: "Make a context, or change what is given of it", Args: oneArg("NAME"),
 		Example: `  elasticjob context set prod --server https://jobs.example.com --token-file token.txt
   elasticjob context set prod --ca our-authority.pem`}
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a file with the token; - is standard input")
@@ -59,7 +61,10 @@ func (a *cli) setContextCommand() *cobra.Command {
 				return usagef("context %s is new: say which server it is for, by --server URL", name)
 			}
 			if a.ca != "" {
-				c.CA = a.ca
+				var err error
+				if c.CA, err = filepath.Abs(a.ca); err != nil {
+					return fmt.Errorf("find %s: %w", a.ca, err)
+				}
 			}
 			if token != "" || noToken {
 				c.Token = token

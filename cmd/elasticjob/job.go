@@ -28,20 +28,20 @@ var jobFields = []field{
 func (a *cli) jobCommand() *cobra.Command {
 	names := a.completion(jobNames)
 	act := func(use, short, done string, action client.JobAction) *cobra.Command {
-		return &cobra.Command{Use: use + " NAME...", Short: short, Args: cobra.MinimumNArgs(1), ValidArgsFunction: names,
+		return &cobra.Command{Use: use + " NAME...", Short: short, Args: someArgs("NAME"), ValidArgsFunction: names,
 			RunE: a.eachJob(done, func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job], error) {
 				return c.ActOnJob(ctx, name, action)
 			})}
 	}
-	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; what runs of them is killed", Args: cobra.MinimumNArgs(1), ValidArgsFunction: names,
+	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; what runs of them is killed", Args: someArgs("NAME"), ValidArgsFunction: names,
 		RunE: a.eachJob("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job], error) {
 			return c.DeleteJob(ctx, name)
 		})}
-	show := &cobra.Command{Use: "show NAME", Short: "Show a job's settings and state", Args: cobra.ExactArgs(1), RunE: a.talk(a.showJob), ValidArgsFunction: once(names)}
-	explain := &cobra.Command{Use: "explain NAME", Short: "Say what a job does and why, what it waits for, and when it fires", Args: cobra.ExactArgs(1),
+	show := &cobra.Command{Use: "show NAME", Short: "Show a job's settings and state", Args: oneArg("NAME"), RunE: a.talk(a.showJob), ValidArgsFunction: once(names)}
+	explain := &cobra.Command{Use: "explain NAME", Short: "Say what a job does and why, what it waits for, and when it fires", Args: oneArg("NAME"),
 		RunE: a.talk(a.explainJob), ValidArgsFunction: once(names)}
 	return group("job", "Register, change, run and show jobs", "A job is what is run of an app: when, in how many shards, with which resources and parameters.",
-		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain,
+		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain, a.triggerCommand(),
 		act("pause", "Make no new runs; what runs goes on", "paused", client.Pause),
 		act("resume", "End a pause", "resumed", client.Resume),
 		act("disable", "Make no new runs, and kill what runs", "disabled", client.Disable),
@@ -54,7 +54,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 	var file string
 	var env, props, unsetEnv, unsetProps []string
 	var check bool
-	cmd := &cobra.Command{Use: "register [NAME]", Short: "Register a new job", Args: cobra.MaximumNArgs(1), Example: `  elasticjob job register nightly --app billing --cron '0 0 3 * * ?' --shards 4
+	cmd := &cobra.Command{Use: "register [NAME]", Short: "Register a new job", Args: optionalArg("NAME"), Example: `  elasticjob job register nightly --app billing --cron '0 0 3 * * ?' --shards 4
   elasticjob job register -f nightly.yaml`}
 	if !isNew {
 		cmd.Use, cmd.Short = "update [NAME]", "Change the given fields of a job, from its next run on"

@@ -17,7 +17,7 @@ import (
 func (a *cli) listJobsCommand() *cobra.Command {
 	var ask client.JobQuery
 	var limit int
-	cmd := &cobra.Command{Use: "list", Short: "List jobs, each with its state, next fire and last run", Args: cobra.NoArgs, Example: `  elasticjob job list --app billing --last FAILED
+	cmd := &cobra.Command{Use: "list", Short: "List jobs, each with its state, next fire and last run", Args: noArgs, Example: `  elasticjob job list --app billing --last FAILED
   elasticjob job list --sort failures --desc --limit 10`}
 	flags := cmd.Flags()
 	flags.StringVar(&ask.Search, "search", "", "words that name, app or description have")
@@ -72,16 +72,16 @@ func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit i
 }
 
 func (a *cli) jobTable(rows []client.JobRow) *table {
-	t := &table{columns: []column{{title: "NAME", least: 12}, {title: "APP", least: 6}, {title: "STATE"}, {title: "RUN", right: true}, {title: "WAIT", right: true},
-		{title: "NEXT"}, {title: "LAST RUN"}, {title: "TOOK", right: true}, {title: "FAILS", right: true}}}
+	t := &table{columns: []column{{title: "NAME", least: 12}, {title: "APP", least: 5}, {title: "STATE", least: 7}, {title: "RUN", right: true}, {title: "WAIT", right: true},
+		{title: "NEXT"}, {title: "LAST RUN", least: 10}, {title: "TOOK", right: true}, {title: "FAILS", right: true}}}
 	for _, row := range rows {
 		last, duration := cell{}, ""
 		if run := row.LastRun; run != nil {
 			last = state(run.State)
-			last.text += " " + a.away(run.FireTime)
+			last.text += " " + a.awayShort(&run.FireTime)
 			duration = tookMillis(run.DurationMillis)
 		}
-		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting), text(a.awayOrNone(row.NextFire)),
+		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting), text(a.awayShort(row.NextFire)),
 			last, text(duration), count(row.Failures))
 	}
 	return t
@@ -115,9 +115,16 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 
 // inWords says what a job's state means.
 var inWords = map[string]string{
-	"DISABLED": "is disabled: no runs are made", "APP_DISABLED": "makes no runs, since its app is disabled", "SHUTTING_DOWN": "makes no new runs, and is disabled when what runs has ended",
-	"PAUSED": "is paused: no new runs are made", "RUNNING": "is running", "WAITING": "waits", "READY": "fires on its cron", "ON_TRIGGER": "has no cron: it runs when it is triggered",
-	"NEVER": "never fires again by its cron", "FAULTY": "can't be used as it stands in the registry",
+	"DISABLED":      "no runs are made",
+	"APP_DISABLED":  "no runs are made, since its app is disabled",
+	"SHUTTING_DOWN": "no new runs are made, and it is disabled when what runs has ended",
+	"PAUSED":        "no new runs are made; what runs goes on",
+	"RUNNING":       "shards run now",
+	"WAITING":       "shards wait",
+	"READY":         "it fires on its cron",
+	"ON_TRIGGER":    "it has no cron, and runs when it is triggered",
+	"NEVER":         "it has a cron that never fires again",
+	"FAULTY":        "its document in the registry can't be used",
 }
 
 func (a *cli) explainJob(ctx context.Context, c *client.Client, args []string) error {
@@ -130,9 +137,9 @@ func (a *cli) explainJob(ctx context.Context, c *client.Client, args []string) e
 
 func (a *cli) printExplanation(x client.Explanation) {
 	colours := a.coloured()
-	a.say("%s %s %s", bold.paint(clean(x.JobName), colours), styleOf(x.State).paint(x.State, colours), inWords[x.State])
+	a.say("%s  %s: %s", bold.paint(clean(x.JobName), colours), styleOf(x.State).paint(x.State, colours), inWords[x.State])
 	for _, note := range x.Notes {
-		a.say("  note: %s", clean(note))
+		a.say("  note: %s", clean(inCommands(note)))
 	}
 	if len(x.Running) > 0 {
 		a.say("running:")
@@ -145,7 +152,7 @@ func (a *cli) printExplanation(x client.Explanation) {
 	}
 	for _, w := range x.Waiting {
 		a.say("  %s shard %d, since %s:", w.ExecutionID, w.Item, a.full(w.Since))
-		a.say("    %s", indented(w.Reason, "    "))
+		a.say("    %s", indented(inCommands(w.Reason), "    "))
 	}
 	if len(x.NextFires) > 0 {
 		a.say("next fires:")

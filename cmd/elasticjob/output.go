@@ -58,9 +58,15 @@ func writeYAML(w io.Writer, raw json.RawMessage) error {
 	return encoder.Close()
 }
 
+// otherBooleans are texts that some readers of YAML take for true or false.
+var otherBooleans = []string{"y", "n", "yes", "no", "on", "off"}
+
 // plain gives a node YAML's own style instead of JSON's. A text keeps its tag, so that it is quoted where it looks like something else.
 func plain(n *yaml.Node) {
 	n.Style = 0
+	if n.Tag == "!!str" && slices.Contains(otherBooleans, strings.ToLower(n.Value)) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
 	for _, child := range n.Content {
 		plain(child)
 	}

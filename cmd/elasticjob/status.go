@@ -87,6 +87,7 @@ func (a *cli) report(cmd *cobra.Command, err error) int {
 	status := statusOf(err)
 	switch {
 	case err == nil:
+	case err.Error() == "":
 	case status == statusInterrupted:
 		fmt.Fprintln(a.err, "elasticjob: interrupted")
 	default:
@@ -110,33 +111,20 @@ func explained(err error) string {
 		if len(refused.Fields) == 1 {
 			message = "nothing was changed; wrong is:"
 		}
-	} else if words, ok := inOurWords[refused.Code]; ok {
-		message = before(message, words.cut) + words.advice
 	}
 	// What wraps the server's refusal says what was being done.
-	text := clean(strings.TrimSuffix(err.Error(), refused.Message) + message)
+	text := clean(strings.TrimSuffix(err.Error(), refused.Message) + inCommands(message))
 	for _, f := range refused.Fields {
 		text += "\n  " + clean(f.Field)
 		if f.Value != "" && !strings.Contains(f.Message, f.Value) {
 			text += " = " + clean(f.Value)
 		}
-		text += ": " + clean(f.Message)
+		text += ": " + clean(inCommands(f.Message))
 	}
 	return text
 }
 
-// inOurWords has what the server advises in terms of its API, in those of commands: the rest of a message from cut on is replaced.
-var inOurWords = map[string]struct{ cut, advice string }{
-	"job_not_found":       {"; GET ", `; "elasticjob job list" lists all`},
-	"app_not_found":       {"; GET ", `; "elasticjob app list" lists all`},
-	"execution_not_found": {"; GET ", `; "elasticjob run list" lists all`},
-	"app_has_jobs":        {": deregister", `: delete them first, or all with --jobs`},
-	"token_missing":       {";", `; "elasticjob login" logs in, ELASTICJOB_TOKEN takes an API token`},
-	"token_expired":       {";", `; "elasticjob login" logs in again`},
-	"token_revoked":       {";", `; "elasticjob login" logs in again`},
-	"bad_token":           {";", `; "elasticjob login" logs in again`},
-}
-
+// before is the part of a text before a mark, or all of it.
 func before(text, mark string) string {
 	head, _, _ := strings.Cut(text, mark)
 	return head

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,15 @@ type table struct {
 }
 
 func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
+
+// drop takes a column out.
+func (t *table) drop(title string) {
+	at := slices.IndexFunc(t.columns, func(c column) bool { return c.title == title })
+	t.columns = slices.Delete(t.columns, at, at+1)
+	for i := range t.rows {
+		t.rows[i] = slices.Delete(t.rows[i], at, at+1)
+	}
+}
 
 const gap = "  "
 

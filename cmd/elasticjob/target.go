@@ -15,7 +15,8 @@ type target struct {
 }
 
 // target says which server is meant: what the command line says counts before the environment, and that before the
-// context in use. A context's token goes to the context's server only.
+// context in use. A context's token goes to the context's server only, however that
+// was said.
 func (a *cli) target() (target, error) {
 	s, err := a.readSettings()
 	if err != nil {
@@ -34,10 +35,16 @@ func (a *cli) target() (target, error) {
 	case name != "":
 		return s.pick(name, t, a.getenv("ELASTICJOB_TOKEN"), false)
 	}
-	t.server = cmp.Or(t.server, client.DefaultServer)
-	t.token = a.getenv("ELASTICJOB_TOKEN")
-	if _, err := client.ParseServer(t.server); err != nil {
+	base, err := client.ParseServer(t.server)
+	if err != nil {
 		return t, usage(err)
+	}
+	t.server, t.token = base.String(), a.getenv("ELASTICJOB_TOKEN")
+	for _, name := range append([]string{s.Current}, s.names()...) {
+		if known := s.Contexts[name]; known != nil && known.Server == t.server {
+			t.context, t.token, t.ca = name, cmp.Or(t.token, known.Token), cmp.Or(t.ca, known.CA)
+			break
+		}
 	}
 	return t, nil
 }

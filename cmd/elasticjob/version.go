@@ -12,7 +12,7 @@ import (
 
 func (a *cli) versionCommand() *cobra.Command {
 	var own bool
-	cmd := &cobra.Command{Use: "version", Short: "Show the versions of this program and of the server", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "version", Short: "Show the versions of this program and of the server", Args: noArgs}
 	cmd.Flags().BoolVar(&own, "client", false, "this program's only; no server is asked")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		said := versions{Client: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}

@@ -10,23 +10,38 @@ func (a *cli) full(t time.Time) string {
 	return fmt.Sprintf("%s (%s)", t.In(a.zone).Format("2006-01-02 15:04:05 MST"), a.away(t))
 }
 
-// away is how far a moment is away: in 25s, 3m ago.
-func (a *cli) away(t time.Time) string {
-	d := t.Sub(a.now())
-	switch {
-	case d > 0:
-		return "in " + coarse(d)
-	case d > -time.Second:
-		return "now"
-	}
-	return coarse(-d) + " ago"
-}
+// away is how far a moment is away: in 25s, 3m20s ago.
+func (a *cli) away(t time.Time) string { return awayIn(t.Sub(a.now()), coarse) }
 
-func (a *cli) awayOrNone(t *time.Time) string {
+// awayShort is away with one unit, for tables.
+func (a *cli) awayShort(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return a.away(*t)
+	return awayIn(t.Sub(a.now()), coarsest)
+}
+
+func awayIn(d time.Duration, words func(time.Duration) string) string {
+	switch {
+	case d > 0:
+		return "in " + words(d)
+	case d > -time.Second:
+		return "now"
+	}
+	return words(-d) + " ago"
+}
+
+// coarsest is a time with one unit: 90s, 3m, 13h, 30d.
+func coarsest(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int64((d+time.Second/2)/time.Second))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int64(d/time.Minute))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int64(d/time.Hour))
+	}
+	return fmt.Sprintf("%dd", int64(d/(24*time.Hour)))
 }
 
 // coarse is a time with its two largest units: 25s, 3m20s, 2h05m, 3d4h.

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+// followers print the output of several tasks as it comes, each stream in a goroutine of its own.
+type followers struct {
+	cli      *cli
+	client   *client.Client
+	streams  []string
+	items    map[int]bool // those that are wanted; nil: all
+	tail     int          // lines to begin with; negative: all
+	out, err *lockedWriter
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	tasks  map[string]bool
+	work   sync.WaitGroup
+}
+
+func (a *cli) newFollowers(ctx context.Context, c *client.Client, streams []string) *followers {
+	ctx, cancel := context.WithCancel(ctx)
+	return &followers{cli: a, client: c, streams: streams, tail: -1, ctx: ctx, cancel: cancel, tasks: map[string]bool{},
+		out: &lockedWriter{w: a.out}, err: &lockedWriter{w: a.err}}
+}
+
+// follow begins with the tasks of a run that are new, until there are as many as are followed at once.
+func (f *followers) follow(run client.Execution) {
+	for _, shard := range run.Shards {
+		if shard.TaskID == "" || f.tasks[shard.TaskID] || f.items != nil && !f.items[shard.Item] {
+			continue
+		}
+		prefix := ""
+		if len(run.Shards) > 1 && len(f.items) != 1 {
+			prefix = f.cli.prefix(shard.Item)
+		}
+		f.task(shard.TaskID, prefix)
+	}
+}
+
+// task follows one task.
+func (f *followers) task(id, prefix string) {
+	f.tasks[id] = true
+	for _, stream := range f.streams {
+		f.work.Go(func() {
+			o := client.Output{Task: id, Stream: stream, Follow: true}
+			if err := f.cli.stream(f.ctx, f.client, o, f.tail, f.writer(stream), prefix); err != nil && f.ctx.Err() == nil {
+				fmt.Fprintf(f.err, "elasticjob: %s of %s: %s\n", stream, id, explained(err))
+			}
+		})
+	}
+}
+
+func (f *followers) writer(stream string) *lockedWriter {
+	if isErrors(stream) && len(f.streams) > 1 {
+		return f.err
+	}
+	return f.out
+}
+
+// finish waits until all has been printed, which ends with the tasks.
+func (f *followers) finish() { f.work.Wait() }
+
+// stop ends it at once.
+func (f *followers) stop() {
+	f.cancel()
+	f.work.Wait()
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+func (a *cli) loginCommand() *cobra.Command {
+	var user string
+	cmd := &cobra.Command{Use: "login", Short: "Log in with a user and a password, and keep the token in the context", Args: noArgs,
+		Long: `login asks for a password on the terminal, or reads it from standard input where that is none, and keeps the token that the server gives in
+the context. A server that is of no context gets one, with the name of its host. Machines need no login: they have API tokens.`,
+		Example: `  elasticjob login --server https://jobs.example.com --user ann`}
+	cmd.Flags().StringVarP(&user, "user", "u", "", "the user's name; it is asked for otherwise")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		t, err := a.target()
+		if err != nil {
+			return err
+		}
+		t.token = "" // that of an old login would be refused, and this request with it
+		c, err := t.client()
+		if err != nil {
+			return usage(err)
+		}
+		defer c.Close()
+		ways, err := c.Logins(cmd.Context())
+		switch {
+		case err != nil:
+			return err
+		case !ways.Value.Password && ways.Value.OpenID:
+			return &ending{statusRefused, fmt.Errorf("%s has no passwords, but logins with a browser: use an API token, in ELASTICJOB_TOKEN or by \"elasticjob context set NAME --token-file FILE\"", c.Server())}
+		case !ways.Value.Password:
+			a.say("%s has no users: no login is needed on its own machine", c.Server())
+			return nil
+		}
+		name, password, err := a.credentials(cmd.Context(), user, c.Server())
+		if err != nil {
+			return err
+		}
+		token, err := c.Login(cmd.Context(), name, password)
+		if err != nil {
+			return err
+		}
+		if t.context == "" {
+			t.context = hostOf(c.Server())
+		}
+		ca := t.ca
+		if ca != "" {
+			if ca, err = filepath.Abs(ca); err != nil {
+				return fmt.Errorf("find %s: %w", t.ca, err)
+			}
+		}
+		return a.changed(a.change(func(s *settings) error {
+			s.Contexts[t.context] = &settled{Server: c.Server(), Token: token, CA: ca}
+			s.Current = cmp.Or(s.Current, t.context)
+			return nil
+		}), "%s is logged in at %s; context %s holds the token", name, c.Server(), t.context)
+	}
+	return cmd
+}
+
+// hostOf is what a server's context is called unless it is said.
+func hostOf(server string) string {
+	if at, err := url.Parse(server); err == nil {
+		return at.Host
+	}
+	return server
+}
+
+func (a *cli) logoutCommand() *cobra.Command {
+	return &cobra.Command{Use: "logout", Short: "End the login, and forget its token", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		t, err := a.target()
+		if err != nil {
+			return err
+		}
+		if t.token == "" {
+			return &ending{statusConflict, fmt.Errorf("there is no token for %s: nobody is logged in", t.server)}
+		}
+		c, err := t.client()
+		if err != nil {
+			return usage(err)
+		}
+		defer c.Close()
+		// A login that the server has ended already is to be forgotten as well.
+		var refused *client.Error
+		if err := c.Logout(cmd.Context()); err != nil && !(errors.As(err, &refused) && refused.Status == 401) {
+			return err
+		}
+		if t.context == "" {
+			a.say("logged out of %s; the token is in ELASTICJOB_TOKEN still: unset it", t.server)
+			return nil
+		}
+		return a.changed(a.change(func(s *settings) error {
+			if here := s.Contexts[t.context]; here != nil && here.Token == t.token {
+				here.Token = ""
+			}
+			return nil
+		}), "logged out of %s", t.server)
+	}}
+}
+
+// mostPassword is more than any password that a server takes, in bytes.
+const mostPassword = 4096
+
+// credentials asks for what was not given. A password is never an argument: others see those.
+func (a *cli) credentials(ctx context.Context, user, server string) (name, password string, err error) {
+	keys, isTerminal := terminal(a.in)
+	lines := bufio.NewReader(io.LimitReader(a.in, 2*mostPassword))
+	if name = user; name == "" {
+		if !isTerminal {
+			return "", "", usagef("who logs in? Give --user NAME")
+		}
+		fmt.Fprintf(a.err, "User at %s: ", server)
+		if name, err = answered(ctx, func() (string, error) { return lines.ReadString('\n') }); err != nil {
+			return "", "", err
+		}
+	}
+	if isTerminal {
+		password, err = a.askHidden(ctx, keys, "Password: ")
+	} else {
+		password, err = answered(ctx, func() (string, error) { return lines.ReadString('\n') })
+	}
+	if password == "" && err == nil {
+		err = usagef("there is no password: type it, or write it to standard input as one line")
+	}
+	return name, password, err
+}
+
+// answered reads a line, or ends with ctx.
+func answered(ctx context.Context, read func() (string, error)) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() { // it ends with the process where nobody answers
+		line, err := read()
+		answers <- answer{line, err}
+	}()
+	select {
+	case got := <-answers:
+		if got.err != nil && !errors.Is(got.err, io.EOF) {
+			return "", fmt.Errorf("read from standard input: %w", got.err)
+		}
+		return strings.TrimRight(got.line, "\r\n"), nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// askHidden reads a line that is not shown. Who interrupts it gets the terminal back as it was.
+func (a *cli) askHidden(ctx context.Context, keys *os.File, question string) (string, error) {
+	fd := int(keys.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("ask for the password: %w", err)
+	}
+	fmt.Fprint(a.err, question)
+	line, err := answered(ctx, func() (string, error) {
+		text, err := term.ReadPassword(fd)
+		return string(text), err
+	})
+	fmt.Fprintln(a.err)
+	if ctx.Err() != nil {
+		err = errors.Join(err, term.Restore(fd, before))
+	}
+	return line, err
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+// reading are the flags of logs.
+type reading struct {
+	follow bool
+	stream string
+	items  []int
+	tail   int
+}
+
+// mostFollowed is of how many shards output is followed at once: each is two requests that stay.
+const mostFollowed = 64
+
+func (a *cli) logsCommand() *cobra.Command {
+	var r reading
+	cmd := &cobra.Command{Use: "logs JOB|RUN|TASK", Short: "Print what a job's last run, a run or a task has written", Args: oneArg("the name of a job, or the id of a run or task"),
+		ValidArgsFunction: once(a.completion(either(jobNames, runIDs))),
+		Long: `logs prints what the shards of a run have written: standard output on standard output, standard error on standard error. The lines of
+several shards have the number of the shard before them. Of a job it is the last run.`,
+		Example: `  elasticjob logs -f nightly
+  elasticjob logs nightly@20260501T030000Z --item 2 --stream stderr --tail 20`}
+	flags := cmd.Flags()
+	flags.BoolVarP(&r.follow, "follow", "f", false, "go on until the run has ended")
+	flags.StringVar(&r.stream, "stream", "both", "stdout, stderr or both; stdout.1 and stderr.1 are what was rotated out of them")
+	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")
+	flags.IntVar(&r.tail, "tail", -1, "begin with so many lines before the end; -1: all")
+	a.completeWords(cmd, "stream", "stdout", "stderr", "both")
+	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+		streams := []string{r.stream}
+		switch r.stream {
+		case "both":
+			streams = []string{"stdout", "stderr"}
+		case "stdout", "stderr", "stdout.1", "stderr.1":
+		default:
+			return usagef("--stream %q: want stdout, stderr, both, stdout.1 or stderr.1", r.stream)
+		}
+		err := a.logs(ctx, c, args[0], streams, r)
+		if errors.Is(err, context.Canceled) && r.follow {
+			return &ending{statusInterrupted, errors.New("")} // it is how one ends it
+		}
+		return err
+	})
+	return cmd
+}
+
+func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams []string, r reading) error {
+	f := a.newFollowers(ctx, c, streams)
+	defer f.stop()
+	f.tail = r.tail
+	if len(r.items) > 0 {
+		f.items = map[int]bool{}
+		for _, item := range r.items {
+			f.items[item] = true
+		}
+	}
+	if strings.Contains(what, "@-@") {
+		if !r.follow {
+			return a.printTask(ctx, f, what, "")
+		}
+		f.task(what, "")
+		f.finish()
+		return ctx.Err()
+	}
+	id, err := a.runOf(ctx, c, what)
+	if err != nil {
+		return err
+	}
+	if !r.follow {
+		return a.printRunOutput(ctx, f, id)
+	}
+	for now, err := range c.Watch(ctx, id) {
+		if err != nil {
+			return err
+		}
+		if shards := len(now.Value.Shards); f.items == nil && shards > mostFollowed {
+			return usagef("run %s has %d shards, and %d are followed at once: choose some by --item", id, shards, mostFollowed)
+		}
+		f.follow(now.Value)
+	}
+	f.finish()
+	return ctx.Err()
+}
+
+// runOf is the id of a run, or that of a job's last run.
+func (a *cli) runOf(ctx context.Context, c *client.Client, what string) (string, error) {
+	if strings.Contains(what, "@") {
+		return what, nil
+	}
+	runs, err := c.Executions(ctx, client.Runs{Job: what, Limit: 1})
+	if err != nil {
+		return "", a.nearJob(ctx, c, err, what)
+	}
+	if len(runs.Value) == 0 {
+		return "", &ending{statusNotFound, fmt.Errorf("job %s has not run yet; \"elasticjob job trigger %s\" runs it", what, what)}
+	}
+	return runs.Value[0].ExecutionID, nil
+}
+
+// printRunOutput prints what there is of all shards of a run, one after the other.
+func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error {
+	run, err := f.client.Execution(ctx, id)
+	if err != nil {
+		return err
+	}
+	shards := slices.SortedFunc(slices.Values(run.Value.Shards), func(x, y client.Shard) int { return cmp.Compare(x.Item, y.Item) })
+	var first error
+	for _, shard := range shards {
+		if f.items != nil && !f.items[shard.Item] {
+			continue
+		}
+		if shard.TaskID == "" {
+			a.note(fmt.Sprintf("shard %d is %s and has written nothing", shard.Item, shard.State))
+			continue
+		}
+		prefix := ""
+		if len(shards) > 1 && len(f.items) != 1 {
+			prefix = a.prefix(shard.Item)
+		}
+		if err := a.printTask(ctx, f, shard.TaskID, prefix); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			first = cmp.Or(first, fmt.Errorf("shard %d: %w", shard.Item, err))
+		}
+	}
+	return first
+}
+
+// printTask prints what there is of one task.
+func (a *cli) printTask(ctx context.Context, f *followers, id, prefix string) error {
+	for _, stream := range f.streams {
+		if err := a.stream(ctx, f.client, client.Output{Task: id, Stream: stream}, f.tail, f.writer(stream), prefix); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stream prints one stream of one task, from so many lines before its end on, or all of it.
+func (a *cli) stream(ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer, prefix string) error {
+	lines := newLineWriter(w, prefix)
+	if tail >= 0 {
+		end, at, err := readEnd(ctx, c, o, tail)
+		if err != nil {
+			return err
+		}
+		if _, err := lines.Write(end); err != nil {
+			return err
+		}
+		if o.Offset = at; !o.Follow {
+			return lines.end()
+		}
+	}
+	err := c.CopyLog(ctx, lines, o)
+	return errors.Join(err, lines.end())
+}
+
+// mostTail is how much is looked through for the last lines, in bytes.
+const mostTail = 8 << 20
+
+// readEnd reads the last lines of what there is, and says where in the file they end.
+func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) ([]byte, int64, error) {
+	o.Follow = false
+	for o.Tail = 64 << 10; ; o.Tail *= 4 {
+		log, err := c.OpenLog(ctx, o)
+		if client.HasCode(err, "no_output_yet") {
+			return nil, 0, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		text, err := io.ReadAll(log)
+		if err := errors.Join(err, log.Close()); err != nil {
+			return nil, 0, fmt.Errorf("read the end of %s: %w", o.Stream, err)
+		}
+		if bytes.Count(text, []byte{'\n'}) > lines || log.Offset == 0 || o.Tail >= mostTail {
+			return lastLines(text, lines), log.Offset + int64(len(text)), nil
+		}
+	}
+}
+
+func isErrors(stream string) bool { return strings.HasPrefix(stream, "stderr") }
+
+// prefix stands before the lines of a shard.
+func (a *cli) prefix(item int) string {
+	colours := []style{cyan, green, yellow, "35", "34", red}
+	return colours[item%len(colours)].paint(fmt.Sprintf("%d| ", item), a.coloured())
+}

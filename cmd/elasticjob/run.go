@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+func (a *cli) runCommand() *cobra.Command {
+	ids := a.completion(runIDs)
+	return group("run", "List, show, wait for and kill runs", "A run is one execution of a job: all its shards, from one fire or trigger.",
+		a.listRunsCommand(),
+		&cobra.Command{Use: "show RUN", Short: "Show a run with its shards", Args: oneArg("RUN"), RunE: a.talk(a.showRun), ValidArgsFunction: once(ids)},
+		&cobra.Command{Use: "wait RUN", Short: "Wait for the end of a run, as trigger --wait does", Args: oneArg("RUN"), ValidArgsFunction: once(ids),
+			RunE: a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+				return a.wait(ctx, c, args[0], false)
+			})},
+		&cobra.Command{Use: "kill RUN|TASK...", Short: "End runs, or single tasks of them, for good", Args: someArgs("the id of a run or task"), RunE: a.talk(a.kill), ValidArgsFunction: ids})
+}
+
+// mostPerList is how many runs the server lists at once.
+const mostPerList = 1000
+
+func (a *cli) listRunsCommand() *cobra.Command {
+	var ask client.Runs
+	var limit int
+	cmd := &cobra.Command{Use: "list [JOB]", Short: "List runs, the newest first", Args: optionalArg("JOB"), ValidArgsFunction: once(a.completion(jobNames)),
+		Example: `  elasticjob run list nightly --state FAILED,KILLED --since 24h`}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&ask.States, "state", nil, "states: WAITING, RUNNING, FINISHED, FAILED, KILLED")
+	flags.StringVar(&ask.Since, "since", "", "fired since a time (RFC 3339), or so long ago at most: 30m, 24h")
+	flags.StringVar(&ask.Before, "before", "", "fired before a time (RFC 3339)")
+	flags.IntVar(&limit, "limit", 20, "so many at most")
+	a.completeWords(cmd, "state", "WAITING", "RUNNING", client.Finished, client.Failed, client.Killed)
+	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+		if limit < 1 {
+			return usagef("--limit %d: want 1 or more", limit)
+		}
+		if len(args) > 0 {
+			ask.Job = args[0]
+		}
+		raw, rows := []json.RawMessage{}, []client.Summary{}
+		for len(rows) < limit {
+			ask.Limit = min(mostPerList, limit-len(rows))
+			runs, err := c.Executions(ctx, ask)
+			if err != nil {
+				return a.nearJob(ctx, c, err, ask.Job)
+			}
+			a.note(runs.Warning)
+			var these []json.RawMessage
+			if err := json.Unmarshal(runs.Raw, &these); err != nil {
+				return fmt.Errorf("read the answer: %w", err)
+			}
+			raw, rows = append(raw, these...), append(rows, runs.Value...)
+			if ask.Before = runs.Next; ask.Before == "" {
+				break
+			}
+		}
+		return a.showOwn(raw, func() error { return a.print(a.runTable(rows), "no run matches") })
+	})
+	return cmd
+}
+
+func (a *cli) runTable(rows []client.Summary) *table {
+	t := &table{columns: []column{{title: "RUN", least: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"}, {title: "TOOK", right: true}, {title: "SHARDS", least: 8}, {title: "REASON", least: 8}}}
+	for _, run := range rows {
+		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.awayShort(&run.FireTime)), text(tookMillis(run.DurationMillis)),
+			text(counts(run.Shards)), text(run.Reason))
+	}
+	return t
+}
+
+// sourceWord is what made a run, in a short word.
+func sourceWord(source string) string {
+	switch source {
+	case "NORMAL_TRIGGER":
+		return "cron"
+	case "TRIGGER", "MISFIRE", "DAEMON":
+		return strings.ToLower(source)
+	}
+	return source
+}
+
+func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) error {
+	run, err := c.Execution(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	a.note(run.Warning)
+	return a.show(run.Raw, func() error {
+		r := run.Value
+		pairs := []pair{{"run", r.ExecutionID}, {"job", r.JobName}, {"state", styleOf(r.State).paint(r.State, a.coloured())}, {"fired", a.full(r.FireTime) + " by " + sourceWord(r.Source)}}
+		if r.Reason != "" {
+			pairs = append(pairs, pair{"reason", indented(r.Reason, "        ")})
+		}
+		if o := r.Overrides; o != nil {
+			if o.JobParameter != nil {
+				pairs = append(pairs, pair{"with parameter", *o.JobParameter})
+			}
+			if o.ShardingItemParameters != nil {
+				pairs = append(pairs, pair{"with item parameters", *o.ShardingItemParameters})
+			}
+		}
+		a.printPairs(pairs)
+		a.say("")
+		if err := a.print(a.shardTable(r.Shards), "it has no shards yet"); err != nil {
+			return err
+		}
+		for _, s := range r.Shards {
+			if s.FailureCause != "" {
+				a.say("\nshard %d: %s", s.Item, indented(s.FailureCause, "  "))
+			}
+		}
+		a.note(r.LifeNote)
+		return nil
+	})
+}
+
+func (a *cli) shardTable(shards []client.Shard) *table {
+	t := &table{columns: []column{{title: "SHARD", right: true}, {title: "STATE"}, {title: "ATTEMPT", right: true}, {title: "STARTED"}, {title: "TOOK", right: true},
+		{title: "EXIT", right: true}, {title: "AGENT", least: 8}, {title: "PROGRESS", least: 8}}}
+	for _, s := range shards {
+		var length, exit string
+		if s.StartTime != nil {
+			end := a.now()
+			if s.CompleteTime != nil {
+				end = *s.CompleteTime
+			}
+			length = took(end.Sub(*s.StartTime))
+		}
+		if s.ExitStatus != nil {
+			exit = fmt.Sprint(*s.ExitStatus)
+		}
+		said := strings.TrimSpace(progress(s.Progress))
+		if d := s.Daemon; d != nil {
+			said = fmt.Sprintf("%d runs, %d failed, %d skipped", d.Runs, d.Failed, d.Skipped)
+		}
+		t.add(cell{text: fmt.Sprint(s.Item)}, state(s.State), cell{text: fmt.Sprint(s.Attempt)}, text(a.awayShort(s.StartTime)), text(length), text(exit), text(s.Agent), text(said))
+	}
+	return t
+}
+
+// kill ends runs and tasks, which their ids tell apart.
+func (a *cli) kill(ctx context.Context, c *client.Client, args []string) error {
+	return a.each(args, func(id string) error {
+		end, what := c.KillExecution, "run"
+		if strings.Contains(id, "@-@") {
+			end, what = c.KillTask, "task"
+		}
+		answer, err := end(ctx, id)
+		if err != nil {
+			return err
+		}
+		return a.show(answer.Raw, func() error { a.say("%s %s is being killed", what, id); return nil })
+	})
+}

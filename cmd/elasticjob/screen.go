@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+// screen is what top shows.
+type screen struct {
+	server        string
+	width, height int // width 0: lines of any length
+	order         string
+	descending    bool
+	pageNumber    int
+
+	overview client.Overview
+	page     client.JobPage
+	trouble  error // why what is shown is old
+}
+
+const (
+	// mostProblems are shown, of all.
+	mostProblems = 3
+	// besideJobs are the lines of a frame that are not of problems and jobs: four at the top, two empty ones, titles, keys.
+	besideJobs = 8
+	// narrow is a screen without space for all columns.
+	narrow = 100
+)
+
+// jobRows is for how many jobs there is space.
+func (s *screen) jobRows() int {
+	return min(client.MostPerPage, max(1, s.height-besideJobs-s.problemRows()))
+}
+
+func (s *screen) problemRows() int { return min(mostProblems, len(s.overview.Problems)) }
+
+// frame is what is shown, line by line.
+func (a *cli) frame(s *screen) []string {
+	colours := a.coloured()
+	o, sum := s.overview, s.overview.Summary
+	head := "elasticjob " + s.server
+	if o.Leader != nil {
+		head += "  leader " + o.Leader.Address + " " + o.Version
+	}
+	lines := []string{bold.paint(s.fit(head+"  "+a.now().In(a.zone).Format("15:04:05")), colours)}
+	total := 0
+	for _, n := range sum.Jobs {
+		total += n
+	}
+	lines = append(lines, s.fit(fmt.Sprintf("apps %d  jobs %d: %s", sum.Apps, total, counts(sum.Jobs))),
+		s.fit(runWords(sum)), s.fit(strings.Join(clusterWords(sum), "  ")))
+	if s.trouble != nil {
+		lines = append(lines, red.paint(s.fit("this is old: "+oneLine(explained(s.trouble))), colours))
+	} else {
+		lines = append(lines, "")
+	}
+	for _, p := range o.Problems[:s.problemRows()] {
+		lines = append(lines, a.problem(s, p))
+	}
+	if s.problemRows() > 0 {
+		lines = append(lines, "")
+	}
+	jobs := a.jobTable(s.page.Rows)
+	if s.width > 0 && s.width < narrow {
+		jobs.drop("APP")
+	}
+	lines = append(lines, jobs.lines(s.width, colours)...)
+	if s.height < client.MostPerPage { // a screen: the keys stand in its last line
+		for len(lines) < s.height-1 {
+			lines = append(lines, "")
+		}
+		lines = append(lines[:max(0, min(len(lines), s.height-1))], dim.paint(s.fit(s.footer()), colours))
+	}
+	return lines
+}
+
+func (a *cli) problem(s *screen, p client.Problem) string {
+	about := p.Kind
+	for _, name := range []string{p.Job, p.Agent, p.Path} {
+		if name != "" {
+			about += " " + name
+			break
+		}
+	}
+	if p.Job == "" && p.App != "" {
+		about += " " + p.App
+	}
+	if p.Count > 1 {
+		about += fmt.Sprintf(" ×%d", p.Count)
+	}
+	if p.Since != nil {
+		about += " " + a.away(*p.Since)
+	}
+	colour := yellow
+	if p.Severity == "error" {
+		colour = red
+	}
+	return colour.paint(s.fit(oneLine(about+": "+p.Message)), a.coloured())
+}
+
+func (s *screen) footer() string {
+	first := (s.pageNumber - 1) * s.jobRows()
+	direction := ""
+	if s.descending {
+		direction = " down"
+	}
+	return fmt.Sprintf("q quit  s sort: %s%s  r reverse  space/b page  jobs %d-%d of %d", s.order, direction,
+		min(first+1, s.page.Total), min(first+len(s.page.Rows), s.page.Total), s.page.Total)
+}
+
+func (s *screen) fit(text string) string {
+	if s.width == 0 {
+		return text
+	}
+	return cut(text, s.width)
+}
+
+// runWords is what runs, and what came of what ran.
+func runWords(t client.Totals) string {
+	text := fmt.Sprintf("runs %d running, %d waiting  shards %d running", t.RunningExecutions, t.WaitingExecutions, t.RunningShards)
+	if t.FinishedLastHour != nil && t.FailedLastHour != nil {
+		text += fmt.Sprintf("  last hour %d finished, %d failed", *t.FinishedLastHour, *t.FailedLastHour)
+	}
+	return text
+}
+
+// clusterWords is what is known of the cluster.
+func clusterWords(t client.Totals) (words []string) {
+	if t.Subscribed != nil && !*t.Subscribed {
+		words = append(words, "NOT CONNECTED to the cluster")
+	}
+	if t.Agents != nil {
+		agents := fmt.Sprintf("agents %d", t.Agents.Total)
+		if t.Agents.Unreachable > 0 {
+			agents += fmt.Sprintf(" (%d unreachable)", t.Agents.Unreachable)
+		}
+		words = append(words, agents)
+	}
+	if t.CPUs != nil {
+		words = append(words, fmt.Sprintf("CPU %s/%s", number(t.CPUs.Used), number(t.CPUs.Total)))
+	}
+	if t.MemoryMB != nil {
+		words = append(words, fmt.Sprintf("memory %s/%s MB", number(t.MemoryMB.Used), number(t.MemoryMB.Total)))
+	}
+	return words
+}
