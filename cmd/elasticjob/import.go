@@ -105,6 +105,18 @@ func (a *cli) showImported(result *convert.Result) error {
 	for _, r := range result.Remarks {
 		fmt.Fprintln(a.err, clean(r.String()))
 	}
-	fmt.Fprintf(a.err, "%d definitions; %d things to do, marked TO DO above\n", len(result.Definitions), result.Lost())
+	summary := counted(len(result.Definitions), "definition")
+	if lost := result.Lost(); lost > 0 {
+		summary += "; " + counted(lost, "thing") + " to do, marked TO DO above"
+	}
+	fmt.Fprintln(a.err, summary)
 	return nil
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -1,0 +1,2 @@
+// Package definitions tests apply, diff, export and import of the command line with real servers.
+package definitions
