@@ -91,7 +91,7 @@ func (a *cli) exportFiles(folder string, all []*definitions.Definition) error {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	a.say("%d files written below %s", len(all), folder)
+	a.say("%s written below %s", counted(len(all), "file"), folder)
 	return a.noteStrays(folder, written)
 }
 
