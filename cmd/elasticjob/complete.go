@@ -22,8 +22,18 @@ func (a *cli) complete(cmd *cobra.Command, flag string, from source) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, a.completion(from)) // it fails for a flag that isn't there only
 }
 
-func (a *cli) completeWords(cmd *cobra.Command, flag string, words ...string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // as above
+// completeWords has a flag's value completed from words, without a server.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+		return fitting(words, given, word), cobra.ShellCompDirectiveNoFileComp
+	}) // as above
+}
+
+// fitting are the names that begin with a word, but for those that are given already.
+func fitting(names, given []string, word string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !strings.HasPrefix(name, word) || slices.Contains(given, name)
+	})
 }
 
 // completion asks the server. What goes wrong completes nothing: a shell has no place for errors.
@@ -40,9 +50,7 @@ func (a *cli) completion(from source) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return slices.DeleteFunc(names, func(name string) bool {
-			return !strings.HasPrefix(name, word) || slices.Contains(given, name)
-		}), cobra.ShellCompDirectiveNoFileComp
+		return fitting(names, given, word), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

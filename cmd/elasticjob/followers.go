@@ -49,7 +49,7 @@ func (f *followers) task(id, prefix string) {
 	for _, stream := range f.streams {
 		f.work.Go(func() {
 			o := client.Output{Task: id, Stream: stream, Follow: true}
-			if err := f.cli.stream(f.ctx, f.client, o, f.tail, f.writer(stream), prefix); err != nil && f.ctx.Err() == nil {
+			if err := f.cli.printStream(f.ctx, f.client, o, f.tail, f.writer(stream), prefix); err != nil && f.ctx.Err() == nil {
 				fmt.Fprintf(f.err, "elasticjob: %s of %s: %s\n", stream, id, explained(err))
 			}
 		})

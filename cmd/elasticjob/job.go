@@ -71,7 +71,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 		flags.StringArrayVar(&unsetProps, "unset-prop", nil, "a property to be removed; may be given again")
 	}
 	a.complete(cmd, "app", appNames)
-	a.completeWords(cmd, "type", "TRANSIENT", "DAEMON")
+	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 		d, err := a.gather(cmd, args, file, "jobName", jobFields, isNew)
 		if err != nil {

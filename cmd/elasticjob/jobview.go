@@ -29,10 +29,10 @@ func (a *cli) listJobsCommand() *cobra.Command {
 	flags.BoolVar(&ask.Descending, "desc", false, "the other way round")
 	flags.IntVar(&limit, "limit", 0, "so many at most; 0: all")
 	a.complete(cmd, "app", appNames)
-	a.completeWords(cmd, "type", "TRANSIENT", "DAEMON")
-	a.completeWords(cmd, "state", "READY", "RUNNING", "WAITING", "PAUSED", "DISABLED", "APP_DISABLED", "SHUTTING_DOWN", "ON_TRIGGER", "NEVER", "FAULTY")
-	a.completeWords(cmd, "last", client.Finished, client.Failed, client.Killed)
-	a.completeWords(cmd, "sort", jobOrders...)
+	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
+	completeWords(cmd, "state", "READY", "RUNNING", "WAITING", "PAUSED", "DISABLED", "APP_DISABLED", "SHUTTING_DOWN", "ON_TRIGGER", "NEVER", "FAULTY")
+	completeWords(cmd, "last", client.Finished, client.Failed, client.Killed)
+	completeWords(cmd, "sort", jobOrders...)
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
 		rows, raw, err := allJobs(ctx, c, ask, limit)
 		if err != nil {
@@ -175,15 +175,13 @@ func (a *cli) printRun(title string, run *client.Summary) {
 	a.say("%s:", title)
 	took := ""
 	if run.StartTime != nil && run.CompleteTime != nil {
-		took = ", took " + took2(*run.StartTime, *run.CompleteTime)
+		took = ", took " + took(run.CompleteTime.Sub(*run.StartTime))
 	}
 	a.say("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()), a.full(run.FireTime), took)
 	if run.Reason != "" {
 		a.say("    %s", indented(run.Reason, "    "))
 	}
 }
-
-func took2(from, to time.Time) string { return took(to.Sub(from)) }
 
 func (a *cli) printFires(what string, fires *client.Fires) {
 	if fires != nil {

@@ -39,7 +39,7 @@ several shards have the number of the shard before them. Of a job it is the last
 	flags.StringVar(&r.stream, "stream", "both", "stdout, stderr or both; stdout.1 and stderr.1 are what was rotated out of them")
 	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")
 	flags.IntVar(&r.tail, "tail", -1, "begin with so many lines before the end; -1: all")
-	a.completeWords(cmd, "stream", "stdout", "stderr", "both")
+	completeWords(cmd, "stream", "stdout", "stderr", "both")
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 		streams := []string{r.stream}
 		switch r.stream {
@@ -144,15 +144,15 @@ func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error
 // printTask prints what there is of one task.
 func (a *cli) printTask(ctx context.Context, f *followers, id, prefix string) error {
 	for _, stream := range f.streams {
-		if err := a.stream(ctx, f.client, client.Output{Task: id, Stream: stream}, f.tail, f.writer(stream), prefix); err != nil {
+		if err := a.printStream(ctx, f.client, client.Output{Task: id, Stream: stream}, f.tail, f.writer(stream), prefix); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stream prints one stream of one task, from so many lines before its end on, or all of it.
-func (a *cli) stream(ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer, prefix string) error {
+// printStream prints one stream of one task, from so many lines before its end on, or all of it.
+func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer, prefix string) error {
 	lines := newLineWriter(w, prefix)
 	if tail >= 0 {
 		end, at, err := readEnd(ctx, c, o, tail)

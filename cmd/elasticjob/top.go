@@ -30,7 +30,7 @@ func (a *cli) topCommand() *cobra.Command {
 way round, space and b turn the page. Where standard output is no terminal it is printed once.`}
 	cmd.Flags().BoolVar(&once, "once", false, "print it once")
 	cmd.Flags().StringVar(&s.order, "sort", s.order, strings.Join(jobOrders, ", "))
-	a.completeWords(cmd, "sort", jobOrders...)
+	completeWords(cmd, "sort", jobOrders...)
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
 		s.server = c.Server()
 		if !slices.Contains(jobOrders, s.order) {

@@ -144,6 +144,7 @@ func TestRoutesAreShownAsCommands(t *testing.T) {
 		"waiting (GET /api/job/my_job/explain says for what)":   `waiting ("elasticjob job explain my_job" says for what)`,
 		"a daemon: GET /api/execution/j@20260501T120000Z":       `a daemon: "elasticjob run show j@20260501T120000Z"`,
 		"GET /api/executions?state=WAITING,RUNNING lists those": `"elasticjob run list --state WAITING,RUNNING" lists those`,
+		"this login has ended: log in again":                    `this login has ended: "elasticjob login" logs in again`,
 		"https://host/api/app is not touched":                   "https://host/api/app is not touched",
 	} {
 		if got := inCommands(text); got != want {

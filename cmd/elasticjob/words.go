@@ -29,6 +29,7 @@ var routesInWords = []routeInWords{
 	{regexp.MustCompile(`POST /api/login with a username and a password, and send the accessToken of its answer, or an API token, as Authorization: Bearer TOKEN`),
 		`"elasticjob login" logs in, and ELASTICJOB_TOKEN takes an API token`},
 	{regexp.MustCompile(`POST /api/login\b`), `"elasticjob login"`},
+	{regexp.MustCompile(`\blog in again\b`), `"elasticjob login" logs in again`},
 }
 
 // inCommands is a text of the server with commands in the place of routes.

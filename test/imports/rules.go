@@ -51,6 +51,7 @@ var only = map[string][]string{
 	"history/search": {"history/event"},
 	"migrations":     {},
 	"sdk":            {}, // what job authors import brings nothing else with it
+	"client":         {},
 	"zookeeper":      {},
 	"resources":      {},
 	"spelling":       {},

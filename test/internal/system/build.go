@@ -16,7 +16,10 @@ type Binaries struct{ Dir string }
 // Scheduler is the path of the server's binary.
 func (b Binaries) Scheduler() string { return filepath.Join(b.Dir, "scheduler") }
 
-// Build builds both programs as `make build` does, the server with the race
+// Client is the path of the command line's binary.
+func (b Binaries) Client() string { return filepath.Join(b.Dir, "elasticjob") }
+
+// Build builds all programs as `make build` does, the server with the race
 // detector when the test has it. The caller removes the folder.
 func Build() (Binaries, error) {
 	root, err := moduleRoot()
@@ -36,7 +39,8 @@ func Build() (Binaries, error) {
 	} else {
 		err = build(root, "CGO_ENABLED=0", "-o", b.Scheduler(), "./cmd/scheduler")
 	}
-	err = errors.Join(err, build(root, "CGO_ENABLED=0", "-o", filepath.Join(dir, "executor"), "./cmd/executor"))
+	err = errors.Join(err, build(root, "CGO_ENABLED=0", "-o", filepath.Join(dir, "executor"), "./cmd/executor"),
+		build(root, "CGO_ENABLED=0", "-o", b.Client(), "./cmd/elasticjob"))
 	if err != nil {
 		return Binaries{}, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -1,0 +1,133 @@
+// Package commandline_test types elasticjob's commands, as users do, with a real server behind them.
+package commandline_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+var bin system.Binaries
+
+func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 4)) }
+
+// user is somebody at a machine, with a home of his own.
+type user struct {
+	*system.Machine
+	home string
+	env  []string
+}
+
+// start makes a machine with a server, and a user who talks to it.
+func start(t *testing.T, args ...string) *user {
+	t.Helper()
+	t.Parallel()
+	m := system.New(t, bin, args...)
+	m.Start()
+	return userOf(m)
+}
+
+func userOf(m *system.Machine) *user {
+	m.Helper()
+	u := &user{Machine: m, home: m.TempDir()}
+	u.env = []string{"ELASTICJOB_SERVER=" + m.URL()}
+	return u
+}
+
+// said is what a command did.
+type said struct {
+	status   int
+	out, err string
+}
+
+// command is a command line, not started.
+func (u *user) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, bin.Client(), args...)
+	cmd.Env = append([]string{"HOME=" + u.home, "PATH=" + os.Getenv("PATH"), "TZ=UTC"}, u.env...)
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// runs runs a command to its end, whatever that is.
+func (u *user) runs(input string, args ...string) said {
+	u.Helper()
+	ctx, cancel := context.WithTimeout(u.Context(), system.Patience)
+	defer cancel()
+	cmd := u.command(ctx, args...)
+	cmd.Stdin = strings.NewReader(input)
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &err
+	if failed := cmd.Run(); failed != nil && !errors.As(failed, new(*exec.ExitError)) {
+		u.Fatalf("elasticjob %s: %v", strings.Join(args, " "), failed)
+	}
+	if ctx.Err() != nil {
+		u.Fatalf("elasticjob %s did not end: %s%s", strings.Join(args, " "), out.String(), err.String())
+	}
+	return said{cmd.ProcessState.ExitCode(), out.String(), err.String()}
+}
+
+// does runs a command that is to end well and gives its standard output.
+func (u *user) does(args ...string) string {
+	u.Helper()
+	s := u.runs("", args...)
+	if s.status != 0 {
+		u.Fatalf("elasticjob %s: status %d: %s", strings.Join(args, " "), s.status, s.err)
+	}
+	return s.out
+}
+
+// fails runs a command that is to end with a status and to say some things.
+func (u *user) fails(status int, says []string, args ...string) {
+	u.Helper()
+	s := u.runs("", args...)
+	if s.status != status {
+		u.Errorf("elasticjob %s: status %d, want %d: %s", strings.Join(args, " "), s.status, status, s.err)
+	}
+	for _, want := range says {
+		if !strings.Contains(s.err, want) {
+			u.Errorf("elasticjob %s: %q, want %q in it", strings.Join(args, " "), s.err, want)
+		}
+	}
+}
+
+// has complains about what a text has not.
+func (u *user) has(text string, wanted ...string) {
+	u.Helper()
+	for _, want := range wanted {
+		if !strings.Contains(text, want) {
+			u.Errorf("%q, want %q in it", text, want)
+		}
+	}
+}
+
+// file writes a file and gives its path.
+func (u *user) file(name, text string) string {
+	u.Helper()
+	path := filepath.Join(u.home, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		u.Fatal(err)
+	}
+	return path
+}
+
+// serve has the machine's package server give a package with one script.
+func (u *user) serve(commands string) (url string) {
+	u.Helper()
+	u.Packages.Serve("/app.tar", system.Tar(u, "", system.Files{"bin/start.sh": "#!/bin/sh\n" + commands + "\n"}))
+	return u.Packages.URL("/app.tar")
+}
+
+// publishes publishes the app billing, whose script is some commands, and registers the job nightly with two shards.
+func (u *user) publishes(commands string, flags ...string) {
+	u.Helper()
+	u.does("app", "publish", "billing", "--url", u.serve(commands), "--script", "bin/start.sh", "--cpu", "0.01", "--memory", "32")
+	u.does(append([]string{"job", "register", "nightly", "--app", "billing", "--shards", "2", "--cpu", "0.01", "--memory", "1"}, flags...)...)
+}

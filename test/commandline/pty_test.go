@@ -1,0 +1,136 @@
+package commandline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// screen is a terminal with a command on it.
+type screen struct {
+	*user
+	keys *os.File
+	out  watched
+	over chan struct{}
+	cmd  *exec.Cmd
+}
+
+// types starts a command on a terminal of 80 columns and 24 lines.
+func (u *user) types(args ...string) *screen {
+	u.Helper()
+	keys, terminal := u.openTerminal(80, 24)
+	ctx, cancel := context.WithTimeout(u.Context(), system.Patience)
+	cmd := u.command(ctx, args...)
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := errors.Join(cmd.Start(), terminal.Close()); err != nil {
+		u.Fatal(err)
+	}
+	s := &screen{user: u, keys: keys, over: make(chan struct{}), cmd: cmd}
+	go func() {
+		defer close(s.over)
+		part := make([]byte, 4096)
+		for {
+			n, err := keys.Read(part) // an error once nobody has the terminal any more
+			if _, _ = s.out.Write(part[:n]); err != nil {
+				return
+			}
+		}
+	}()
+	u.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // once more where it has ended already
+		<-s.over
+		_ = keys.Close()
+	})
+	return s
+}
+
+func (u *user) openTerminal(columns, lines uint16) (keys, terminal *os.File) {
+	u.Helper()
+	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		u.Fatal(err)
+	}
+	fd := int(keys.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = errors.Join(unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: lines, Col: columns}))
+	}
+	if err != nil {
+		u.Fatal(err)
+	}
+	if terminal, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		u.Fatal(err)
+	}
+	return keys, terminal
+}
+
+// press types keys.
+func (s *screen) press(keys string) {
+	s.Helper()
+	if _, err := s.keys.WriteString(keys); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// shows waits until the terminal has shown a text.
+func (s *screen) shows(text string) {
+	s.Helper()
+	s.Until("the terminal shows "+text, func() string {
+		if strings.Contains(s.out.text(), text) {
+			return ""
+		}
+		return fmt.Sprintf("it has shown %q", s.out.text())
+	})
+}
+
+// ends waits for the command's end and gives its status.
+func (s *screen) ends() int {
+	s.Helper()
+	_ = s.cmd.Wait() // the status says how it went
+	<-s.over
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// TestTopIsLive: what is triggered elsewhere is seen without a key, the terminal is given back, and q ends it.
+func TestTopIsLive(t *testing.T) {
+	u := start(t)
+	u.publishes("echo hello")
+	u.has(u.does("top"), "elasticjob "+u.URL(), "apps 1  jobs 1", "nightly", "agents 1", "CPU")
+	s := u.types("top")
+	s.shows("nightly")
+	s.shows("q quit")
+	u.does("job", "trigger", "nightly", "--wait")
+	s.shows("FINISHED")
+	s.press("s")
+	s.shows("s sort: duration")
+	s.press("q")
+	if status := s.ends(); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	shown := s.out.text()
+	if took, gave := strings.Index(shown, "\x1b[?1049h"), strings.LastIndex(shown, "\x1b[?1049l"); took < 0 || gave < took {
+		t.Errorf("the terminal's screen was not given back: %q", shown)
+	}
+}
+
+// TestTopOfAServerThatIsNotThere says so where it can be read.
+func TestTopOfAServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	u := &user{Machine: system.New(t, bin), home: t.TempDir(), env: []string{"ELASTICJOB_SERVER=http://127.0.0.1:1"}}
+	s := u.types("top")
+	if status := s.ends(); status != 7 || !strings.Contains(s.out.text(), "no answer from") || strings.Contains(s.out.text(), "\x1b[?1049h") {
+		t.Errorf("status %d: %q", status, s.out.text())
+	}
+}

@@ -1,0 +1,193 @@
+package commandline_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// greets writes on both streams; by its parameter it fails, or waits for a file.
+const greets = `echo "hello from $ELASTICJOB_SHARDING_ITEM"; echo "a warning" >&2
+case "$ELASTICJOB_JOB_PARAMETER" in fail) exit 3;; /*) until [ -e "$ELASTICJOB_JOB_PARAMETER" ]; do read -r _ < "$PIPE" || true; done; echo done;; esac`
+
+// gate is a file that runs of greets wait for.
+type gate struct{ path, pipe string }
+
+func (u *user) gate() gate {
+	u.Helper()
+	g := gate{u.TempDir() + "/open", u.TempDir() + "/pipe"}
+	if err := syscall.Mkfifo(g.pipe, 0o600); err != nil {
+		u.Fatal(err)
+	}
+	return g
+}
+
+// open lets the runs end.
+func (g gate) open(u *user) {
+	u.Helper()
+	if err := os.WriteFile(g.path, nil, 0o644); err != nil {
+		u.Fatal(err)
+	}
+	// Whoever reads the pipe reads its end.
+	pipe, err := os.OpenFile(g.pipe, os.O_RDWR, 0)
+	if err == nil {
+		_, err = pipe.WriteString(strings.Repeat("\n", 100))
+		u.Cleanup(func() { _ = pipe.Close() })
+	}
+	if err != nil {
+		u.Fatal(err)
+	}
+}
+
+// TestTheStatusOfATriggerIsThatOfItsRun.
+func TestTheStatusOfATriggerIsThatOfItsRun(t *testing.T) {
+	u := start(t)
+	u.publishes(greets)
+	u.has(u.does("job", "trigger", "nightly", "--wait"), "nightly@", "shard 0 FINISHED", "shard 1 FINISHED", "run FINISHED")
+	s := u.runs("", "job", "trigger", "nightly", "--parameter", "fail", "--wait", "-o", "json")
+	var run struct {
+		ExecutionID, State string
+		Overrides          struct{ JobParameter string }
+	}
+	if decode(u, s.out, &run); s.status != 3 || run.State != "FAILED" || run.Overrides.JobParameter != "fail" {
+		t.Errorf("%+v: want status 3 and the run as it ended", s)
+	}
+	u.has(s.err, "shard 1 FAILED", "exit status 3", "is FAILED")
+	u.has(u.does("run", "show", run.ExecutionID), "run ", run.ExecutionID, "FAILED", "with parameter  fail", "shard 0: exit status 3", "a warning")
+	u.fails(3, []string{"is FAILED"}, "run", "wait", run.ExecutionID)
+	u.has(u.does("run", "list", "nightly"), "RUN", "FINISHED", "trigger", "2 FAILED")
+	if got := u.does("run", "list", "--state", "FAILED", "-o", "yaml"); strings.Count(got, "executionId:") != 1 || !strings.Contains(got, run.ExecutionID) {
+		t.Errorf("the runs that failed are %s", got)
+	}
+
+	// The same key is the same run.
+	once := u.does("job", "trigger", "nightly", "--key", "today")
+	if again := u.does("job", "trigger", "nightly", "--key", "today"); again != once {
+		t.Errorf("a second trigger with one key made %s beside %s", again, once)
+	}
+	u.fails(4, []string{`there is no execution "nightly@nope"; "elasticjob run list"`}, "run", "show", "nightly@nope")
+	u.fails(4, []string{"did you mean nightly?"}, "job", "trigger", "nightli", "--wait")
+}
+
+// TestOutput: of a job, a run and a task; of all shards and one, both streams and one, all and the end.
+func TestOutput(t *testing.T) {
+	u := start(t)
+	u.publishes(greets)
+	u.fails(4, []string{"has not run yet"}, "logs", "nightly")
+	s := u.runs("", "job", "trigger", "nightly", "--logs")
+	u.has(s.out, "0| hello from 0\n", "1| hello from 1\n")
+	u.has(s.err, "0| a warning\n", "run FINISHED")
+	if strings.Contains(s.out, "run ") {
+		t.Errorf("standard output has more than the job's: %q", s.out)
+	}
+	all := u.runs("", "logs", "nightly")
+	if all.out != "0| hello from 0\n1| hello from 1\n" || all.err != "0| a warning\n1| a warning\n" {
+		t.Errorf("%+v: want the output of both shards, in their order", all)
+	}
+	var runs []struct{ ExecutionID string }
+	decode(u, u.does("run", "list", "-o", "json", "--limit", "1"), &runs)
+	id := runs[0].ExecutionID
+	var run struct{ Shards []struct{ TaskID string } }
+	decode(u, u.does("run", "show", id, "-o", "json"), &run)
+	for name, args := range map[string][]string{
+		"a shard":  {"logs", id, "--item", "1", "--stream", "stdout"},
+		"a task":   {"logs", run.Shards[1].TaskID, "--stream", "stdout"},
+		"the end":  {"logs", run.Shards[1].TaskID, "--stream", "stdout", "--tail", "1"},
+		"followed": {"logs", "-f", id, "--item", "1", "--stream", "stdout"},
+	} {
+		if got := u.does(args...); got != "hello from 1\n" {
+			t.Errorf("the output of %s is %q", name, got)
+		}
+	}
+	u.fails(2, []string{"--stream"}, "logs", id, "--stream", "stdot")
+}
+
+// waiting starts a command and waits until its standard output has a text.
+func (u *user) waiting(text string, args ...string) (end func() said) {
+	u.Helper()
+	ctx, cancel := context.WithTimeout(u.Context(), system.Patience)
+	u.Cleanup(cancel)
+	cmd := u.command(ctx, args...)
+	var out, err watched
+	cmd.Stdout, cmd.Stderr = &out, &err
+	if err := cmd.Start(); err != nil {
+		u.Fatal(err)
+	}
+	u.Until("elasticjob "+strings.Join(args, " ")+" says "+text, func() string {
+		if strings.Contains(out.text(), text) {
+			return ""
+		}
+		return "it says " + out.text() + err.text()
+	})
+	return func() said {
+		_ = cmd.Wait() // the status says how it went
+		return said{cmd.ProcessState.ExitCode(), out.text(), err.text()}
+	}
+}
+
+// TestAKilledServerIsWaitedFor: neither the waiting nor the output ends with it, and no line is lost or there twice.
+func TestAKilledServerIsWaitedFor(t *testing.T) {
+	u := start(t)
+	g := u.gate()
+	u.publishes(greets, "--env", "PIPE="+g.pipe)
+	// The server's address stays the same, as users' servers have it.
+	address := strings.TrimPrefix(u.URL(), "http://")
+	waits := u.waiting("shard 1 RUNNING", "job", "trigger", "nightly", "--parameter", g.path, "--wait")
+	follows := u.waiting("hello from 0", "logs", "-f", "nightly", "--stream", "stdout", "--item", "0")
+	u.Kill()
+	u.Start("--listen", address)
+	g.open(u)
+	if got := waits(); got.status != 0 || strings.Count(got.out, "shard 0 FINISHED") != 1 {
+		t.Errorf("the wait ended with %+v", got)
+	}
+	if got := follows(); got.status != 0 || got.out != "hello from 0\ndone\n" {
+		t.Errorf("the output was %+v", got)
+	}
+}
+
+// TestARunIsKilled, and one of its tasks alone.
+func TestARunIsKilled(t *testing.T) {
+	u := start(t)
+	g := u.gate()
+	u.publishes(greets, "--env", "PIPE="+g.pipe)
+	waits := u.waiting("shard 1 RUNNING", "job", "trigger", "nightly", "--parameter", g.path, "--wait")
+	var runs []struct{ ExecutionID string }
+	decode(u, u.does("run", "list", "--state", "RUNNING", "-o", "json"), &runs)
+	if len(runs) != 1 {
+		t.Fatalf("%d runs are running: %s", len(runs), u.does("run", "list", "-o", "json"))
+	}
+	var run struct{ Shards []struct{ TaskID string } }
+	decode(u, u.does("run", "show", runs[0].ExecutionID, "-o", "json"), &run)
+	u.has(u.does("job", "list"), "RUNNING", "2")
+	u.has(u.does("job", "explain", "nightly"), "running:", runs[0].ExecutionID+" shard 0: RUNNING")
+	u.has(u.does("run", "kill", run.Shards[0].TaskID), "task ", "is being killed")
+	u.has(u.does("run", "kill", runs[0].ExecutionID), "run ", "is being killed")
+	if got := waits(); got.status != 3 || !strings.Contains(got.out, "run KILLED") {
+		t.Errorf("the wait ended with %+v", got)
+	}
+	u.fails(6, nil, "run", "kill", runs[0].ExecutionID)
+}
+
+// watched is output that is looked at while it comes.
+type watched struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *watched) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
