@@ -45,33 +45,53 @@ type PlanOptions struct {
 	SendSecrets bool
 }
 
+// index finds definitions by kind and name.
+type index map[string]*Definition
+
+func newIndex(all []*Definition) index {
+	byName := make(index, len(all))
+	for _, d := range all {
+		byName[d.String()] = d
+	}
+	return byName
+}
+
+func (i index) has(kind Kind, name string) bool { return i[kind.word()+" "+name] != nil }
+
+// planner compares the files with the server.
+type planner struct {
+	files, server index
+	options       PlanOptions
+}
+
 // NewPlan compares the files with the server. The error is Problems: what the server would refuse for sure.
 func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
+	p := &planner{newIndex(set.All), newIndex(state.All), options}
 	plan, problems := &Plan{}, Problems(nil)
 	for _, d := range set.All {
-		step, unknown := newStep(d, state.find(d.Kind, d.Name()), options)
+		step, unknown := newStep(d, p.server[d.String()], options)
 		for _, field := range unknown {
 			problems = append(problems, Problem{d.lineOf(field), d.String(), field, "",
 				"holds ******, which the server shows in place of a secret, and the server has none there; give the secret, or fromFile or fromEnv"})
 		}
 		if d.Kind == Job {
-			problems = append(problems, checkApp(d, set, state, options)...)
+			problems = append(problems, p.checkApp(d)...)
 		}
 		plan.Steps = append(plan.Steps, step)
 	}
-	plan.Steps = append(plan.Steps, removals(set, state, options)...)
+	plan.Steps = append(plan.Steps, p.removals(state.All)...)
 	return plan, problems.OrNil()
 }
 
 // checkApp reports a job whose app there will not be.
-func checkApp(d *Definition, set *Set, state *State, options PlanOptions) Problems {
+func (p *planner) checkApp(d *Definition) Problems {
 	name := d.Job.AppName
 	switch {
-	case set.Find(App, name) != nil:
+	case p.files.has(App, name):
 		return nil
-	case slices.Contains(options.PruneApps, name):
+	case slices.Contains(p.options.PruneApps, name):
 		return Problems{{d.lineOf("appName"), d.String(), "appName", name, "is to be removed by --prune-app, and this job needs it"}}
-	case state.find(App, name) == nil:
+	case !p.server.has(App, name):
 		return Problems{{d.lineOf("appName"), d.String(), "appName", name, "there is no such app, in the files or on the server; add a definition of kind App"}}
 	}
 	return nil
@@ -114,28 +134,23 @@ func (d *Definition) named(fields map[string]any) map[string]any {
 }
 
 // removals are what the files have not and pruning covers, jobs before apps.
-func removals(set *Set, state *State, options PlanOptions) (steps []*Step) {
+func (p *planner) removals(stored []*Definition) (steps []*Step) {
 	for _, kind := range []Kind{Job, App} {
-		for _, d := range state.All {
-			if d.Kind != kind || set.Find(kind, d.Name()) != nil {
+		for _, d := range stored {
+			if d.Kind != kind || p.files[d.String()] != nil {
 				continue
 			}
 			app := d.App.AppName
 			if kind == Job {
 				app = d.Job.AppName
 			}
-			defined := set.Find(App, app) != nil
-			if defined && options.Prune || !defined && slices.Contains(options.PruneApps, app) {
+			defined := p.files.has(App, app)
+			if defined && p.options.Prune || !defined && slices.Contains(p.options.PruneApps, app) {
 				steps = append(steps, &Step{Action: Remove, Definition: d})
 			}
 		}
 	}
 	return steps
-}
-
-// Changes reports whether a definition, named as Definition.String does, is created, changed or removed.
-func (p *Plan) Changes(name string) bool {
-	return slices.ContainsFunc(p.Steps, func(s *Step) bool { return s.Action != Keep && s.String() == name })
 }
 
 // Count is how many steps of an action there are.

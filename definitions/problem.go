@@ -21,7 +21,7 @@ func (p Problem) String() string {
 		}
 	}
 	text := p.Message
-	if p.Value != "" && !strings.Contains(text, p.Value) {
+	if said := len(p.Value) > 3 && strings.Contains(text, p.Value); p.Value != "" && !said {
 		text = fmt.Sprintf("%s (found %s)", text, p.Value)
 	}
 	return strings.Join(append(parts, text), ": ")

@@ -27,16 +27,6 @@ type Set struct {
 	Notes []Problem
 }
 
-// Find is the definition of that kind and name, or nil.
-func (s *Set) Find(kind Kind, name string) *Definition {
-	for _, d := range s.All {
-		if d.Kind == kind && d.Name() == name {
-			return d
-		}
-	}
-	return nil
-}
-
 // reader reads files and collects what is wrong with all of them.
 type reader struct {
 	now      time.Time

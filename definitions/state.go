@@ -37,10 +37,6 @@ type State struct {
 	All []*Definition
 }
 
-func (s *State) find(kind Kind, name string) *Definition {
-	return (&Set{All: s.All}).Find(kind, name)
-}
-
 // jobsPage is what GET /api/jobs answers, as far as it is needed here.
 type jobsPage struct {
 	Total int

@@ -78,11 +78,7 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 	if err != nil {
 		return problemsIn(err)
 	}
-	for _, note := range set.Notes {
-		if plan.Changes(note.Subject) {
-			o.note(note.String())
-		}
-	}
+	o.noteChanged(set, plan)
 	if o.output == "table" {
 		if err := plan.Show(cleanWriter{o.out}); err != nil {
 			return err
@@ -101,6 +97,19 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 		return err
 	}
 	return o.apply(ctx, server, plan)
+}
+
+// noteChanged prints the notes about what changes: those about what is there already were printed when that came.
+func (o *applying) noteChanged(set *definitions.Set, plan *definitions.Plan) {
+	changes := map[string]bool{}
+	for _, s := range plan.Steps {
+		changes[s.String()] = s.Action != definitions.Keep
+	}
+	for _, note := range set.Notes {
+		if changes[note.Subject] {
+			o.note(note.String())
+		}
+	}
 }
 
 func (o *applying) finishDiff(plan *definitions.Plan) error {
