@@ -66,8 +66,8 @@ func TestWhatIsNoSchedulerIsSaidToBeNone(t *testing.T) {
 		want   string
 	}{
 		"a page":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "does not answer as a scheduler does"},
-		"a proxy":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", 502) }, "502 Bad Gateway, and not a scheduler's: bad gateway"},
-		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 302) }, "302 Found"},
+		"a proxy":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", http.StatusBadGateway) }, "502 Bad Gateway, and not a scheduler's: bad gateway"},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound) }, "302 Found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

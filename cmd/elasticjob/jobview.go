@@ -173,11 +173,11 @@ func (a *cli) printRun(title string, run *client.Summary) {
 		return
 	}
 	a.say("%s:", title)
-	took := ""
+	length := ""
 	if run.StartTime != nil && run.CompleteTime != nil {
-		took = ", took " + took(run.CompleteTime.Sub(*run.StartTime))
+		length = ", took " + took(run.CompleteTime.Sub(*run.StartTime))
 	}
-	a.say("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()), a.full(run.FireTime), took)
+	a.say("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()), a.full(run.FireTime), length)
 	if run.Reason != "" {
 		a.say("    %s", indented(run.Reason, "    "))
 	}

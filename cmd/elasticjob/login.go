@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -96,7 +97,7 @@ func (a *cli) logoutCommand() *cobra.Command {
 		defer c.Close()
 		// A login that the server has ended already is to be forgotten as well.
 		var refused *client.Error
-		if err := c.Logout(cmd.Context()); err != nil && !(errors.As(err, &refused) && refused.Status == 401) {
+		if err := c.Logout(cmd.Context()); err != nil && !(errors.As(err, &refused) && refused.Status == http.StatusUnauthorized) {
 			return err
 		}
 		if t.context == "" {
