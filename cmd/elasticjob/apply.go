@@ -57,7 +57,7 @@ func (a *cli) diffCommand() *cobra.Command {
 }
 
 func (o *applying) planFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVarP(&o.files, "file", "f", nil, "a file or a folder; may be given several times; - is standard input")
+	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "a file or a folder; may be given several times; - is standard input")
 	cmd.Flags().BoolVar(&o.plan.Prune, "prune", false, "remove jobs of the files' apps that are in no file")
 	cmd.Flags().StringSliceVar(&o.plan.PruneApps, "prune-app", nil, "remove this app and its jobs where the files don't define it")
 	cmd.Flags().BoolVar(&o.plan.SendSecrets, "send-secrets", false, "send secrets that the files have in clear, although they can't be compared")
@@ -93,7 +93,7 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 	case plan.Empty():
 		return o.showResults(nil)
 	}
-	if err := o.confirm(plan.Count(definitions.Remove)); err != nil {
+	if err := o.confirm(ctx, plan.Count(definitions.Remove)); err != nil {
 		return err
 	}
 	return o.apply(ctx, server, plan)
@@ -121,19 +121,23 @@ func (o *applying) finishDiff(plan *definitions.Plan) error {
 }
 
 // confirm asks before something is removed. Scripts are not asked: they say it before.
-func (o *applying) confirm(removed int) error {
+func (o *applying) confirm(ctx context.Context, removed int) error {
 	if removed == 0 || o.yes {
 		return nil
 	}
-	if _, ok := terminal(o.in); !ok {
+	keys, ok := terminal(o.in)
+	if !ok {
 		return usagef("nothing was changed: %d would be removed; give --yes if that is meant", removed)
 	}
 	fmt.Fprintf(o.err, "Remove %d, and change the rest as shown? [y/N] ", removed)
-	answer, err := bufio.NewReader(o.in).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); err == nil && (word == "y" || word == "yes") {
-		return nil
+	answer, err := answered(ctx, func() (string, error) { return bufio.NewReader(keys).ReadString('\n') })
+	if err != nil {
+		return err
 	}
-	return usagef("nothing was changed")
+	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+		return usagef("nothing was changed")
+	}
+	return nil
 }
 
 func (o *applying) apply(ctx context.Context, server definitions.Server, plan *definitions.Plan) error {

@@ -26,8 +26,8 @@ on another one give the secrets, or fromFile or fromEnv, in their place.`,
 	cmd.Flags().StringSliceVar(&apps, "app", nil, "only this app and its jobs; may be given several times")
 	a.complete(cmd, "app", appNames)
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
-		if a.output == "json" {
-			return usagef("export writes YAML, and no JSON; job list -o json has the jobs as JSON")
+		if err := a.onlyYAML(); err != nil {
+			return err
 		}
 		state, err := definitions.Fetch(ctx, definitionServer{c})
 		if err != nil {
@@ -48,6 +48,14 @@ on another one give the secrets, or fromFile or fromEnv, in their place.`,
 		return err
 	})
 	return cmd
+}
+
+// onlyYAML refuses JSON, which nobody would get.
+func (a *cli) onlyYAML() error {
+	if a.output == "json" {
+		return usagef("--output json: this command writes YAML, which apply reads")
+	}
+	return nil
 }
 
 // ofApps are the apps of these names, and their jobs; all if there is no name.

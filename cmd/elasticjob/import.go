@@ -54,6 +54,9 @@ func (a *cli) importFrom(use, short, long string, convertFile converter, more fu
 		more(cmd, &o)
 	}
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := a.onlyYAML(); err != nil {
+			return err
+		}
 		name, text, err := a.readImported(args[0])
 		if err != nil {
 			return err
@@ -104,6 +107,9 @@ func (a *cli) showImported(result *convert.Result) error {
 	}
 	for _, r := range result.Remarks {
 		fmt.Fprintln(a.err, clean(r.String()))
+	}
+	if len(result.Definitions) == 0 {
+		return usagef("nothing was found to import")
 	}
 	summary := counted(len(result.Definitions), "definition")
 	if lost := result.Lost(); lost > 0 {

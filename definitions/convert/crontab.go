@@ -29,7 +29,7 @@ func Crontab(file string, text []byte, options Options) *Result {
 		c.once(0, false, "cron starts an entry although its last run has not ended; here a job runs once at a time, and a fire that finds it running is dropped, or waits with misfire: true")
 		c.once(0, false, "commands run in the folder of the app's package, and not in the user's home: name files by their whole paths")
 	}
-	if options.TimeZone == "" {
+	if options.TimeZone == "" && len(c.result.Definitions) > 0 {
 		c.once(0, false, "crons without CRON_TZ are read in the server's time zone; give --time-zone if this machine has another")
 	}
 	return c.done("/bin/true") // each job has a command of its own
