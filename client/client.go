@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// DefaultServer is where a scheduler listens unless it is told otherwise.
+// DefaultServer is where a scheduler listens without --listen.
 const DefaultServer = "http://127.0.0.1:8899"
 
 const (

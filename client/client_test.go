@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// serve starts a server that answers as it is told, and a client of it.
+// serve starts a server that answers by a function, and a client of it.
 func serve(t *testing.T, handle http.HandlerFunc) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -65,9 +65,11 @@ func TestWhatIsNoSchedulerIsSaidToBeNone(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"a page":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "does not answer as a scheduler does"},
-		"a proxy":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", http.StatusBadGateway) }, "502 Bad Gateway, and not a scheduler's: bad gateway"},
-		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound) }, "302 Found"},
+		"a page":  {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "does not answer as a scheduler does"},
+		"a proxy": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", http.StatusBadGateway) }, "502 Bad Gateway, and not a scheduler's: bad gateway"},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		}, "302 Found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

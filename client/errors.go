@@ -73,6 +73,10 @@ func readError(resp *http.Response) error {
 	if strings.HasPrefix(first, "<") { // a page for people
 		first = ""
 	}
+	if strings.Contains(first, "HTTP request to an HTTPS server") {
+		e.Message = "the server speaks https: write https:// in its URL"
+		return e
+	}
 	e.Message = strings.TrimSuffix(fmt.Sprintf("the answer is %s, and not a scheduler's: %.200s", resp.Status, first), ": ")
 	return e
 }

@@ -57,7 +57,7 @@ func (c *Client) Execution(ctx context.Context, id string) (Answer[Execution], e
 	return call[Execution](ctx, c, get("api", "execution", id))
 }
 
-// KillExecution ends what runs of one run and what waits of it.
+// KillExecution ends one run: its running shards, and those that wait.
 func (c *Client) KillExecution(ctx context.Context, id string) (Answer[struct{}], error) {
 	return call[struct{}](ctx, c, post("api", "execution", id, "kill"))
 }

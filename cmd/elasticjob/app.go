@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +55,7 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 		cmd.ValidArgsFunction = once(a.completion(appNames))
 	}
 	cmd.Args = optionalArg("NAME")
-	fieldFlags(cmd, appFields, &file)
+	fieldFlags(cmd, appFields, &file, isNew)
 	cmd.Flags().BoolVar(&check, "check", false, "have the server look first whether the package can be fetched and has the script")
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 		d, err := a.gather(cmd, args, file, "appName", appFields, isNew)
@@ -145,6 +146,9 @@ func (a *cli) showApp(ctx context.Context, c *client.Client, args []string) erro
 // number is a number without needless digits.
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
+// stateName is the pair whose value has the colour of the state that it is.
+const stateName = "state"
+
 // pair is a line of what is shown of one thing.
 type pair struct{ name, value string }
 
@@ -163,7 +167,12 @@ func (a *cli) printPairs(pairs []pair) {
 	for _, p := range pairs {
 		widest = max(widest, columns(p.name))
 	}
+	colours := a.coloured()
 	for _, p := range pairs {
-		a.say("%s%*s  %s", dim.paint(p.name, a.coloured()), widest-columns(p.name), "", clean(p.value))
+		value := indented(p.value, strings.Repeat(" ", widest+len(gap)))
+		if p.name == stateName {
+			value = styleOf(p.value).paint(value, colours)
+		}
+		a.say("%s%*s%s%s", dim.paint(p.name, colours), widest-columns(p.name), "", gap, value)
 	}
 }

@@ -47,7 +47,7 @@ func (a *cli) run(ctx context.Context, args []string) int {
 }
 
 func (a *cli) root() *cobra.Command {
-	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler", `elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows what runs.
+	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler", `elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows runs.
 
 Which server it talks to is said by, the first that there is:
   --server URL, --context NAME, $ELASTICJOB_SERVER, $ELASTICJOB_CONTEXT,
@@ -62,10 +62,10 @@ Exit status:
 	root.SetVersionTemplate("elasticjob {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "the server's URL, such as https://jobs.example.com")
-	flags.StringVar(&a.context, "context", "", "the context whose server is meant")
-	flags.StringVar(&a.ca, "ca", "", "a file with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
-	flags.StringVarP(&a.output, "output", "o", "table", "table, json or yaml; the last two are the server's answers as they are")
+	flags.StringVar(&a.server, "server", "", "the server's `URL`, such as https://jobs.example.com")
+	flags.StringVar(&a.context, "context", "", "the `NAME` of the context whose server is meant")
+	flags.StringVar(&a.ca, "ca", "", "a `FILE` with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
+	flags.StringVarP(&a.output, "output", "o", "table", "the `FORM`: table, json or yaml; the last two are the server's answers as they are")
 	a.complete(root, "context", func(context.Context, *client.Client, string) ([]string, error) { return a.contextNames() })
 	completeWords(root, "output", outputs...)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
@@ -87,14 +87,29 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 			return cmd.Help()
 		}
 		message := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			message += fmt.Sprintf("; did you mean %s?", near[0])
+		if meant := nearCommand(cmd, args[0]); meant != "" {
+			message += fmt.Sprintf("; did you mean %s?", meant)
 		}
 		return usage(errors.New(message))
 	}}
-	cmd.SuggestionsMinimumDistance = 2
+	cmd.SuggestionsMinimumDistance, cmd.DisableFlagsInUseLine = 2, true
 	cmd.AddCommand(commands...)
 	return cmd
+}
+
+// nearCommand is the command that was probably meant: a name like it, or one that stands below another command.
+func nearCommand(parent *cobra.Command, name string) string {
+	if near := parent.SuggestionsFor(name); len(near) > 0 {
+		return near[0]
+	}
+	for _, child := range parent.Commands() {
+		for _, grandchild := range child.Commands() {
+			if grandchild.Name() == name && child.IsAvailableCommand() {
+				return child.Name() + " " + name
+			}
+		}
+	}
+	return ""
 }
 
 // connect makes a client of the server that is meant.

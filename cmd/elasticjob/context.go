@@ -31,7 +31,7 @@ func (a *cli) setContextCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "set NAME", Short: "Make a context, or change what is given of it", Args: oneArg("NAME"),
 		Example: `  elasticjob context set prod --server https://jobs.example.com --token-file token.txt
   elasticjob context set prod --ca our-authority.pem`}
-	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a file with the token; - is standard input")
+	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a `FILE` with the token; - is standard input")
 	cmd.Flags().BoolVar(&noToken, "no-token", false, "forget the token")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		name := args[0]
@@ -117,6 +117,11 @@ func (a *cli) useContext(_ *cobra.Command, args []string) error {
 		s.Current, server = args[0], c.Server
 		return nil
 	})
+	for _, name := range []string{"ELASTICJOB_SERVER", "ELASTICJOB_CONTEXT"} {
+		if value := a.getenv(name); err == nil && value != "" {
+			a.note(fmt.Sprintf("%s is %s, and counts before the context in use: unset it", name, value))
+		}
+	}
 	return a.changed(err, "context %s is in use: %s", args[0], server)
 }
 

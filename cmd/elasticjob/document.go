@@ -30,10 +30,13 @@ type field struct {
 }
 
 // fieldFlags defines a flag for each field, and -f.
-func fieldFlags(cmd *cobra.Command, fields []field, file *string) {
+func fieldFlags(cmd *cobra.Command, fields []field, file *string, isNew bool) {
 	flags := cmd.Flags()
-	flags.StringVarP(file, "file", "f", "", "a file with the fields as YAML or JSON; - is standard input")
+	flags.StringVarP(file, "file", "f", "", "a `FILE` with the fields as YAML or JSON; - is standard input")
 	for _, f := range fields {
+		if isNew && f.unless != nil {
+			f.usage += fmt.Sprintf(" (without -f: %v)", f.unless)
+		}
 		switch zero := f.zero.(type) {
 		case string:
 			flags.String(f.flag, zero, f.usage)

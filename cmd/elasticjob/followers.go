@@ -29,8 +29,15 @@ func (a *cli) newFollowers(ctx context.Context, c *client.Client, streams []stri
 		out: &lockedWriter{w: a.out}, err: &lockedWriter{w: a.err}}
 }
 
-// follow begins with the tasks of a run that are new, until there are as many as are followed at once.
+// follow begins with the tasks of a run that are new. Of a run with too many shards it is the first ones.
 func (f *followers) follow(run client.Execution) {
+	if f.items == nil && len(run.Shards) > mostFollowed {
+		f.items = map[int]bool{}
+		for item := range mostFollowed {
+			f.items[item] = true
+		}
+		fmt.Fprintf(f.err, "note: of %d shards the output of the first %d is printed; \"elasticjob logs %s\" has all\n", len(run.Shards), mostFollowed, run.ExecutionID)
+	}
 	for _, shard := range run.Shards {
 		if shard.TaskID == "" || f.tasks[shard.TaskID] || f.items != nil && !f.items[shard.Item] {
 			continue

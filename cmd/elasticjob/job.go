@@ -12,10 +12,10 @@ var jobFields = []field{
 	{flag: "app", name: "appName", zero: "", usage: "the app that it runs on"},
 	{flag: "cron", name: "cron", zero: "", usage: "when it fires, as Quartz writes it: '0 0 3 ? * MON-FRI'; empty: on trigger only"},
 	{flag: "time-zone", name: "timeZone", zero: "", usage: "the zone of the cron, such as Asia/Shanghai; empty: the server's"},
-	{flag: "type", name: "jobExecutionType", zero: "", unless: "TRANSIENT", usage: "TRANSIENT or DAEMON (a new job: TRANSIENT)"},
-	{flag: "shards", name: "shardingTotalCount", zero: 0, unless: 1, usage: "how many shards a run has (a new job: 1)"},
-	{flag: "cpu", name: "cpuCount", zero: 0.0, unless: 0.1, usage: "CPU of each shard (a new job: 0.1)"},
-	{flag: "memory", name: "memoryMB", zero: 0.0, unless: 64.0, usage: "memory of each shard in MB (a new job: 64)"},
+	{flag: "type", name: "jobExecutionType", zero: "", unless: "TRANSIENT", usage: "TRANSIENT or DAEMON"},
+	{flag: "shards", name: "shardingTotalCount", zero: 0, unless: 1, usage: "how many shards a run has"},
+	{flag: "cpu", name: "cpuCount", zero: 0.0, unless: 0.1, usage: "CPU of each shard"},
+	{flag: "memory", name: "memoryMB", zero: 0.0, unless: 64.0, usage: "memory of each shard in MB"},
 	{flag: "parameter", name: "jobParameter", zero: "", usage: "a parameter for all shards"},
 	{flag: "item-parameters", name: "shardingItemParameters", zero: "", usage: "a parameter for each shard: 0=a,1=b,2=c"},
 	{flag: "failover", name: "failover", zero: false, usage: "a shard whose agent is lost runs again elsewhere at once"},
@@ -33,7 +33,7 @@ func (a *cli) jobCommand() *cobra.Command {
 				return c.ActOnJob(ctx, name, action)
 			})}
 	}
-	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; what runs of them is killed", Args: someArgs("NAME"), ValidArgsFunction: names,
+	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; their running shards are killed", Args: someArgs("NAME"), ValidArgsFunction: names,
 		RunE: a.eachJob("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job], error) {
 			return c.DeleteJob(ctx, name)
 		})}
@@ -42,11 +42,11 @@ func (a *cli) jobCommand() *cobra.Command {
 		RunE: a.talk(a.explainJob), ValidArgsFunction: once(names)}
 	return group("job", "Register, change, run and show jobs", "A job is what is run of an app: when, in how many shards, with which resources and parameters.",
 		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain, a.triggerCommand(),
-		act("pause", "Make no new runs; what runs goes on", "paused", client.Pause),
+		act("pause", "Make no new runs; running shards go on", "paused", client.Pause),
 		act("resume", "End a pause", "resumed", client.Resume),
-		act("disable", "Make no new runs, and kill what runs", "disabled", client.Disable),
+		act("disable", "Make no new runs, and kill the running shards", "disabled", client.Disable),
 		act("enable", "Make runs from now on", "enabled", client.Enable),
-		act("shutdown", "Make no new runs; the job is disabled when what runs has ended", "shutting down", client.ShutDown),
+		act("shutdown", "Make no new runs; the job is disabled when the running shards have ended", "shutting down", client.ShutDown),
 		remove)
 }
 
@@ -61,14 +61,14 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 		cmd.Example = "  elasticjob job update nightly --cron '0 30 3 * * ?' --env LEVEL=debug"
 		cmd.ValidArgsFunction = once(a.completion(jobNames))
 	}
-	fieldFlags(cmd, jobFields, &file)
+	fieldFlags(cmd, jobFields, &file, isNew)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, NAME=VALUE; may be given again")
-	flags.StringArrayVar(&props, "prop", nil, "a property, NAME=VALUE; may be given again")
+	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, `NAME=VALUE`; may be given again")
+	flags.StringArrayVar(&props, "prop", nil, "a property, `NAME=VALUE`; may be given again")
 	flags.BoolVar(&check, "check", false, "say what would be wrong, and change nothing")
 	if !isNew {
-		flags.StringArrayVar(&unsetEnv, "unset-env", nil, "a variable to be removed; may be given again")
-		flags.StringArrayVar(&unsetProps, "unset-prop", nil, "a property to be removed; may be given again")
+		flags.StringArrayVar(&unsetEnv, "unset-env", nil, "a variable, by its `NAME`, to be removed; may be given again")
+		flags.StringArrayVar(&unsetProps, "unset-prop", nil, "a property, by its `NAME`, to be removed; may be given again")
 	}
 	a.complete(cmd, "app", appNames)
 	completeWords(cmd, "type", "TRANSIENT", "DAEMON")

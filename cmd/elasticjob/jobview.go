@@ -105,7 +105,7 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 		if err != nil {
 			return err
 		}
-		beside := []pair{{"state", x.Value.State}}
+		beside := []pair{{stateName, x.Value.State}}
 		if len(x.Value.NextFires) > 0 {
 			beside = append(beside, pair{"next fire", a.full(x.Value.NextFires[0])})
 		}
@@ -117,8 +117,8 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 var inWords = map[string]string{
 	"DISABLED":      "no runs are made",
 	"APP_DISABLED":  "no runs are made, since its app is disabled",
-	"SHUTTING_DOWN": "no new runs are made, and it is disabled when what runs has ended",
-	"PAUSED":        "no new runs are made; what runs goes on",
+	"SHUTTING_DOWN": "no new runs are made, and it is disabled when its running shards have ended",
+	"PAUSED":        "no new runs are made; running shards go on",
 	"RUNNING":       "shards run now",
 	"WAITING":       "shards wait",
 	"READY":         "it fires on its cron",

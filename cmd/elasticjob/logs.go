@@ -87,9 +87,6 @@ func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams [
 		if err != nil {
 			return err
 		}
-		if shards := len(now.Value.Shards); f.items == nil && shards > mostFollowed {
-			return usagef("run %s has %d shards, and %d are followed at once: choose some by --item", id, shards, mostFollowed)
-		}
 		f.follow(now.Value)
 	}
 	f.finish()

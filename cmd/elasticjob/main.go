@@ -1,5 +1,5 @@
 // Command elasticjob is the command line of the scheduler, for people and
-// scripts: it publishes apps, registers and triggers jobs, and shows what runs.
+// scripts: it publishes apps, registers and triggers jobs, and shows runs.
 // docs/cli.md has all commands.
 package main
 

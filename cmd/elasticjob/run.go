@@ -94,9 +94,9 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 	a.note(run.Warning)
 	return a.show(run.Raw, func() error {
 		r := run.Value
-		pairs := []pair{{"run", r.ExecutionID}, {"job", r.JobName}, {"state", styleOf(r.State).paint(r.State, a.coloured())}, {"fired", a.full(r.FireTime) + " by " + sourceWord(r.Source)}}
+		pairs := []pair{{"run", r.ExecutionID}, {"job", r.JobName}, {stateName, r.State}, {"fired", a.full(r.FireTime) + " by " + sourceWord(r.Source)}}
 		if r.Reason != "" {
-			pairs = append(pairs, pair{"reason", indented(r.Reason, "        ")})
+			pairs = append(pairs, pair{"reason", r.Reason})
 		}
 		if o := r.Overrides; o != nil {
 			if o.JobParameter != nil {

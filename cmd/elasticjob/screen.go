@@ -117,7 +117,7 @@ func (s *screen) fit(text string) string {
 	return cut(text, s.width)
 }
 
-// runWords is what runs, and what came of what ran.
+// runWords counts the runs and shards under way, and those that ended in the last hour.
 func runWords(t client.Totals) string {
 	text := fmt.Sprintf("runs %d running, %d waiting  shards %d running", t.RunningExecutions, t.WaitingExecutions, t.RunningShards)
 	if t.FinishedLastHour != nil && t.FailedLastHour != nil {

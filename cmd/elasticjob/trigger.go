@@ -31,7 +31,7 @@ gives your own, so that a script which is started again does not trigger again.`
 	flags := cmd.Flags()
 	flags.StringVar(&t.parameter, "parameter", "", "the jobParameter of this run")
 	flags.StringVar(&t.itemParameters, "item-parameters", "", "the shardingItemParameters of this run: 0=a,1=b")
-	flags.StringArrayVar(&t.env, "env", nil, "a variable of this run's processes, NAME=VALUE; may be given again")
+	flags.StringArrayVar(&t.env, "env", nil, "a variable of this run's processes, `NAME=VALUE`; may be given again")
 	flags.StringVar(&t.key, "key", "", "the Idempotency-Key: of triggers with the same key only the first makes a run")
 	flags.BoolVar(&t.wait, "wait", false, "wait for the end of the run")
 	flags.BoolVar(&t.logs, "logs", false, "print the output of its shards meanwhile; it waits as well")

@@ -134,3 +134,24 @@ func TestTopOfAServerThatIsNotThere(t *testing.T) {
 		t.Errorf("status %d: %q", status, s.out.text())
 	}
 }
+
+// TestColoursAreForTerminals, and for people who want them.
+func TestColoursAreForTerminals(t *testing.T) {
+	u := start(t)
+	u.publishes("exit 3")
+	u.fails(3, nil, "job", "trigger", "nightly", "--key", "k", "--wait")
+	id := strings.TrimSpace(u.does("job", "trigger", "nightly", "--key", "k"))
+	const failed = "\x1b[31mFAILED\x1b[0m"
+	for name, want := range map[string]bool{"": true, "NO_COLOR=1": false} {
+		if u.env = u.env[:1]; name != "" {
+			u.env = append(u.env, name)
+		}
+		s := u.types("run", "show", id)
+		if status := s.ends(); status != 0 || strings.Contains(s.out.text(), failed) != want || !strings.Contains(s.out.text(), "FAILED") {
+			t.Errorf("with %q, status %d: %q", name, status, s.out.text())
+		}
+	}
+	if got := u.does("run", "show", id); strings.Contains(got, "\x1b") {
+		t.Errorf("colours in %q", got)
+	}
+}
