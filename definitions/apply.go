@@ -11,8 +11,8 @@ import (
 
 // ApplyOptions say how a plan is carried out.
 type ApplyOptions struct {
-	// Kill removes and disables also what has shards that run or wait, which ends them. Without it a job that is disabled is shut down, so that
-	// what runs of it runs to its end, and what would have to be killed is left, and reported as failed.
+	// Kill removes and disables also jobs with shards that run or wait, which ends these. Without it a job that is disabled is shut down, so
+	// that its shards run to their end; a step that would kill shards is not taken, and is reported as failed.
 	Kill bool
 	// Report is called after each step.
 	Report func(Result)
@@ -143,7 +143,7 @@ func (s *Step) send(ctx context.Context, server Server) error {
 	return server.Call(ctx, method, path, s.body, nil)
 }
 
-// disable shuts a job down, unless what runs may be killed. Apps know no such thing: one whose jobs run is left.
+// disable shuts a job down, unless shards may be killed. Apps can't be shut down: one whose jobs run stays as it is.
 func (s *Step) disable(ctx context.Context, server Server, options ApplyOptions) error {
 	if s.Kind == Job && s.Action == Change && !options.Kill {
 		return server.Call(ctx, http.MethodPost, s.path()+"/shutdown", nil, nil)
@@ -167,7 +167,7 @@ func (s *Step) remove(ctx context.Context, server Server, options ApplyOptions) 
 	return server.Call(ctx, http.MethodDelete, s.path()+"/deregister", nil, nil)
 }
 
-// refuseBusy keeps what would be killed.
+// refuseBusy refuses a step that would kill shards, unless that is wanted.
 func (s *Step) refuseBusy(ctx context.Context, server Server, app, job string, options ApplyOptions) error {
 	if options.Kill {
 		return nil

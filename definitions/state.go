@@ -103,7 +103,7 @@ func busy(ctx context.Context, server Server, app, job string) (shards int, err 
 		var rows jobsPage
 		path := fmt.Sprintf("/jobs?sort=name&app=%s&per_page=%d&page=%d", url.QueryEscape(app), rowsPerPage, page)
 		if err := server.Call(ctx, http.MethodGet, path, nil, &rows); err != nil {
-			return 0, fmt.Errorf("read what runs of app %s: %w", app, err)
+			return 0, fmt.Errorf("count the shards of app %s: %w", app, err)
 		}
 		for _, row := range rows.Rows {
 			if job == "" || row.JobName == job {

@@ -27,7 +27,7 @@ Of a folder all *.yaml and *.yml below it are read. A field that a file leaves o
 an app or a job is disabled, and without it that is left as it is.
 
 All is checked before anything is changed. Then apps are made before their jobs, and what one can't do is reported and the others are done.
-Changes hold from the next run on: what runs goes on. A job that is disabled is shut down, and what would have to be killed is left, unless
+Changes hold from the next run on, and runs under way go on. A job that is disabled is shut down, and no run is killed for a removal, unless
 there is --kill.
 
 A secret that the server hides can't be compared: one in the file makes no difference and is not sent, unless there is --send-secrets.

@@ -72,7 +72,7 @@ func (l *lite) add(one *liteJob) {
 	r.resolve(one.props)
 
 	c.Description, c.JobParameter, c.ShardingItemParameters = r.take("description"), r.take("jobparameter"), r.take("shardingitemparameters")
-	c.ShardingTotalCount = r.number("shardingtotalcount", 1)
+	c.ShardingTotalCount = r.shards()
 	c.Failover, c.Misfire = r.is("failover", false), r.is("misfire", true)
 	if r.is("disabled", false) {
 		stopped := true
@@ -102,19 +102,19 @@ func (r *liteJobReader) lost(line int, format string, args ...any) {
 	r.lite.lost(line, r.d.Name(), format, args...)
 }
 
-// number is shardingTotalCount: Lite has no other that is of use.
-func (r *liteJobReader) number(name string, otherwise int) int {
-	at, given := r.settings[name]
-	n, err := strconv.Atoi(strings.TrimSpace(r.take(name)))
+// shards is shardingTotalCount, or 1 where that is no number.
+func (r *liteJobReader) shards() int {
+	at, given := r.settings["shardingtotalcount"]
+	n, err := strconv.Atoi(strings.TrimSpace(r.take("shardingtotalcount")))
 	if err != nil || n < 1 {
 		switch {
 		case strings.Contains(at.text, "${"): // that was said
 		case given:
-			r.lost(at.line, "%s %q is no number from 1; %d was taken", at.key, at.text, otherwise)
+			r.lost(at.line, "%s %q is no number from 1; 1 was taken", at.key, at.text)
 		default:
-			r.lost(r.line, "shardingTotalCount is missing; %d was taken", otherwise)
+			r.lost(r.line, "shardingTotalCount is missing; 1 was taken")
 		}
-		return otherwise
+		return 1
 	}
 	return n
 }
@@ -177,7 +177,7 @@ func (r *liteJobReader) takeProps() {
 	}
 }
 
-// program is what runs the job.
+// program says how the job is run.
 func (r *liteJobReader) program() {
 	kind := strings.ToUpper(r.take("elasticjobtype") + r.take("jobtype"))
 	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " + r.take("jobref"))

@@ -139,7 +139,7 @@ func (j *xxlJob) route(group row) {
 		j.d.Job.ShardingTotalCount = max(machines, 1)
 		j.lost("SHARDING_BROADCAST runs a shard on each machine that is up; here the number is fixed, and shards are not bound to machines: look at shardingTotalCount, now %d", max(machines, 1))
 	case "CONSISTENT_HASH":
-		j.lost("CONSISTENT_HASH keeps a job on one machine; here no run finds what another has left on its disk or in its memory: keep it elsewhere")
+		j.lost("CONSISTENT_HASH keeps a job on one machine; here no run finds what another has left on its disk or in its memory: keep it in a database or a shared file system")
 	}
 }
 
