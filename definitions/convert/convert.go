@@ -8,6 +8,7 @@ package convert
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,6 +213,9 @@ func (b *builder) done(script string) *Result {
 		b.once(0, false, fmt.Sprintf("what a shard takes is not said: %v CPU and %v MB of memory were taken; give --cpu and --memory, or edit", b.options.CPUCount, b.options.MemoryMB))
 	}
 	for _, d := range b.result.Definitions {
+		for _, field := range secretFields(d.Job) {
+			b.lost(d.At.Line, d.Name(), "%s holds a secret, which is written down as it stands: take it out, into env with fromFile, before the file goes into git", field)
+		}
 		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
 		for _, v := range bad {
 			if v.Message == document.PlaceholderMessage { // a remark says what to do
@@ -223,6 +227,26 @@ func (b *builder) done(script string) *Result {
 	b.result.Definitions = append(defined, b.result.Definitions...)
 	slices.SortStableFunc(b.result.Remarks, func(a, b Remark) int { return cmp.Compare(a.At.Line, b.At.Line) })
 	return &b.result
+}
+
+// secretFields are the fields with something in them that the server would hide.
+func secretFields(c jobs.Config) (fields []string) {
+	shown := c.WithoutSecrets()
+	if shown.JobParameter != c.JobParameter {
+		fields = append(fields, "jobParameter")
+	}
+	if shown.ShardingItemParameters != c.ShardingItemParameters {
+		fields = append(fields, "shardingItemParameters")
+	}
+	if shown.Description != c.Description {
+		fields = append(fields, "description")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+		if shown.Props[name] != c.Props[name] {
+			fields = append(fields, "props."+name)
+		}
+	}
+	return fields
 }
 
 // quote is a text as one word of a command line.
