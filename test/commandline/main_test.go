@@ -52,7 +52,7 @@ type said struct {
 func (u *user) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, bin.Client(), args...)
 	cmd.Env = append([]string{"HOME=" + u.home, "PATH=" + os.Getenv("PATH"), "TZ=UTC"}, u.env...)
-	cmd.WaitDelay = 10 * time.Second
+	cmd.Dir, cmd.WaitDelay = u.home, 10*time.Second
 	return cmd
 }
 
