@@ -76,6 +76,7 @@ Exit status:
 		return nil
 	}
 	root.AddCommand(a.appCommand(), a.jobCommand(), a.runCommand(), a.logsCommand(), a.topCommand(), a.contextCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
+	root.AddCommand(a.applyCommand(), a.diffCommand(), a.exportCommand(), a.importCommand())
 	return root
 }
 

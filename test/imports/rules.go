@@ -14,7 +14,7 @@ const module = "github.com/elasticjob-go/elasticjob"
 // as their parent: within one, Go's refusal of cycles is enough.
 var order = []string{
 	"cmd/scheduler", "cmd/executor", "cmd/elasticjob",
-	"sdk", "client",
+	"sdk", "client", "definitions",
 	"api", "web",
 	"auth", "notify",
 	"scheduler",
@@ -43,6 +43,7 @@ var only = map[string][]string{
 	"jobs":           {"jobs/cron", "app", "document", "resources", "spelling", "secrets"},
 	"jobs/cron":      {},
 	"app":            {"document", "resources", "secrets"},
+	"definitions":    {"jobs", "jobs/cron", "app", "document", "spelling", "secrets"},
 	"document":       {"spelling", "secrets"},
 	"wire":           {},
 	"web":            {},
@@ -83,7 +84,7 @@ var home = map[string][]string{
 	"github.com/pressly/goose/v3":         {"history"},
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
 	"github.com/robfig/cron/v3":           {"jobs/cron"},
-	"go.yaml.in/yaml/v3":                  {"document", "cmd/elasticjob"},
+	"go.yaml.in/yaml/v3":                  {"document", "definitions", "cmd/elasticjob"},
 	"github.com/wneessen/go-mail":         {"notify"},
 	"golang.org/x/crypto":                 {"auth"},
 	"github.com/coreos/go-oidc/v3":        {"auth/oidc"},
@@ -109,6 +110,8 @@ var pure = map[string][]string{
 	"history/event":   impure,
 	"history/search":  impure,
 	"executor/daemon": impure,
+
+	"definitions/convert": impure,
 }
 
 var impure = []string{"context", "crypto/rand", "io/fs", "log", "log/slog", "net", "net/http", "os", "os/exec", "sync", "sync/atomic", "syscall"}

@@ -1,0 +1,34 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Call makes any request whose answer is JSON: path, escaped and with its query, is below /api. Body is sent as JSON unless it is nil, and the
+// answer is read into answer unless that is nil.
+func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
+	target, err := url.Parse(path)
+	if err != nil {
+		return fmt.Errorf("make the request: %w", err)
+	}
+	r := request{method: method, path: []string{"api"}, query: target.Query(), body: body}
+	for segment := range strings.SplitSeq(strings.Trim(target.EscapedPath(), "/"), "/") {
+		plain, err := url.PathUnescape(segment)
+		if err != nil {
+			return fmt.Errorf("make the request: %w", err)
+		}
+		r.path = append(r.path, plain)
+	}
+	got, err := call[json.RawMessage](ctx, c, r)
+	if err != nil || answer == nil {
+		return err
+	}
+	if err := json.Unmarshal(got.Raw, answer); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", c.at(r), err)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+	"github.com/elasticjob-go/elasticjob/definitions"
+)
+
+// applying is what apply and diff are told.
+type applying struct {
+	*cli
+	files             []string
+	plan              definitions.PlanOptions
+	kill, dryRun, yes bool
+	exitCode          bool
+}
+
+const applyHelp = `The files hold apps and jobs: the server's documents as YAML with kind: App or kind: Job, several in a file with --- between them.
+Of a folder all *.yaml and *.yml below it are read. A field that a file leaves out has its default; disabled: true or false says whether
+an app or a job is disabled, and without it that is left as it is.
+
+All is checked before anything is changed. Then apps are made before their jobs, and what one can't do is reported and the others are done.
+Changes hold from the next run on, and runs under way go on. A job that is disabled is shut down, and no run is killed for a removal, unless
+there is --kill.
+
+A secret that the server hides can't be compared: one in the file makes no difference and is not sent, unless there is --send-secrets.
+Keep secrets out of the files with fromFile and fromEnv.
+
+--prune removes the jobs that are in no file, of the apps that the files define, and nothing else: jobs of other apps stay, and apps too.
+--prune-app NAME removes the app NAME with its jobs where the files don't define it. Either asks before, on a terminal; scripts need --yes.`
+
+func (a *cli) applyCommand() *cobra.Command {
+	o := &applying{cli: a}
+	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Bring apps and jobs to what files say", Long: applyHelp, Args: cobra.NoArgs,
+		Example: "  elasticjob apply -f jobs/ --dry-run\n  elasticjob apply -f jobs/ --prune --yes", RunE: a.talk(o.run)}
+	o.planFlags(cmd)
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, have the server check it, and change nothing")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "remove without asking")
+	cmd.Flags().BoolVar(&o.kill, "kill", false, "disable and remove also what has runs under way, which are killed")
+	return cmd
+}
+
+func (a *cli) diffCommand() *cobra.Command {
+	o := &applying{cli: a, dryRun: true}
+	cmd := &cobra.Command{Use: "diff -f FILE|FOLDER", Short: "Show what apply would change", Long: "The same as apply --dry-run.\n\n" + applyHelp, Args: cobra.NoArgs,
+		Example: "  elasticjob diff -f jobs/\n  elasticjob diff -f jobs/ --prune --exit-code", RunE: a.talk(o.run)}
+	o.planFlags(cmd)
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if something differs")
+	return cmd
+}
+
+func (o *applying) planFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "a file or a folder; may be given several times; - is standard input")
+	cmd.Flags().BoolVar(&o.plan.Prune, "prune", false, "remove jobs of the files' apps that are in no file")
+	cmd.Flags().StringSliceVar(&o.plan.PruneApps, "prune-app", nil, "remove this app and its jobs where the files don't define it")
+	cmd.Flags().BoolVar(&o.plan.SendSecrets, "send-secrets", false, "send secrets that the files have in clear, although they can't be compared")
+	o.complete(cmd, "prune-app", appNames)
+}
+
+func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error {
+	set, err := o.readDefinitions(o.files)
+	if err != nil {
+		return err
+	}
+	server := definitionServer{c}
+	state, err := definitions.Fetch(ctx, server)
+	if err != nil {
+		return err
+	}
+	plan, err := definitions.NewPlan(set, state, o.plan)
+	if err != nil {
+		return problemsIn(err)
+	}
+	o.noteChanged(set, plan)
+	if o.output == "table" {
+		if err := plan.Show(cleanWriter{o.out}); err != nil {
+			return err
+		}
+	}
+	if err := plan.Check(ctx, server); err != nil {
+		return problemsIn(err)
+	}
+	switch {
+	case o.dryRun:
+		return o.finishDiff(plan)
+	case plan.Empty():
+		return o.showResults(nil)
+	}
+	if err := o.confirm(ctx, plan.Count(definitions.Remove)); err != nil {
+		return err
+	}
+	return o.apply(ctx, server, plan)
+}
+
+// noteChanged prints the notes about what changes: those about what is there already were printed when that came.
+func (o *applying) noteChanged(set *definitions.Set, plan *definitions.Plan) {
+	changes := map[string]bool{}
+	for _, s := range plan.Steps {
+		changes[s.String()] = s.Action != definitions.Keep
+	}
+	for _, note := range set.Notes {
+		if changes[note.Subject] {
+			o.note(note.String())
+		}
+	}
+}
+
+func (o *applying) finishDiff(plan *definitions.Plan) error {
+	err := o.showOwn(changesOf(plan), func() error { return nil })
+	if err == nil && o.exitCode && !plan.Empty() {
+		return errors.New("something differs")
+	}
+	return err
+}
+
+// confirm asks before something is removed. Scripts are not asked: they say it before.
+func (o *applying) confirm(ctx context.Context, removed int) error {
+	if removed == 0 || o.yes {
+		return nil
+	}
+	keys, ok := terminal(o.in)
+	if !ok {
+		return usagef("nothing was changed: %d would be removed; give --yes if that is meant", removed)
+	}
+	fmt.Fprintf(o.err, "Remove %d, and change the rest as shown? [y/N] ", removed)
+	answer, err := answered(ctx, func() (string, error) { return bufio.NewReader(keys).ReadString('\n') })
+	if err != nil {
+		return err
+	}
+	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+		return usagef("nothing was changed")
+	}
+	return nil
+}
+
+func (o *applying) apply(ctx context.Context, server definitions.Server, plan *definitions.Plan) error {
+	var results []change
+	failed, err := plan.Apply(ctx, server, definitions.ApplyOptions{Kill: o.kill, Report: func(r definitions.Result) {
+		one := changeOf(r.Step)
+		if r.Err != nil {
+			one.Error = explained(r.Err)
+			fmt.Fprintln(o.err, "elasticjob: "+clean(r.String()))
+		} else {
+			o.say("%s", clean(r.String()))
+		}
+		results = append(results, one)
+	}})
+	if shown := o.showResults(results); err == nil {
+		err = shown
+	}
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%d of %d failed; the others are done, and apply does the rest when it is run again", failed, len(results))
+	}
+	return err
+}
+
+func (o *applying) showResults(results []change) error {
+	if results == nil {
+		results = []change{}
+	}
+	return o.showOwn(results, func() error { return nil })
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"io"
+
+	"github.com/elasticjob-go/elasticjob/definitions"
+)
+
+// change is a step of a plan as scripts get it.
+type change struct {
+	Action string        `json:"action"`
+	Kind   string        `json:"kind"`
+	Name   string        `json:"name"`
+	File   string        `json:"file,omitempty"`
+	Line   int           `json:"line,omitempty"`
+	Fields []fieldChange `json:"fields,omitempty"`
+	// Disabled is what it is to be, where that changes.
+	Disabled *bool `json:"disabled,omitempty"`
+	// Error says why it was not done.
+	Error string `json:"error,omitempty"`
+}
+
+// fieldChange is a field with its values as JSON; "" is none.
+type fieldChange struct {
+	Field string `json:"field"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
+}
+
+// changesOf are the steps of a plan that change something.
+func changesOf(plan *definitions.Plan) []change {
+	all := []change{}
+	for _, s := range plan.Steps {
+		if s.Action != definitions.Keep {
+			all = append(all, changeOf(s))
+		}
+	}
+	return all
+}
+
+func changeOf(s *definitions.Step) change {
+	c := change{Action: string(s.Action), Kind: string(s.Kind), Name: s.Name(), File: s.At.File, Line: s.At.Line}
+	for _, d := range s.Differences {
+		c.Fields = append(c.Fields, fieldChange{d.Field, d.Old, d.New})
+	}
+	if s.Disable || s.Enable {
+		c.Disabled = &s.Disable
+	}
+	return c
+}
+
+// cleanWriter writes texts as a terminal shows them.
+type cleanWriter struct{ to io.Writer }
+
+func (w cleanWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.to, clean(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

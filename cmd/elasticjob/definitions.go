@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/elasticjob-go/elasticjob/client"
+	"github.com/elasticjob-go/elasticjob/definitions"
+	codec "github.com/elasticjob-go/elasticjob/document"
+)
+
+// definitionServer is a client as package definitions needs it.
+type definitionServer struct{ *client.Client }
+
+// Call makes a refusal that is about the document one of package definitions; others keep the exit status that they are worth.
+func (s definitionServer) Call(ctx context.Context, method, path string, body, answer any) error {
+	err := s.Client.Call(ctx, method, path, body, answer)
+	var refused *client.Error
+	if !errors.As(err, &refused) || len(refused.Fields) == 0 {
+		return err
+	}
+	refusal := &definitions.Refusal{Message: refused.Message}
+	for _, f := range refused.Fields {
+		refusal.Fields = append(refusal.Fields, codec.Violation{Field: f.Field, Value: f.Value, Message: f.Message})
+	}
+	return refusal
+}
+
+// readDefinitions reads the files that -f names.
+func (a *cli) readDefinitions(paths []string) (*definitions.Set, error) {
+	if len(paths) == 0 {
+		return nil, usagef("which files? Give -f FILE or -f FOLDER; - is standard input")
+	}
+	sources, err := definitions.Sources(paths, a.in)
+	if err != nil {
+		return nil, usage(err)
+	}
+	set, err := definitions.Read(sources, a.now())
+	if err != nil {
+		return nil, problemsIn(err)
+	}
+	return set, nil
+}
+
+// problemsIn makes an error that lists problems one of the command line: nothing was changed.
+func problemsIn(err error) error {
+	var problems definitions.Problems
+	if !errors.As(err, &problems) {
+		return err
+	}
+	if len(problems) == 1 {
+		return usagef("nothing was changed; wrong is:\n%w", problems)
+	}
+	return usagef("nothing was changed; %d things are wrong:\n%w", len(problems), problems)
+}

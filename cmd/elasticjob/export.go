@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+	"github.com/elasticjob-go/elasticjob/definitions"
+)
+
+func (a *cli) exportCommand() *cobra.Command {
+	var folder string
+	var apps []string
+	cmd := &cobra.Command{Use: "export", Short: "Write all apps and jobs as YAML", Args: cobra.NoArgs,
+		Long: `Writes all apps and jobs that you may see as the YAML that apply reads, so that applying it changes nothing.
+Fields that have their defaults are left out. Secrets are written as ******: on the same server these stand for what it has,
+on another one give the secrets, or fromFile or fromEnv, in their place.`,
+		Example: "  elasticjob export > all.yaml\n  elasticjob export -d jobs/ --app billing"}
+	cmd.Flags().StringVarP(&folder, "dir", "d", "", "write a file for each into this folder: apps/NAME.yaml and jobs/NAME.yaml")
+	cmd.Flags().StringSliceVar(&apps, "app", nil, "only this app and its jobs; may be given several times")
+	a.complete(cmd, "app", appNames)
+	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+		if err := a.onlyYAML(); err != nil {
+			return err
+		}
+		state, err := definitions.Fetch(ctx, definitionServer{c})
+		if err != nil {
+			return err
+		}
+		all, err := ofApps(state.All, apps)
+		if err != nil {
+			return err
+		}
+		if folder != "" {
+			return a.exportFiles(folder, all)
+		}
+		text, err := definitions.Encode(all)
+		if err != nil {
+			return err
+		}
+		_, err = a.out.Write(text)
+		return err
+	})
+	return cmd
+}
+
+// onlyYAML refuses JSON, which nobody would get.
+func (a *cli) onlyYAML() error {
+	if a.output == "json" {
+		return usagef("--output json: this command writes YAML, which apply reads")
+	}
+	return nil
+}
+
+// ofApps are the apps of these names, and their jobs; all if there is no name.
+func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Definition, error) {
+	if len(apps) == 0 {
+		return all, nil
+	}
+	var some []*definitions.Definition
+	missing := slices.Clone(apps)
+	for _, d := range all {
+		if d.Kind == definitions.App {
+			missing = slices.DeleteFunc(missing, func(name string) bool { return name == d.Name() })
+		}
+		if slices.Contains(apps, d.App.AppName+d.Job.AppName) { // one of them is empty
+			some = append(some, d)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, &ending{statusNotFound, fmt.Errorf("there is no app %s; \"elasticjob app list\" lists all", strings.Join(missing, ", "))}
+	}
+	return some, nil
+}
+
+// exportFiles writes a file for each definition, and says which files in the folders are of nothing that the server has.
+func (a *cli) exportFiles(folder string, all []*definitions.Definition) error {
+	written := map[string]string{} // by the name in small letters: some file systems know no others
+	for _, d := range all {
+		path := filepath.Join(folder, strings.ToLower(string(d.Kind))+"s", d.Name()+".yaml")
+		if other, taken := written[strings.ToLower(path)]; taken {
+			return fmt.Errorf("%s and %s would be the same file on some systems; export one of them by --app, or all to standard output", other, path)
+		}
+		written[strings.ToLower(path)] = path
+		text, err := definitions.Encode([]*definitions.Definition{d})
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+	}
+	a.say("%s written below %s", counted(len(all), "file"), folder)
+	return a.noteStrays(folder, written)
+}
+
+func (a *cli) noteStrays(folder string, written map[string]string) error {
+	for _, kind := range []string{"apps", "jobs"} {
+		found, err := filepath.Glob(filepath.Join(folder, kind, "*.yaml"))
+		if err != nil {
+			return fmt.Errorf("look into %s: %w", folder, err)
+		}
+		for _, path := range found {
+			if _, ok := written[strings.ToLower(path)]; !ok {
+				a.note(path + " was there before, and is of nothing that was exported")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package definitions_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/definitions"
+)
+
+type options struct {
+	definitions.PlanOptions
+	kill bool
+}
+
+// apply brings the server to what the text says. It gives the plan as people see it, and the reports.
+func apply(t *testing.T, server *fakeServer, text string, o options) (shown string, reports []string) {
+	t.Helper()
+	plan := planOf(t, server, text, o.PlanOptions)
+	if err := plan.Check(context.Background(), server); err != nil {
+		t.Fatalf("%v", err)
+	}
+	var out strings.Builder
+	if err := plan.Show(&out); err != nil {
+		t.Fatal(err)
+	}
+	failed, err := plan.Apply(context.Background(), server, definitions.ApplyOptions{Kill: o.kill, Report: func(r definitions.Result) {
+		reports = append(reports, r.String())
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if failed != count(reports, "failed") {
+		t.Errorf("%d failed, and the reports are %q", failed, reports)
+	}
+	return out.String(), reports
+}
+
+func count(lines []string, prefix string) (n int) {
+	for _, line := range lines {
+		if strings.HasPrefix(line, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func fetch(t *testing.T, server *fakeServer) *definitions.State {
+	t.Helper()
+	state, err := definitions.Fetch(context.Background(), server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+func planOf(t *testing.T, server *fakeServer, text string, o definitions.PlanOptions) *definitions.Plan {
+	t.Helper()
+	plan, err := definitions.NewPlan(read(t, text), fetch(t, server), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestApplyCreatesThenChangesOnlyWhatDiffers(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	shown, reports := apply(t, server, billing, options{})
+	for _, want := range []string{"+ app billing  (billing.yaml:1)", "+ job nightly  (billing.yaml:7)", `    cron: "0 0 3 * * ?"`, `    env.DB_PASSWORD: {"fromFile":"/etc/elasticjob/secrets/db"}`, "2 to create, 0 to change, 0 to remove, 0 unchanged."} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in\n%s", want, shown)
+		}
+	}
+	if want := []string{"created app billing", "created job nightly"}; !slices.Equal(reports, want) {
+		t.Errorf("reports %q, want %q", reports, want)
+	}
+	server.changes()
+
+	if shown, reports = apply(t, server, billing, options{}); shown != "Nothing differs: 2 unchanged.\n" || len(reports)+len(server.changes()) > 0 {
+		t.Errorf("the second time: %s %q", shown, reports)
+	}
+
+	changed := strings.NewReplacer("0 0 3", "0 30 3", "LEVEL: debug", "LEVEL: info", "memoryMB: 256", "memoryMB: 256\nmisfire: true").Replace(billing)
+	shown, reports = apply(t, server, changed, options{})
+	want := `~ job nightly  (billing.yaml:7)
+    cron: "0 0 3 * * ?" -> "0 30 3 * * ?"
+    misfire: false -> true
+    env.LEVEL: "debug" -> "info"
+0 to create, 1 to change, 0 to remove, 1 unchanged.
+`
+	if shown != want {
+		t.Errorf("shown\n%s\nwant\n%s", shown, want)
+	}
+	if want := []string{"changed job nightly: cron, misfire, env"}; !slices.Equal(reports, want) {
+		t.Errorf("reports %q, want %q", reports, want)
+	}
+	sent := `PUT /job/update {"cron":"0 30 3 * * ?","env":{"DB_PASSWORD":{"fromFile":"/etc/elasticjob/secrets/db"},"LEVEL":"info"},"jobName":"nightly","misfire":true}`
+	if made := server.changes(); !slices.Equal(made, []string{sent}) {
+		t.Errorf("sent %q", made)
+	}
+}
+
+func TestAFieldTakenOutOfTheFileGetsItsDefault(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	apply(t, server, billing+"misfire: true\ntimeoutSeconds: 60\n", options{})
+	withoutEnv := billing[:strings.Index(billing, "env:")]
+	apply(t, server, withoutEnv, options{})
+	if job := server.jobs["nightly"]; job.Misfire || job.TimeoutSeconds != 0 || len(job.Env) != 0 {
+		t.Errorf("%+v", job)
+	}
+}
+
+const clear = billing + "  API_TOKEN: first-token\n  USER:\n    value: me\n    secret: true\n"
+
+func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	shown, _ := apply(t, server, clear, options{})
+	if strings.Contains(shown, "first-token") || strings.Contains(shown, `"me"`) {
+		t.Errorf("a secret is shown:\n%s", shown)
+	}
+	server.changes()
+
+	// The server can't be asked whether they are the same.
+	other := strings.Replace(clear, "first-token", "second-token", 1)
+	shown, _ = apply(t, server, other, options{})
+	if want := "  job nightly: env.API_TOKEN, env.USER: the server hides"; !strings.HasPrefix(shown, want) || len(server.changes()) > 0 {
+		t.Errorf("shown\n%s", shown)
+	}
+
+	// Another entry of the same map changes: the secrets stay what they are.
+	apply(t, server, strings.Replace(other, "LEVEL: debug", "LEVEL: info", 1), options{})
+	env := server.jobs["nightly"].Env
+	if env["API_TOKEN"].Value != "first-token" || env["USER"].Value != "me" || !env["USER"].Secret || env["LEVEL"].Value != "info" {
+		t.Errorf("env is %+v", env)
+	}
+	if made := strings.Join(server.changes(), "\n"); strings.Contains(made, "-token") {
+		t.Errorf("a secret was sent: %s", made)
+	}
+
+	apply(t, server, other, options{PlanOptions: definitions.PlanOptions{SendSecrets: true}})
+	if got := server.jobs["nightly"].Env["API_TOKEN"].Value; got != "second-token" {
+		t.Errorf("the token is %s", got)
+	}
+}
+
+func TestWhatWasExportedDiffersInNothing(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	apply(t, server, clear+"---\nkind: App\nappName: off\nappURL: https://example.com/x?token=abcdef\nbootstrapScript: run\ndisabled: true\n"+
+		"---\n"+strings.Replace(billing[strings.Index(billing, "kind: Job"):], "nightly", "stopped", 1)+"disabled: true\n", options{})
+	exported, err := definitions.Encode(fetch(t, server).All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"API_TOKEN: '******'", "disabled: true", "token=******"} {
+		if !strings.Contains(string(exported), want) && !strings.Contains(string(exported), strings.ReplaceAll(want, "'", `"`)) {
+			t.Errorf("%q is not in\n%s", want, exported)
+		}
+	}
+	server.changes()
+	shown, _ := apply(t, server, string(exported), options{PlanOptions: definitions.PlanOptions{Prune: true, SendSecrets: true}})
+	if shown != "Nothing differs: 4 unchanged.\n" || len(server.changes()) > 0 {
+		t.Errorf("%s\nof\n%s", shown, exported)
+	}
+
+	// Elsewhere there is nothing that ****** stands for.
+	set := read(t, string(exported))
+	_, err = definitions.NewPlan(set, fetch(t, newServer()), definitions.PlanOptions{})
+	for _, field := range []string{"job nightly: env.API_TOKEN: holds ******", "job nightly: env.USER: holds ******", "app off: appURL: holds ******"} {
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%q is not in %v", field, err)
+		}
+	}
+}
+
+func TestPruneRemovesJobsOfDefinedAppsOnly(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	second := strings.NewReplacer("billing", "other", "nightly", "weekly").Replace(billing)
+	apply(t, server, billing+"---\n"+second, options{})
+	onlyApps := billing[:strings.Index(billing, "---")]
+	prune := options{PlanOptions: definitions.PlanOptions{Prune: true}}
+
+	if shown, _ := apply(t, server, onlyApps, options{}); !strings.HasPrefix(shown, "Nothing differs") {
+		t.Errorf("without --prune: %s", shown)
+	}
+	server.running["nightly"] = 2
+	_, reports := apply(t, server, onlyApps, prune)
+	if len(reports) != 1 || !strings.HasPrefix(reports[0], "failed to remove job nightly: 2 of its shards run or wait") || len(server.jobs) != 2 {
+		t.Errorf("while it runs: %q", reports)
+	}
+	prune.kill = true
+	_, reports = apply(t, server, onlyApps, prune)
+	if !slices.Equal(reports, []string{"removed job nightly"}) || len(server.jobs) != 1 || len(server.apps) != 2 {
+		t.Errorf("reports %q, left %v", reports, server.jobs)
+	}
+	_, reports = apply(t, server, onlyApps, options{PlanOptions: definitions.PlanOptions{PruneApps: []string{"other"}}})
+	if !slices.Equal(reports, []string{"removed job weekly", "removed app other"}) {
+		t.Errorf("reports %q", reports)
+	}
+}
+
+func TestDisabledIsLeftAsItIsUnlessTheFileSays(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	apply(t, server, billing, options{})
+	server.changes()
+	apply(t, server, billing+"disabled: true\n", options{})
+	if made := server.changes(); !slices.Equal(made, []string{"POST /job/nightly/shutdown"}) {
+		t.Errorf("disabling made %q: what runs is to run to its end", made)
+	}
+	if shown, _ := apply(t, server, billing, options{}); !strings.HasPrefix(shown, "Nothing differs") {
+		t.Errorf("a file that doesn't say: %s", shown)
+	}
+	shown, _ := apply(t, server, billing+"disabled: false\n", options{})
+	if made := server.changes(); !slices.Equal(made, []string{"POST /job/nightly/enable"}) || !strings.Contains(shown, "disabled: true -> false") {
+		t.Errorf("enabling made %q\n%s", made, shown)
+	}
+	server.running["nightly"] = 1
+	off := strings.Replace(billing, "appName: billing\n", "appName: billing\ndisabled: true\n", 1)
+	if _, reports := apply(t, server, off, options{}); len(reports) != 1 || !strings.Contains(reports[0], "run or wait") {
+		t.Errorf("an app whose job runs: %q", reports)
+	}
+	if _, reports := apply(t, server, off, options{kill: true}); !slices.Equal(reports, []string{"changed app billing: disabled"}) {
+		t.Errorf("an app whose job may be killed: %q", reports)
+	}
+}
+
+func TestEachItemIsReportedAndTheOthersAreDone(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	server.refuse["POST /app"] = "no room"
+	_, reports := apply(t, server, billing, options{})
+	want := []string{"failed to create app billing: no room", "failed to create job nightly: not tried, since its app failed"}
+	if !slices.Equal(reports, want) {
+		t.Errorf("reports %q", reports)
+	}
+	delete(server.refuse, "POST /app")
+	server.refuse["POST /job/register"] = "no room"
+	_, reports = apply(t, server, billing, options{})
+	if want := []string{"created app billing", "failed to create job nightly: no room"}; !slices.Equal(reports, want) {
+		t.Errorf("reports %q", reports)
+	}
+}
+
+func TestWhatTheServerRefusesIsKnownBeforeAnythingChanges(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	apply(t, server, billing, options{})
+	server.changes()
+	plan := planOf(t, server, billing+"---\n"+strings.Replace(billing[strings.Index(billing, "kind: Job"):], "nightly", "trigger", 1), definitions.PlanOptions{})
+	err := plan.Check(context.Background(), server)
+	if err == nil || !strings.Contains(err.Error(), "billing.yaml:21: job trigger: jobName: is reserved") || len(server.changes()) > 0 {
+		t.Errorf("%v", err)
+	}
+
+	_, err = definitions.NewPlan(read(t, strings.ReplaceAll(billing[strings.Index(billing, "kind: Job"):], "billing", "bling")), fetch(t, server), definitions.PlanOptions{})
+	if err == nil || !strings.Contains(err.Error(), "billing.yaml:3: job nightly: appName: there is no such app") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAStoppedApplyEndsBetweenTwoItems(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	ctx, stop := context.WithCancel(context.Background())
+	plan := planOf(t, server, billing, definitions.PlanOptions{})
+	failed, err := plan.Apply(ctx, server, definitions.ApplyOptions{Report: func(definitions.Result) { stop() }})
+	if failed != 0 || err == nil || !strings.Contains(err.Error(), "stopped before job nightly") || len(server.apps) != 1 || len(server.jobs) != 0 {
+		t.Errorf("%d failed, %v", failed, err)
+	}
+}

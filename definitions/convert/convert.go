@@ -1,0 +1,261 @@
+// Package convert turns what other schedulers know of their jobs into definitions: crontabs, ElasticJob-Lite's configuration, and
+// XXL-JOB's tables.
+//
+// Each of Crontab, Lite and XXLJob reads one file and gives definitions and remarks. What has no counterpart is a remark with its line and with
+// what to do about it; nothing is dropped in silence. All of it is pure.
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+)
+
+// Options are what the files do not say.
+type Options struct {
+	// App is the app of all jobs; "" is named after where they come from.
+	App string
+	// AppURL and BootstrapScript are the app's. Without a URL no app is defined.
+	AppURL, BootstrapScript string
+	// CPUCount and MemoryMB are what a shard takes; 0 is 0.1 and 128.
+	CPUCount, MemoryMB float64
+	// TimeZone is that of jobs whose file names none; "" is the server's.
+	TimeZone string
+	// System says that a crontab has the user in front of the command, as /etc/crontab has.
+	System bool
+	// Now is what the next fires of a cron come after.
+	Now time.Time
+}
+
+// Remark is something to know about the result.
+type Remark struct {
+	At definitions.Place
+	// Job is the definition that it is about, "" if it is about all.
+	Job string
+	// Lost is set where something has no counterpart, or is needed and missing: it says what to do.
+	Lost    bool
+	Message string
+}
+
+func (r Remark) String() string {
+	text := "note: "
+	if r.Lost {
+		text = "TO DO: "
+	}
+	if r.Job != "" {
+		text += r.Job + ": "
+	}
+	return fmt.Sprintf("%s: %s%s", r.At, text, r.Message)
+}
+
+// Result is what a file was turned into.
+type Result struct {
+	Definitions []*definitions.Definition
+	Remarks     []Remark
+}
+
+// Lost is how many remarks ask for something to be done.
+func (r *Result) Lost() (n int) {
+	for _, one := range r.Remarks {
+		if one.Lost {
+			n++
+		}
+	}
+	return n
+}
+
+// setting is a value of a file, its line, and the name that it has there.
+type setting struct {
+	text string
+	line int
+	key  string
+}
+
+// builder collects the result of one file.
+type builder struct {
+	file    string
+	options Options
+	taken   map[string]bool // names of jobs
+	said    map[string]bool // remarks that are made once
+	apps    []string
+	result  Result
+}
+
+func newBuilder(file string, options Options) *builder {
+	options.CPUCount, options.MemoryMB = cmp.Or(options.CPUCount, 0.1), cmp.Or(options.MemoryMB, 128)
+	return &builder{file: file, options: options, taken: map[string]bool{}, said: map[string]bool{}}
+}
+
+func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
+	r := Remark{definitions.Place{File: b.file, Line: line}, job, lost, fmt.Sprintf(format, args...)}
+	b.result.Remarks = append(b.result.Remarks, r)
+}
+
+func (b *builder) note(line int, job, format string, args ...any) {
+	b.remark(line, job, false, format, args...)
+}
+
+func (b *builder) lost(line int, job, format string, args ...any) {
+	b.remark(line, job, true, format, args...)
+}
+
+// once makes a note that is the same for all jobs.
+func (b *builder) once(line int, lost bool, message string) {
+	if !b.said[message] {
+		b.said[message] = true
+		b.remark(line, "", lost, "%s", message)
+	}
+}
+
+// job adds a job of an app under a name that no other has.
+func (b *builder) job(line int, name, appName string) *definitions.Definition {
+	c := jobs.Default()
+	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name)), b.app(appName), jobs.Transient
+	c.ShardingTotalCount, c.CPUCount, c.MemoryMB = 1, b.options.CPUCount, b.options.MemoryMB
+	c.TimeZone = b.options.TimeZone
+	d := &definitions.Definition{Kind: definitions.Job, Job: c, At: definitions.Place{File: b.file, Line: line}}
+	b.result.Definitions = append(b.result.Definitions, d)
+	if c.JobName != name {
+		b.note(line, c.JobName, "was %q", name)
+	}
+	return d
+}
+
+// app is the name of an app, which is defined in the end.
+func (b *builder) app(name string) string {
+	name = nameOf(cmp.Or(b.options.App, name))
+	for _, known := range b.apps {
+		if known == name {
+			return name
+		}
+	}
+	b.apps = append(b.apps, name)
+	return name
+}
+
+// nameOf is a text as a name: what no name may hold becomes '-'.
+func nameOf(text string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '.' || r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z') {
+			return r
+		}
+		return '-'
+	}, text)
+	name = strings.Trim(name, "-._")
+	return cmp.Or(name[:min(len(name), 90)], "job")
+}
+
+func (b *builder) unique(name string) string {
+	one := name
+	for n := 2; b.taken[one]; n++ {
+		one = name + "-" + strconv.Itoa(n)
+	}
+	b.taken[one] = true
+	return one
+}
+
+// setCron gives a job a cron of Quartz's dialect, or none with a remark.
+func (b *builder) setCron(d *definitions.Definition, line int, expression string) {
+	zone, err := jobs.Zone(d.Job, nil)
+	if err != nil {
+		b.lost(line, d.Name(), "timeZone: %s; it is left out", err)
+		d.Job.TimeZone, zone = "", time.UTC
+	}
+	schedule, err := cron.Parse(expression, zone)
+	if err != nil {
+		b.lost(line, d.Name(), "cron %q is left out, so that the job runs on trigger only: %s", expression, err)
+		return
+	}
+	d.Job.Cron = expression
+	first := schedule.Next(b.options.Now)
+	if next := schedule.Next(first); !next.IsZero() && next.Sub(first) < 30*time.Second {
+		b.note(line, d.Name(), "fires every %s, and a TRANSIENT job starts a process each time; think of jobExecutionType: DAEMON", next.Sub(first))
+	}
+}
+
+// setEnv sets a variable, or names a file for it where its value is a secret: definitions are meant to be kept in git.
+func (b *builder) setEnv(d *definitions.Definition, line int, name, value string) {
+	if d.Job.Env == nil {
+		d.Job.Env = document.Texts{}
+	}
+	text := document.Text{Value: value}
+	if text.Shown(name) != text {
+		text = document.Text{FromFile: "/etc/elasticjob/secrets/" + name}
+		b.once(line, true, fmt.Sprintf("%s is a secret, and is not written down: put it into the file %s on the agents", name, text.FromFile))
+	}
+	d.Job.Env[name] = text
+}
+
+// done adds the apps in front of the jobs, and judges all.
+func (b *builder) done(script string) *Result {
+	script = cmp.Or(b.options.BootstrapScript, script)
+	var defined []*definitions.Definition
+	for _, name := range b.apps {
+		if b.options.AppURL == "" {
+			b.lost(0, "", "app %s is not defined, since nothing says where its package is: publish it, or import again with --app-url", name)
+			continue
+		}
+		c := app.Default()
+		c.AppName, c.AppURL, c.BootstrapScript = name, b.options.AppURL, script
+		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c, At: definitions.Place{File: b.file}})
+	}
+	if len(b.result.Definitions) > 0 {
+		b.once(0, false, fmt.Sprintf("what a shard takes is not said: %v CPU and %v MB of memory were taken; give --cpu and --memory, or edit", b.options.CPUCount, b.options.MemoryMB))
+	}
+	for _, d := range b.result.Definitions {
+		for _, field := range secretFields(d.Job) {
+			b.lost(d.At.Line, d.Name(), "%s holds a secret, which is written down as it stands: take it out, into env with fromFile, before the file goes into git", field)
+		}
+		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
+		for _, v := range bad {
+			if v.Message == document.PlaceholderMessage { // a remark says what to do
+				continue
+			}
+			b.lost(d.At.Line, d.Name(), "%s: %s", v.Field, v.Message)
+		}
+	}
+	b.result.Definitions = append(defined, b.result.Definitions...)
+	slices.SortStableFunc(b.result.Remarks, func(a, b Remark) int { return cmp.Compare(a.At.Line, b.At.Line) })
+	return &b.result
+}
+
+// secretFields are the fields with something in them that the server would hide.
+func secretFields(c jobs.Config) (fields []string) {
+	shown := c.WithoutSecrets()
+	if shown.JobParameter != c.JobParameter {
+		fields = append(fields, "jobParameter")
+	}
+	if shown.ShardingItemParameters != c.ShardingItemParameters {
+		fields = append(fields, "shardingItemParameters")
+	}
+	if shown.Description != c.Description {
+		fields = append(fields, "description")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+		if shown.Props[name] != c.Props[name] {
+			fields = append(fields, "props."+name)
+		}
+	}
+	return fields
+}
+
+// quote is a text as one word of a command line.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// setProp sets a property.
+func setProp(d *definitions.Definition, name, value string) {
+	if d.Job.Props == nil {
+		d.Job.Props = document.Texts{}
+	}
+	d.Job.Props[name] = document.Text{Value: value}
+}

@@ -1,0 +1,177 @@
+package convert_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/definitions/convert"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+var update = flag.Bool("update", false, "rewrite the files of testdata that say what is wanted")
+
+// TestFiles holds what each file of testdata becomes against FILE.want: the definitions, and below them the remarks.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	crontabOf := func(file string, text []byte, o convert.Options) (*convert.Result, error) {
+		return convert.Crontab(file, text, o), nil
+	}
+	for _, test := range []struct {
+		file    string
+		convert func(string, []byte, convert.Options) (*convert.Result, error)
+		options convert.Options
+	}{
+		{"crontab.txt", crontabOf, convert.Options{AppURL: "https://example.com/crontab.tar.gz"}},
+		{"cron.d", crontabOf, convert.Options{System: true, TimeZone: "Europe/Berlin", CPUCount: 1, MemoryMB: 64}},
+		{"spring-boot.yml", convert.Lite, convert.Options{}},
+		{"spring.xml", convert.Lite, convert.Options{App: "orders", AppURL: "https://example.com/orders.tar.gz", BootstrapScript: "bin/run.sh"}},
+		{"zookeeper.yml", convert.Lite, convert.Options{}},
+		{"xxl_job.sql", convert.XXLJob, convert.Options{}},
+		{"xxl_page.json", convert.XXLJob, convert.Options{}},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join("testdata", test.file)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.options.Now = now
+			result, err := test.convert(test.file, text, test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := yaml(t, result)
+			if strings.Contains(got, "hunter2") {
+				t.Errorf("a secret is in\n%s", got)
+			}
+			for _, remark := range result.Remarks {
+				got += "# " + remark.String() + "\n"
+			}
+			if *update {
+				if err := os.WriteFile(path+".want", []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path + ".want")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s\n(-update rewrites it)", got, want)
+			}
+			if test.options.AppURL == "" {
+				return
+			}
+			// What is said to be whole can be applied.
+			if _, err := definitions.Read([]definitions.Source{{Name: "x", Text: []byte(got)}}, now); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestCommandsDoWhatCronWouldHaveThemDo runs what entries become, with the sharding context as the last argument, as executors do.
+func TestCommandsDoWhatCronWouldHaveThemDo(t *testing.T) {
+	t.Parallel()
+	for entry, want := range map[string]string{
+		`* * * * * echo "it's $((1+1))"`:                      "it's 2\n",
+		`* * * * * cat%one%two`:                               "one\ntwo\n",
+		`* * * * * cat && cat /dev/null; echo 5\%%one`:        "one\n5%\n",
+		`* * * * * echo a   b | tr a-z A-Z`:                   "A B\n",
+		`* * * * * false || { echo $# '&' "$NAME"; }`:         "0 & x y\n",
+		`* * * * * echo 'single' "double" back\\slash \$HOME`: "single double back\\slash $HOME\n",
+	} {
+		result := crontab(t, "NAME = \"x y\"\n"+entry+"\n", convert.Options{})
+		job := result.Definitions[0].Job
+		words, err := app.SplitCommand(job.Prop(jobs.PropScript))
+		if err != nil {
+			t.Fatalf("%s: %v", entry, err)
+		}
+		cmd := exec.Command(words[0], append(words[1:], `{"shardingItem":0}`)...)
+		for name, value := range job.Env {
+			cmd.Env = append(cmd.Env, name+"="+value.Value)
+		}
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("%s gave %q (%v), want %q", entry, out, err, want)
+		}
+	}
+}
+
+func TestFilesOfOtherThingsAreRefusedWithWhatToGive(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a: b\n":                         "no job of ElasticJob-Lite",
+		"<beans/>":                       "no job of ElasticJob-Lite",
+		"<beans>":                        "no XML",
+		"a: [":                           "no YAML",
+		"elasticjob: {jobs: &a {x: *a}}": "too deep",
+	} {
+		if _, err := convert.Lite("x", []byte(text), convert.Options{Now: now}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"SELECT 1;":                           "INSERT INTO xxl_job_info",
+		`{"data":[`:                           "no JSON",
+		`[]`:                                  "INSERT INTO xxl_job_info",
+		strings.Repeat("[", 200):              "nested deeper",
+		"INSERT INTO xxl_job_group VALUES (1": "INSERT INTO xxl_job_info",
+	} {
+		if _, err := convert.XXLJob("x", []byte(text), convert.Options{Now: now}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestOldTablesOfXXLJobAreKnownByTheirColumns(t *testing.T) {
+	t.Parallel()
+	old := `INSERT INTO xxl_job_info VALUES (5,1,'0 0 0 * * ? *','Old',NULL,NULL,'a','','FIRST','oldHandler','','SERIAL_EXECUTION',0,0,'BEAN','','',NULL,'',1,0,0);`
+	result, err := convert.XXLJob("x", []byte(old), convert.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job := result.Definitions[0].Job; job.JobName != "oldHandler" || job.Cron != "0 0 0 * * ? *" || job.Description != "Old" {
+		t.Errorf("%+v", job)
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		o := convert.Options{Now: now}
+		results := []*convert.Result{convert.Crontab("x", text, o)}
+		for _, convert := range []func(string, []byte, convert.Options) (*convert.Result, error){convert.Lite, convert.XXLJob} {
+			if result, err := convert("x", text, o); err == nil {
+				results = append(results, result)
+			}
+		}
+		for _, result := range results {
+			written, err := definitions.Encode(result.Definitions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, _ := definitions.Read([]definitions.Source{{Name: "x", Text: written}}, now)
+			if len(read.All) != len(result.Definitions) {
+				t.Errorf("%d definitions came back from\n%s", len(read.All), written)
+			}
+		}
+	})
+}

@@ -1,0 +1,220 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// crontab is a reader of one, line by line: a line that sets a variable holds for the entries below it.
+type crontab struct {
+	*builder
+	env     map[string]setting
+	comment string // of the line before
+}
+
+// Crontab reads a crontab of a user, or with Options.System one that has the user in front of each command.
+func Crontab(file string, text []byte, options Options) *Result {
+	c := &crontab{builder: newBuilder(file, options), env: map[string]setting{}}
+	for i, line := range strings.Split(string(text), "\n") {
+		c.readLine(i+1, strings.Trim(strings.TrimSuffix(line, "\r"), " \t"))
+	}
+	if len(c.result.Definitions) > 0 {
+		c.once(0, false, "cron starts an entry although its last run has not ended; here a job runs once at a time, and a fire that finds it running is dropped, or waits with misfire: true")
+		c.once(0, false, "commands run in the folder of the app's package, and not in the user's home: name files by their whole paths")
+	}
+	if options.TimeZone == "" && len(c.result.Definitions) > 0 {
+		c.once(0, false, "crons without CRON_TZ are read in the server's time zone; give --time-zone if this machine has another")
+	}
+	return c.done("/bin/true") // each job has a command of its own
+}
+
+var assignment = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$`)
+
+// disabledEntry is a comment that was an entry.
+var disabledEntry = regexp.MustCompile(`^(@\w+|[-0-9*/,]+\s+[-0-9*/,]+)\s`)
+
+func (c *crontab) readLine(line int, text string) {
+	comment := c.comment
+	c.comment = ""
+	switch {
+	case text == "":
+	case text[0] == '#':
+		if text = strings.Trim(text, "# \t"); !disabledEntry.MatchString(text) && !assignment.MatchString(text) {
+			c.comment = text
+		}
+	case assignment.MatchString(text):
+		parts := assignment.FindStringSubmatch(text)
+		c.set(line, unquote(parts[1]), unquote(strings.TrimSpace(parts[2])))
+	default:
+		c.readEntry(line, strings.TrimPrefix(text, "-"), comment) // a '-' in front keeps it out of syslog
+	}
+}
+
+func unquote(text string) string {
+	if n := len(text); n >= 2 && text[0] == text[n-1] && (text[0] == '"' || text[0] == '\'') {
+		return text[1 : n-1]
+	}
+	return text
+}
+
+// set is a line NAME=value. Some names are cron's own.
+func (c *crontab) set(line int, name, value string) {
+	switch name {
+	case "MAILTO", "MAILFROM":
+		if value != "" {
+			c.lost(line, "", "%s=%s has no counterpart: output is kept, and is not mailed; for mail about runs that fail set jobErrorHandlerType: EMAIL and its properties", name, value)
+		}
+	case "RANDOM_DELAY":
+		c.lost(line, "", "RANDOM_DELAY has no counterpart: spread the crons themselves")
+	default:
+		c.env[name] = setting{value, line, name}
+	}
+}
+
+// cut takes the next word.
+func cut(text string) (word, rest string) {
+	text = strings.TrimLeft(text, " \t")
+	if end := strings.IndexAny(text, " \t"); end >= 0 {
+		return text[:end], strings.TrimLeft(text[end:], " \t")
+	}
+	return text, ""
+}
+
+func (c *crontab) readEntry(line int, text, comment string) {
+	when, rest := cut(text)
+	columns := [5]string{when}
+	if strings.HasPrefix(when, "@") {
+		copy(columns[:], strings.Fields(aliases[strings.ToLower(when)]))
+	} else {
+		for i := 1; i < len(columns); i++ {
+			columns[i], rest = cut(rest)
+		}
+	}
+	user := ""
+	if c.options.System {
+		user, rest = cut(rest)
+	}
+	if rest == "" {
+		c.lost(line, "", "this is no entry of a crontab, and is left out: there are five columns%s and a command", map[bool]string{true: ", a user"}[c.options.System])
+		return
+	}
+	if user != "" {
+		c.once(line, true, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; have them run as one who may do it", user))
+	}
+	if columns[1] == "" {
+		c.addJob(line, comment, rest, "")
+		why := "is not known here"
+		if strings.EqualFold(when, "@reboot") {
+			why = "has no counterpart: jobs are not bound to a machine; if it starts a service, leave that to systemd"
+		}
+		c.lost(line, c.last().Name(), "%s %s; the job runs on trigger only", when, why)
+		return
+	}
+	t, err := parseCronTime(columns)
+	if err != nil {
+		c.lost(line, "", "the entry is left out: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	c.addTimed(line, t, comment, rest)
+}
+
+// addTimed adds a job for each cron of the entry.
+func (c *crontab) addTimed(line int, t cronTime, comment, command string) {
+	crons, err := t.quartz()
+	if err != nil {
+		c.addJob(line, comment, command, "")
+		c.lost(line, c.last().Name(), "%s; the job runs on trigger only", err)
+		return
+	}
+	for i, one := range crons {
+		suffix := ""
+		if i > 0 {
+			suffix = "-weekday"
+		}
+		c.addJob(line, comment, command, suffix)
+		c.setCron(c.last(), line, one)
+	}
+	if len(crons) > 1 {
+		c.lost(line, c.last().Name(), "the entry fires on a day of the month or of the week, which takes two jobs; on a day that is both they run both: have the command see to it that this does no harm")
+	}
+}
+
+func (c *crontab) last() *definitions.Definition {
+	return c.result.Definitions[len(c.result.Definitions)-1]
+}
+
+func (c *crontab) addJob(line int, comment, text, suffix string) {
+	command, input := splitPercent(text)
+	d := c.job(line, commandName(command, line)+suffix, "crontab")
+	d.Job.Description = comment
+	shell := "/bin/sh"
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
+		value := c.env[name].text
+		switch {
+		case name == "SHELL":
+			shell = value
+		case name == "CRON_TZ":
+			d.Job.TimeZone = value
+		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"), !variableName.MatchString(name):
+			c.lost(line, d.Name(), "the variable %s can't be set: such a name is not allowed for env", name)
+		default:
+			c.setEnv(d, c.env[name].line, name, value)
+		}
+	}
+	if input != "" {
+		command = "{ " + command + "\n} <<'CRON_INPUT'\n" + input + "\nCRON_INPUT\n"
+	}
+	setProp(d, jobs.PropScript, shell+" -c "+quote(command))
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// splitPercent is the command, and what it reads: behind the first '%' that no '\' stands before, in which '%' is a line break.
+func splitPercent(text string) (command, input string) {
+	var parts [2]strings.Builder
+	at := 0
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && i+1 < len(text) && text[i+1] == '%':
+			parts[at].WriteByte('%')
+			i++
+		case text[i] == '%' && at == 0:
+			at = 1
+		case text[i] == '%':
+			parts[at].WriteByte('\n')
+		default:
+			parts[at].WriteByte(text[i])
+		}
+	}
+	return strings.TrimSpace(parts[0].String()), parts[1].String()
+}
+
+// wrappers start the program that a job is named after.
+var wrappers = []string{
+	"sudo", "nice", "ionice", "flock", "timeout", "env", "exec", "command", "nohup", "time", "test", "[", "root",
+	"sh", "bash", "dash", "zsh", "python", "python2", "python3", "php", "perl", "ruby", "node", "java",
+}
+
+var moves = regexp.MustCompile(`^cd\s+\S+\s*(&&|;)\s*`)
+
+// commandName is a name for a command: its first word that is neither a wrapper, nor an option, a number or a variable.
+func commandName(command string, line int) string {
+	for word := range strings.FieldsSeq(moves.ReplaceAllString(command, "")) {
+		word = strings.Trim(word, `"'();`)
+		base := path.Base(word)
+		plain := strings.TrimSuffix(base, path.Ext(base))
+		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") || slices.Contains(wrappers, base) || strings.Trim(plain, "0123456789.") == "" ||
+			strings.HasSuffix(base, ".lock") {
+			continue
+		}
+		return plain
+	}
+	return fmt.Sprintf("line-%d", line)
+}

@@ -1,0 +1,259 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/secrets"
+)
+
+// liteJob is a job as any of the forms has it, its settings by name in the form of plainKey.
+type liteJob struct {
+	name     string
+	line     int
+	settings map[string]setting
+	props    map[string]setting
+	// listeners are what is told before and after each run.
+	listeners []string
+}
+
+func newLiteJob(name string, line int) *liteJob {
+	return &liteJob{name: name, line: line, settings: map[string]setting{}, props: map[string]setting{}}
+}
+
+// plainKey is a setting's name without case, '-' and '_': Spring reads shardingTotalCount and sharding-total-count as the same.
+func plainKey(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+}
+
+// Lite reads jobs of ElasticJob-Lite: a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of its Spring namespace, or
+// the configurations in its ZooKeeper, YAML or JSON, several with "---" between them.
+func Lite(file string, text []byte, options Options) (*Result, error) {
+	l := &lite{newBuilder(file, options)}
+	var found []*liteJob
+	var err error
+	if trimmed := bytes.TrimLeft(text, "\ufeff \t\r\n"); bytes.HasPrefix(trimmed, []byte("<")) {
+		found, err = liteXML(text)
+	} else {
+		found, err = liteYAML(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s has no job of ElasticJob-Lite: give a YAML file with elasticjob.jobs, an XML file with elasticjob:job, or a job's configuration from ZooKeeper, with jobName", file)
+	}
+	for _, one := range found {
+		l.add(one)
+	}
+	return l.done("bin/start.sh"), nil
+}
+
+type lite struct{ *builder }
+
+// liteJobReader moves the settings of one job; what is left in the end is not known.
+type liteJobReader struct {
+	*lite
+	*liteJob
+	d *definitions.Definition
+}
+
+func (l *lite) add(one *liteJob) {
+	r := &liteJobReader{l, one, l.job(one.line, one.name, "elasticjob-lite")}
+	c := &r.d.Job
+	r.resolve(one.settings)
+	r.resolve(one.props)
+
+	c.Description, c.JobParameter, c.ShardingItemParameters = r.take("description"), r.take("jobparameter"), r.take("shardingitemparameters")
+	c.ShardingTotalCount = r.shards()
+	c.Failover, c.Misfire = r.is("failover", false), r.is("misfire", true)
+	if r.is("disabled", false) {
+		stopped := true
+		r.d.Disabled = &stopped
+	}
+	r.zone()
+	cronAt := one.settings["cron"]
+	if expression := r.take("cron"); expression != "" {
+		r.setCron(r.d, cronAt.line, expression)
+	} else {
+		r.note(one.line, c.JobName, "has no cron: it runs on trigger only")
+	}
+	r.takeProps()
+	r.program()
+	r.handlers()
+	r.rest()
+}
+
+// take is a setting, which is then known.
+func (r *liteJobReader) take(name string) string {
+	value := r.settings[name].text
+	delete(r.settings, name)
+	return value
+}
+
+func (r *liteJobReader) lost(line int, format string, args ...any) {
+	r.lite.lost(line, r.d.Name(), format, args...)
+}
+
+// shards is shardingTotalCount, or 1 where that is no number.
+func (r *liteJobReader) shards() int {
+	at, given := r.settings["shardingtotalcount"]
+	n, err := strconv.Atoi(strings.TrimSpace(r.take("shardingtotalcount")))
+	if err != nil || n < 1 {
+		switch {
+		case strings.Contains(at.text, "${"): // that was said
+		case given:
+			r.lost(at.line, "%s %q is no number from 1; 1 was taken", at.key, at.text)
+		default:
+			r.lost(r.line, "shardingTotalCount is missing; 1 was taken")
+		}
+		return 1
+	}
+	return n
+}
+
+func (r *liteJobReader) is(name string, otherwise bool) bool {
+	at, given := r.settings[name]
+	value, err := strconv.ParseBool(strings.TrimSpace(r.take(name)))
+	if err != nil {
+		if given && at.text != "" {
+			r.lost(at.line, "%s %q is neither true nor false; %v was taken", at.key, at.text, otherwise)
+		}
+		return otherwise
+	}
+	return value
+}
+
+var springVariable = regexp.MustCompile(`\$\{([^}:]*)(:([^}]*))?\}`)
+
+// resolve puts the defaults of Spring's variables in their place. Others are known only where the program runs.
+func (r *liteJobReader) resolve(values map[string]setting) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name]
+		key := value.key
+		replaced := springVariable.ReplaceAllStringFunc(value.text, func(found string) string {
+			parts := springVariable.FindStringSubmatch(found)
+			if parts[2] == "" {
+				r.lost(value.line, "%s: ${%s} is a variable of Spring: write its value", key, parts[1])
+				return found
+			}
+			r.note(value.line, r.d.Name(), "%s: the default of ${%s} was taken", key, parts[1])
+			return parts[3]
+		})
+		value.text = replaced
+		values[name] = value
+	}
+}
+
+var javaOffset = regexp.MustCompile(`^(?:GMT|UTC)([+-])0?(\d{1,2}):?00$`)
+
+// zone takes Java's zones, in which GMT+08:00 is what IANA calls Etc/GMT-8.
+func (r *liteJobReader) zone() {
+	zone := r.take("timezone")
+	if parts := javaOffset.FindStringSubmatch(zone); parts != nil {
+		zone = "Etc/GMT" + map[string]string{"+": "-", "-": "+"}[parts[1]] + parts[2]
+	}
+	if zone != "" {
+		r.d.Job.TimeZone = zone
+	}
+}
+
+// takeProps keeps secrets out: definitions are meant to be kept in git.
+func (r *liteJobReader) takeProps() {
+	for _, name := range slices.Sorted(maps.Keys(r.props)) {
+		value := r.props[name]
+		setProp(r.d, name, value.text)
+		if shown := r.d.Job.WithoutSecrets().Props[name].Value; shown != value.text {
+			setProp(r.d, name, secrets.Hidden)
+			r.lost(value.line, "props.%s is a secret, and is not written down: give it once, in a file that is not kept; then %s stands for it", name, secrets.Hidden)
+		}
+	}
+}
+
+// program says how the job is run.
+func (r *liteJobReader) program() {
+	kind := strings.ToUpper(r.take("elasticjobtype") + r.take("jobtype"))
+	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " + r.take("jobref"))
+	if r.is("streamingprocess", false) {
+		setProp(r.d, jobs.PropStreaming, "true")
+	}
+	line := r.take("scriptcommandline")
+	if line == "" {
+		line = r.d.Job.Props[jobs.PropScript].Value
+	}
+	if line != "" {
+		setProp(r.d, jobs.PropScript, line)
+		return
+	}
+	switch _, isHTTP := r.d.Job.HTTP(); {
+	case kind == "SCRIPT":
+		r.lost(r.line, "a script job without %s: give its command in props", jobs.PropScript)
+	case kind == "HTTP" && !isHTTP:
+		r.lost(r.line, "an HTTP job without %s: give its address in props", jobs.PropHTTPURL)
+	case isHTTP:
+	default:
+		if class != "" {
+			class = " " + class
+		}
+		r.lost(r.line, "its class or bean%s is Java that runs in a program that stays up: the app's package needs a program that runs it for one shard, given in ELASTICJOB_SHARDING_CONTEXT", class)
+	}
+}
+
+func (r *liteJobReader) handlers() {
+	if handler := r.take("joberrorhandlertype"); handler != "" {
+		r.d.Job.JobErrorHandlerType = handler
+	}
+	at := r.settings["jobexceptionhandler"]
+	if handler := r.take("jobexceptionhandler"); handler != "" {
+		r.lost(at.line, "the exception handler %s is a class: set jobErrorHandlerType to one of LOG, EMAIL, WECHAT, DINGTALK and WEBHOOK", handler)
+	}
+	r.listeners = append(r.listeners, strings.FieldsFunc(r.take("joblistenertypes")+","+r.take("joblistenerrefs"), func(c rune) bool { return strings.ContainsRune(",[] ", c) })...)
+	if len(r.listeners) > 0 {
+		r.lost(r.line, "listeners (%s) have no counterpart: have the job's program do what they do", strings.Join(r.listeners, ", "))
+	}
+}
+
+// needless are settings for which the scheduler has no use.
+var needless = []string{
+	"jobname", "id", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds", "reconcileintervalminutes", "monitorport", "label",
+	"jobexecutorservicehandlertype", "jobexecutorthreadpoolsizeprovidertype", "executorservicehandler", "tracingref", "eventtracerdbdatasource",
+	"elasticjobinstanceid", "jobinstanceid", "cachedthreads",
+}
+
+// missed are settings that do something which has no counterpart, and what to do.
+var missed = map[string]string{
+	"jobshardingstrategytype":  "shards are placed by the CPU and memory that they take, and not bound to machines",
+	"jobshardingstrategyclass": "shards are placed by the CPU and memory that they take, and not bound to machines",
+	"staticsharding":           "shards are not bound to machines",
+	"jobextraconfigurations":   "have the job's program read what it needs from env or props",
+	"jobproperties":            "the handlers that it names are classes; set jobErrorHandlerType",
+	"extraconfigurations":      "have the job's program read what it needs from env or props",
+}
+
+func (r *liteJobReader) rest() {
+	if at := r.settings["monitorexecution"]; at.text == "false" {
+		r.note(at.line, r.d.Name(), "monitorExecution: false has no effect: executions are always watched, so that a run never overlaps the one before")
+	}
+	delete(r.settings, "monitorexecution")
+	for _, name := range needless {
+		delete(r.settings, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.settings)) {
+		at := r.settings[name]
+		advice, known := missed[name]
+		switch {
+		case at.text == "" || at.text == "false" || at.text == "[]" || at.text == "{}":
+		case known:
+			r.lost(at.line, "%s has no counterpart: %s", at.key, advice)
+		default:
+			r.lost(at.line, "%s is not known, and left out", at.key)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// jsonRecords are all objects in a JSON text, however deep, with those of their fields that are texts, numbers or booleans.
+func jsonRecords(text []byte) (records []row, err error) {
+	r := jsonReader{text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
+	r.decoder.UseNumber()
+	for {
+		before := r.decoder.InputOffset()
+		_, err = r.value(0)
+		switch {
+		case err == io.EOF && r.decoder.InputOffset() == before:
+			return r.records, nil
+		case err == io.EOF:
+			err = io.ErrUnexpectedEOF
+			fallthrough
+		case err != nil:
+			return nil, fmt.Errorf("line %d: no JSON: %w", r.line(), err)
+		}
+	}
+}
+
+type jsonReader struct {
+	text    []byte
+	decoder *json.Decoder
+	records []row
+}
+
+func (r *jsonReader) line() int {
+	return bytes.Count(r.text[:r.decoder.InputOffset()], []byte("\n")) + 1
+}
+
+const maxJSONDepth = 100
+
+// value reads one value, and is its text if it is a scalar.
+func (r *jsonReader) value(depth int) (scalar string, err error) {
+	token, err := r.decoder.Token()
+	if err != nil {
+		return "", err
+	}
+	if depth > maxJSONDepth {
+		return "", fmt.Errorf("it is nested deeper than %d", maxJSONDepth)
+	}
+	switch token {
+	case json.Delim('{'):
+		one := row{r.line(), map[string]string{}}
+		at := len(r.records)
+		r.records = append(r.records, one)
+		for r.decoder.More() {
+			key, err := r.decoder.Token()
+			if err != nil {
+				return "", err
+			}
+			value, err := r.value(depth + 1)
+			if err != nil {
+				return "", err
+			}
+			r.records[at].fields[plainName(fmt.Sprint(key))] = value
+		}
+	case json.Delim('['):
+		for r.decoder.More() {
+			if _, err := r.value(depth + 1); err != nil {
+				return "", err
+			}
+		}
+	case nil:
+		return "", nil
+	default:
+		return fmt.Sprint(token), nil
+	}
+	_, err = r.decoder.Token() // the end of the object or the array
+	return "", err
+}

@@ -1,0 +1,192 @@
+package definitions_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+const billing = `kind: App
+appName: billing
+appURL: https://example.com/billing.tar.gz
+bootstrapScript: bin/start.sh
+---
+# Runs each night.
+kind: Job
+jobName: nightly
+appName: billing
+jobExecutionType: TRANSIENT
+cron: 0 0 3 * * ?
+shardingTotalCount: 2
+cpuCount: 0.5
+memoryMB: 256
+env:
+  LEVEL: debug
+  DB_PASSWORD:
+    fromFile: /etc/elasticjob/secrets/db
+`
+
+func read(t *testing.T, text string) *definitions.Set {
+	t.Helper()
+	set, err := definitions.Read([]definitions.Source{{Name: "billing.yaml", Text: []byte(text)}}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestAllMistakesOfAllFilesAreReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	files := []definitions.Source{
+		{Name: "a.yaml", Text: []byte("kind: Jop\njobName: x\n---\njobName: y\n---\n- a list\n")},
+		{Name: "b.yaml", Text: []byte(`kind: Job
+jobName: nightly
+appName: billing
+jobExecutionType: TRANSIENT
+cron: 0 0 25 * * ?
+shardingTotalCount: two
+cpuCount: 0.5
+memoryMb: 256
+disabled: maybe
+env:
+  PORT: 80
+  ELASTICJOB_X: a
+`)},
+		{Name: "c.yaml", Text: []byte("kind: App\nappName: [\n")},
+		{Name: "d.yaml", Text: []byte(billing + "---\n" + "kind: App\nappName: billing\nappURL: ftp://x/y\nbootstrapScript: a | b\n")},
+	}
+	_, err := definitions.Read(files, now)
+	if err == nil {
+		t.Fatal("the files were read")
+	}
+	for _, want := range []string{
+		`a.yaml:1: kind: unknown kind; did you mean Job?`,
+		`a.yaml:4: kind: is missing; give kind: App or kind: Job`,
+		`a.yaml:6: a definition is fields`,
+		`b.yaml:5: job nightly: cron: `,
+		`b.yaml:6: job nightly: shardingTotalCount: a whole number is expected, found a string (found "two")`,
+		`b.yaml:8: job nightly: memoryMb: unknown field; did you mean memoryMB? (found 256)`,
+		`b.yaml:9: job nightly: disabled: true or false is expected`,
+		`b.yaml:11: job nightly: env.PORT: a string`,
+		`c.yaml:`,
+		`d.yaml:20: app billing: is defined twice; the first time at d.yaml:1`,
+		`d.yaml:22: app billing: appURL: ftp is not supported`,
+		`d.yaml:23: app billing: bootstrapScript: `,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%s", want, err)
+		}
+	}
+}
+
+func TestProblemsShowNoSecret(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2hunter2"
+	for _, text := range []string{
+		"kind: Job\njobName: x\nenv: {DB_PASSWORD: [" + secret + "]}\n",
+		"kind: Job\njobName: x\nenv: {DB_PASSWORD: *" + secret + "}\n",
+		"kind: Job\njobName: x\nprops: {email.password: {valeu: " + secret + "}}\n",
+		"kind: App\nappName: x\nappURL: http://me:" + secret + "@host/x\n",
+	} {
+		_, err := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: []byte(text)}}, now)
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestAliasesWithoutEndAreRefused(t *testing.T) {
+	t.Parallel()
+	bomb := "kind: Job\njobName: x\nprops: &a\n  k: *a\n"
+	if _, err := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: []byte(bomb)}}, now); err == nil {
+		t.Error("it was read")
+	}
+}
+
+// fill gives each field of a document a value that is not its default.
+func fill(value reflect.Value, random *rand.Rand) {
+	for i := range value.NumField() {
+		switch f := value.Field(i); f.Interface().(type) {
+		case string:
+			f.SetString(text(random))
+		case bool:
+			f.SetBool(!f.Bool())
+		case int:
+			f.SetInt(f.Int() + int64(random.IntN(50)) + 1)
+		case float64:
+			f.SetFloat(float64(random.IntN(100_000)) / 1000)
+		case document.Texts:
+			f.Set(reflect.ValueOf(document.Texts{
+				"plain" + fmt.Sprint(random.IntN(9)): {Value: text(random)},
+				"B":                                  {Value: text(random), Secret: true},
+				"C":                                  {FromFile: "/etc/elasticjob/secrets/c"},
+				"D":                                  {FromEnv: "HOSTNAME"},
+			}))
+		default:
+			panic("a field of a type that this test does not know")
+		}
+	}
+}
+
+func text(random *rand.Rand) string {
+	parts := []string{"a", "Ünï", "\n", "\n\n", " ", "\t", "'", `"`, "#", ": ", "- ", "%", "yes", "null", "~", "0080", "1e3", "2026-05-01", "{", "[", "&", "*", "!", "|", ">", "\\", "\r", "\u0085", "\u2028", "😀", "<<", "=", "\u0001", "\ufeff"}
+	var out strings.Builder
+	for range random.IntN(6) {
+		out.WriteString(parts[random.IntN(len(parts))])
+	}
+	return out.String()
+}
+
+func TestEveryFieldComesBackFromYAML(t *testing.T) {
+	t.Parallel()
+	property := func(seed uint64) bool {
+		random := rand.New(rand.NewPCG(seed, 1))
+		yes := random.IntN(2) == 0
+		a := &definitions.Definition{Kind: definitions.App, App: app.Default(), Disabled: &yes}
+		j := &definitions.Definition{Kind: definitions.Job, Job: jobs.Default()}
+		fill(reflect.ValueOf(&a.App).Elem(), random)
+		fill(reflect.ValueOf(&j.Job).Elem(), random)
+		written, err := definitions.Encode([]*definitions.Definition{a, j})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, _ := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: written}}, now) // their rules don't matter here
+		if len(set.All) != 2 {
+			t.Fatalf("%d definitions in\n%s", len(set.All), written)
+		}
+		disabled := set.All[0].Disabled != nil && *set.All[0].Disabled
+		if !reflect.DeepEqual(set.All[0].App, a.App) || !reflect.DeepEqual(set.All[1].Job, j.Job) || disabled != yes {
+			t.Logf("seed %d:\n%s\n%#v\n%#v\nwant\n%#v\n%#v", seed, written, set.All[0].App, set.All[1].Job, a.App, j.Job)
+			return false
+		}
+		return true
+	}
+	if err := quick.Check(property, &quick.Config{MaxCount: 500}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestYAMLIsShortAndReadable(t *testing.T) {
+	t.Parallel()
+	set := read(t, billing)
+	written, err := definitions.Encode(set.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(billing, "# Runs each night.\n", "", 1)
+	want = strings.Replace(want, "  LEVEL: debug\n  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n", "  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n  LEVEL: debug\n", 1)
+	if string(written) != want {
+		t.Errorf("got\n%s\nwant\n%s", written, want)
+	}
+}

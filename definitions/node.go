@@ -1,0 +1,112 @@
+package definitions
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of one definition, with its aliases written out. A document of the server is three deep, and has far fewer values.
+const (
+	maxDepth  = 16
+	maxValues = 1 << 17
+)
+
+// translator writes a YAML map as JSON, for the strict reading of documents, and remembers the line of each field by its path.
+type translator struct {
+	out    bytes.Buffer
+	lines  map[string]int
+	values int
+}
+
+var errTooLarge = errors.New("it is nested too deep, or too large with its aliases written out")
+
+func (t *translator) write(path string, n *yaml.Node, depth int) error {
+	if t.values++; depth > maxDepth || t.values > maxValues {
+		return errTooLarge
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return t.write(path, n.Alias, depth+1)
+	case yaml.MappingNode:
+		return t.writeMap(path, n.Content, depth)
+	case yaml.SequenceNode:
+		t.out.WriteByte('[')
+		for i, one := range n.Content {
+			if i > 0 {
+				t.out.WriteByte(',')
+			}
+			if err := t.write(path, one, depth+1); err != nil {
+				return err
+			}
+		}
+		t.out.WriteByte(']')
+		return nil
+	}
+	t.out.Write(scalar(n))
+	return nil
+}
+
+// writeMap keeps keys that are given twice: the reader of documents reports them.
+func (t *translator) writeMap(path string, content []*yaml.Node, depth int) error {
+	t.out.WriteByte('{')
+	for i := 0; i+1 < len(content); i += 2 {
+		key := content[i]
+		if key.ShortTag() == "!!merge" {
+			return fmt.Errorf("line %d: a merge key (<<) is not read: write the fields out", key.Line)
+		}
+		if key.Kind != yaml.ScalarNode {
+			return fmt.Errorf("line %d: a field's name is a text", key.Line)
+		}
+		if i > 0 {
+			t.out.WriteByte(',')
+		}
+		at := key.Value
+		if path != "" {
+			at = path + "." + at
+		}
+		t.lines[at] = key.Line
+		t.out.Write(text(key.Value))
+		t.out.WriteByte(':')
+		if err := t.write(at, content[i+1], depth+1); err != nil {
+			return err
+		}
+	}
+	t.out.WriteByte('}')
+	return nil
+}
+
+// scalar is a value as JSON has it. What JSON has no number for, such as a date, stays the text that was written.
+func scalar(n *yaml.Node) []byte {
+	switch n.ShortTag() {
+	case "!!null":
+		return []byte("null")
+	case "!!bool":
+		var is bool
+		if n.Decode(&is) == nil {
+			return strconv.AppendBool(nil, is)
+		}
+	case "!!int", "!!float":
+		var number float64
+		if json.Valid([]byte(n.Value)) {
+			return []byte(n.Value)
+		}
+		if n.Decode(&number) == nil && !math.IsInf(number, 0) && !math.IsNaN(number) {
+			return strconv.AppendFloat(nil, number, 'g', -1, 64)
+		}
+	}
+	return text(n.Value)
+}
+
+func text(value string) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // a text can always be encoded
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,209 @@
+package definitions
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/spelling"
+)
+
+// Set is what the files define, apps before jobs and each by name. A name is in it once for each kind.
+type Set struct {
+	All []*Definition
+	// Notes are about what is legal but may not be meant.
+	Notes []Problem
+}
+
+// reader reads files and collects what is wrong with all of them.
+type reader struct {
+	now      time.Time
+	set      Set
+	problems Problems
+	seen     map[string]Place
+}
+
+// Read reads the definitions of all files. The error is Problems with every mistake of every file; only the rules that need the server,
+// such as whether a job's app exists, are not judged here. Now decides whether a cron still fires.
+func Read(sources []Source, now time.Time) (*Set, error) {
+	r := &reader{now: now, seen: map[string]Place{}}
+	for _, source := range sources {
+		r.readFile(source)
+	}
+	Sort(r.set.All)
+	return &r.set, r.problems.OrNil()
+}
+
+func (r *reader) problem(at Place, subject, field, value, format string, args ...any) {
+	r.problems = append(r.problems, Problem{at, subject, field, value, fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) readFile(source Source) {
+	if !utf8.Valid(source.Text) {
+		r.problem(Place{source.Name, 1}, "", "", "", "the file is not UTF-8 text")
+		return
+	}
+	for decoder := yaml.NewDecoder(bytes.NewReader(source.Text)); ; {
+		var one yaml.Node
+		err := decoder.Decode(&one)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			line, message := syntaxError(err)
+			r.problem(Place{source.Name, line}, "", "", "", "no YAML: %s", message)
+			return
+		}
+		root := one.Content[0]
+		if root.ShortTag() == "!!null" {
+			continue // nothing stands between two marks
+		}
+		r.readOne(Place{source.Name, root.Line}, root)
+	}
+}
+
+// syntaxError takes the line out of an error of the YAML library. What an alias is named stays out: it may be a password that was
+// meant to be in quotes.
+func syntaxError(err error) (line int, message string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
+		_, message, _ = strings.Cut(message, ": ")
+	}
+	if strings.Contains(message, "unknown anchor") {
+		message = "an alias (*) of no anchor; put texts that begin with '*' into quotes"
+	}
+	return max(line, 1), fmt.Sprintf("%.150s", message)
+}
+
+// readOne reads one document of a file.
+func (r *reader) readOne(at Place, root *yaml.Node) {
+	if root.Kind != yaml.MappingNode {
+		r.problem(at, "", "", "", "a definition is fields such as kind: Job, one in each line")
+		return
+	}
+	d := &Definition{At: at, lines: map[string]int{}}
+	kind, rest := take(root.Content, "kind")
+	disabled, rest := take(rest, "disabled")
+	if !r.readKind(d, kind) {
+		return
+	}
+	t := &translator{lines: d.lines}
+	if err := t.writeMap("", rest, 0); err != nil {
+		r.problem(at, string(d.Kind), "", "", "%s", err.Error())
+		return
+	}
+	bad := d.decode(t.out.Bytes(), r)
+	if disabled != nil {
+		is := new(bool)
+		if disabled.ShortTag() != "!!bool" || disabled.Decode(is) != nil {
+			bad = append(bad, document.Violate("disabled", "", "true or false is expected, or nothing, which leaves it as it is"))
+		}
+		d.Disabled, d.lines["disabled"] = is, disabled.Line
+	}
+	slices.SortStableFunc(bad, func(a, b document.Violation) int { return cmp.Compare(d.lineOf(a.Field).Line, d.lineOf(b.Field).Line) })
+	for _, v := range bad {
+		r.problem(d.lineOf(v.Field), d.String(), v.Field, v.Value, "%s", v.Message)
+	}
+	if first, twice := r.seen[d.String()]; twice {
+		r.problem(at, d.String(), "", "", "is defined twice; the first time at %s", first)
+	}
+	r.seen[d.String()] = at
+	r.set.All = append(r.set.All, d)
+}
+
+// readKind reports whether the kind is known; d gets it.
+func (r *reader) readKind(d *Definition, kind *yaml.Node) bool {
+	if kind == nil {
+		r.problem(d.At, "", "kind", "", "is missing; give kind: App or kind: Job")
+		return false
+	}
+	switch d.Kind = Kind(kind.Value); d.Kind {
+	case App, Job:
+		return true
+	}
+	hint := "known are App and Job"
+	if near := spelling.Nearest(kind.Value, []string{string(App), string(Job)}); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	shown := document.Violate("kind", kind.Value, "").Value
+	r.problem(Place{d.At.File, kind.Line}, "", "kind", shown, "unknown kind; %s", hint)
+	return false
+}
+
+// take is the value of a key, nil if it is not there, and the map without it.
+func take(content []*yaml.Node, key string) (value *yaml.Node, rest []*yaml.Node) {
+	for i := 0; i+1 < len(content); i += 2 {
+		if content[i].Value == key && content[i].Kind == yaml.ScalarNode {
+			return content[i+1], slices.Concat(content[:i], content[i+2:])
+		}
+	}
+	return nil, content
+}
+
+// decode reads the document and judges it. Placeholders of secrets are no mistake yet: the server may have what they stand for.
+func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
+	var notes []string
+	var err error
+	var rules document.Violations
+	if d.Kind == App {
+		d.App, notes, err = app.Schema.Decode(body, app.Default())
+		rules = d.App.Check(app.CheckOptions{AllowFile: true})
+	} else {
+		var more []string
+		d.Job, notes, err = jobs.Schema.Decode(body, jobs.Default())
+		rules, more = d.Job.Check(jobs.CheckOptions{Now: r.now})
+		notes = append(notes, more...)
+	}
+	var syntax *document.SyntaxError
+	switch {
+	case errors.As(err, &bad):
+	case errors.As(err, &syntax):
+		return document.Violations{{Message: syntax.Message}}
+	}
+	bad = bad.And(rules)
+	for _, note := range notes {
+		r.set.Notes = append(r.set.Notes, Problem{At: d.At, Subject: d.String(), Message: note})
+	}
+	return slices.DeleteFunc(bad, func(v document.Violation) bool { return v.Message == document.PlaceholderMessage })
+}
+
+// lineOf is where a field stands, or else what it belongs to.
+func (d *Definition) lineOf(field string) Place {
+	for at := field; at != ""; {
+		if line, ok := d.lines[at]; ok {
+			return Place{d.At.File, line}
+		}
+		at = at[:max(strings.LastIndexByte(at, '.'), 0)]
+	}
+	return d.At
+}
+
+// FromServer reads a document as the server answers it.
+func FromServer(kind Kind, body json.RawMessage) (*Definition, error) {
+	d := &Definition{Kind: kind}
+	var err error
+	if kind == App {
+		d.App, _, err = app.Schema.Decode(body, app.Default())
+	} else {
+		d.Job, _, err = jobs.Schema.Decode(body, jobs.Default())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the server's %s %q: %w; use an elasticjob as new as the server", kind.word(), cmp.Or(d.Name(), "?"), err)
+	}
+	if bad := app.CheckName("name", d.Name(), nil); len(bad) > 0 { // it becomes a part of paths
+		return nil, fmt.Errorf("read the server's %s: %w", d, bad)
+	}
+	return d, nil
+}

@@ -1,0 +1,159 @@
+package definitions
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/secrets"
+)
+
+// values are the fields of a document as JSON, by name. Fields that say nothing may be left out, as documents leave them out.
+type values map[string]json.RawMessage
+
+// fields are the names of all fields of a kind, in the order in which people read them.
+func (k Kind) fields() []string {
+	if k == App {
+		return app.Schema.Fields()
+	}
+	return jobs.Schema.Fields()
+}
+
+// defaults are the fields of a document in which nothing was given.
+func (k Kind) defaults() values {
+	if k == App {
+		return (&Definition{Kind: App, App: app.Default()}).values()
+	}
+	return (&Definition{Kind: Job, Job: jobs.Default()}).values()
+}
+
+func (d *Definition) values() values {
+	var doc any = d.App
+	if d.Kind == Job {
+		doc = d.Job
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // what people are shown has no < for <
+	_ = encoder.Encode(doc)      // documents hold nothing that can't be encoded
+	return entries(out.Bytes())
+}
+
+// entries are the members of an object, none of anything else.
+func entries(object json.RawMessage) values {
+	all := values{}
+	if len(object) > 0 && object[0] == '{' {
+		_ = json.Unmarshal(object, &all) // it was encoded a moment before
+	}
+	return all
+}
+
+// Difference is a field, or an entry of env or props, that is another one on the server. Old and New are JSON; "" is none.
+type Difference struct{ Field, Old, New string }
+
+// isMap reports whether a field has entries of its own.
+func isMap(field string) bool { return field == "env" || field == "props" }
+
+// compare is how two documents of a kind differ, in the order of the fields, and of names within env and props.
+func compare(kind Kind, old, new values) []Difference {
+	var all []Difference
+	add := func(field string, old, new json.RawMessage) {
+		if !bytes.Equal(old, new) {
+			all = append(all, Difference{field, string(old), string(new)})
+		}
+	}
+	for _, field := range kind.fields() {
+		if !isMap(field) {
+			add(field, old[field], new[field])
+			continue
+		}
+		before, after := entries(old[field]), entries(new[field])
+		names := maps.Clone(before)
+		maps.Copy(names, after)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			add(field+"."+name, before[name], after[name])
+		}
+	}
+	return all
+}
+
+// update compares a definition with what the server shows of it.
+type update struct {
+	differences []Difference
+	// body is what the server is to be sent: the fields that differ.
+	body map[string]any
+	// withheld are secrets that the file has in clear and the server hides: whether they are the same nobody can tell.
+	withheld []string
+	// unknown are placeholders of secrets that the server does not have.
+	unknown []string
+}
+
+// newUpdate compares. A secret that the server hides counts as equal to any that would be shown as it is, and is left as it is on the server,
+// unless sendSecrets has what the files have in clear sent.
+func newUpdate(d, server *Definition, sendSecrets bool) update {
+	u := update{body: map[string]any{}}
+	mine, shown, there := d.values(), d.shown().values(), server.values()
+	u.differences = compare(d.Kind, there, shown)
+	for _, field := range d.Kind.fields() {
+		if isMap(field) {
+			u.entries(field, entries(mine[field]), entries(shown[field]), entries(there[field]), sendSecrets)
+		} else if value, send := u.choose(field, mine[field], shown[field], there[field], sendSecrets); send {
+			u.body[field] = orNull(value)
+		}
+	}
+	return u
+}
+
+// entries has a map sent whole, where it differs, since the server replaces it whole.
+func (u *update) entries(field string, mine, shown, there values, sendSecrets bool) {
+	send := len(mine) != len(there)
+	merged := values{}
+	for _, name := range slices.Sorted(maps.Keys(mine)) {
+		value, differs := u.choose(field+"."+name, mine[name], shown[name], there[name], sendSecrets)
+		merged[name], send = value, send || differs
+	}
+	if send {
+		u.body[field] = merged
+	}
+}
+
+// choose is the value to send, and whether it is another one than the server's.
+func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSecrets bool) (value json.RawMessage, differs bool) {
+	hidden := bytes.Contains(mine, []byte(secrets.Hidden))
+	switch same := bytes.Equal(shown, there); {
+	case same && bytes.Equal(mine, shown):
+		return there, false
+	case same && !sendSecrets:
+		u.withheld = append(u.withheld, field)
+		return there, false
+	case same:
+		u.differences = append(u.differences, Difference{field, string(there), string(shown)})
+	case hidden:
+		u.unknown = append(u.unknown, field)
+	}
+	return mine, true
+}
+
+// orNull sets the default for what is not given.
+func orNull(value json.RawMessage) json.RawMessage {
+	if value == nil {
+		return json.RawMessage("null")
+	}
+	return value
+}
+
+// topLevel are the names of the fields that differ, those of entries as those of their maps.
+func topLevel(all []Difference) []string {
+	var names []string
+	for _, one := range all {
+		name, _, _ := strings.Cut(one.Field, ".")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
