@@ -5,7 +5,7 @@ SHELL       := /bin/bash
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-COMMIT  ?= $(shell git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null || echo unknown)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 
 # What the linker sets; --version prints it.
 RELEASE := github.com/elasticjob-go/elasticjob/release

@@ -199,6 +199,7 @@ const localKillAnswer = 5 * time.Second
 
 func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	o := core.DefaultOptions()
+	o.Release = release.Version()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)

@@ -16,14 +16,14 @@ const module = "github.com/elasticjob-go/elasticjob"
 // compile builds programs into a folder. Neither the place of the sources nor the environment of who builds gets into them.
 func (r release) compile(into, system, arch string, programs []string) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", into + string(filepath.Separator), "-ldflags",
-		fmt.Sprintf("-s -w -X %[1]s/release.version=%s -X %[1]s/release.commit=%s", module, r.version, r.commit)}
+		fmt.Sprintf("-s -w -X %[1]s/release.version=%[2]s -X %[1]s/release.commit=%[3]s", module, r.version, r.commit)}
 	for _, program := range programs {
 		args = append(args, "./cmd/"+program)
 	}
 	build := exec.Command("go", args...)
 	build.Dir, build.Stdout, build.Stderr = r.root, os.Stderr, os.Stderr
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch,
-		"GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=none")
+	build.Env = append(slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GOEXPERIMENT=") }),
+		"CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0")
 	return build.Run()
 }
 
