@@ -122,7 +122,7 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), readyCommand(), localClusterCommand(), localAgentCommand())
+	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), backupCommand(), restoreCommand(), readyCommand(), localClusterCommand(), localAgentCommand())
 	return cmd
 }
 
