@@ -69,6 +69,7 @@ test: prepare lint imports ## lint, then all tests with the race detector; insta
 	run $(GO) test -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
 	run $(GO) test -race -timeout 10m ./scheduler/sim -sim.seeds $(RACEDWORLDS); \
 	run $(GO) test -race -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
+	run $(GO) -C tools test ./...; \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
 	@echo "all tests have passed"
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
@@ -104,7 +105,8 @@ lint: ## gofmt, go vet, staticcheck; of the console its types, and that the libr
 	$(GO) vet -tags soak ./test/soak
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags soak ./test/soak
-	cd tools && $(GO) vet ./... && $(GO) tool staticcheck ./...
+	$(GO) -C tools vet ./...
+	$(GO) -C tools tool staticcheck ./...
 	@test -e web/node_modules || { echo "there is no web/node_modules: type tools/prepare" >&2; exit 1; }
 	cd web && npm run --silent check
 
@@ -137,7 +139,7 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 
 .PHONY: dist
 dist: ## build the release archives of PLATFORMS (linux and darwin, amd64 and arm64), checksums and SBOMs, into dist/
-	@cd tools && $(GO) run ./dist -root .. -version '$(VERSION)' -commit '$(COMMIT)' $(PLATFORMS)
+	@$(GO) -C tools run ./dist -root .. -version '$(VERSION)' -commit '$(COMMIT)' $(PLATFORMS)
 
 .PHONY: prepare
 prepare: # what the tests need beside Go
