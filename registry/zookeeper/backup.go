@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -43,6 +44,9 @@ func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	return nodes, nil
 }
 
+// joinPatience is for how long a ZooKeeper is tried that does not answer: somebody waits at a terminal.
+const joinPatience = 20 * time.Second
+
 // within does something on a session of its own. A request that waits for a connection ends with ctx.
 func (o Options) within(ctx context.Context, do func(*client) error) error {
 	p, err := newPlace(o)
@@ -55,8 +59,13 @@ func (o Options) within(ctx context.Context, do func(*client) error) error {
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, c.End)()
-	if err := c.join(ctx); err != nil {
-		return err
+	joining, cancel := context.WithTimeout(ctx, joinPatience)
+	defer cancel()
+	if err := c.join(joining); err != nil {
+		if trouble := c.Trouble(); joining.Err() != nil && trouble != nil {
+			err = trouble
+		}
+		return fmt.Errorf("open a session: %w", err)
 	}
 	return do(c)
 }
