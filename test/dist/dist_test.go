@@ -46,6 +46,9 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 			t.Errorf("SHA256SUMS does not have %q:\n%s", want, built["SHA256SUMS"])
 		}
 	}
+	check := exec.Command("sha256sum", "-c", "SHA256SUMS")
+	check.Dir = filepath.Join(first, "dist")
+	output(t, check)
 	dir := unpack(t, built[name+".tar.gz"], name)
 	for _, program := range []string{"scheduler", "executor"} {
 		said := output(t, exec.Command(filepath.Join(dir, program), "--version"))
