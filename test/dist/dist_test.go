@@ -50,7 +50,12 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 	check.Dir = filepath.Join(first, "dist")
 	output(t, check)
 	dir := unpack(t, built[name+".tar.gz"], name)
-	for _, program := range []string{"scheduler", "executor"} {
+	programs, err := os.ReadDir(filepath.Join(root, "cmd"))
+	if err != nil || len(programs) == 0 {
+		t.Fatalf("the programs: %v, %v", programs, err)
+	}
+	for _, folder := range programs {
+		program := folder.Name()
 		said := output(t, exec.Command(filepath.Join(dir, program), "--version"))
 		want := fmt.Sprintf("%s %s\ncommit %s\n%s\nlinux/%s\n", program, version, commit, runtime.Version(), runtime.GOARCH)
 		if said != want {
