@@ -78,7 +78,8 @@ func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 		"listen 443 ssl;", fmt.Sprintf("listen 127.0.0.1:%d ssl;", ports[1]),
 		"/etc/nginx/elasticjob.crt", cert, "/etc/nginx/elasticjob.key", key,
 		"elasticjob.example.com", "localhost")
-	whole := "daemon off;\nworker_processes 1;\npid nginx.pid;\nerror_log stderr;\nevents { worker_connections 64; }\nhttp {\naccess_log off;\n"
+	// One process, which ends as a whole.
+	whole := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents { worker_connections 64; }\nhttp {\naccess_log off;\n"
 	if os.Geteuid() == 0 {
 		whole = "user root;\n" + whole // who owns the folder and the key
 	}
