@@ -5,6 +5,13 @@ SHELL       := /bin/bash
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+
+# What the linker sets; --version prints it.
+RELEASE := github.com/elasticjob-go/elasticjob/release
+
+# For which platforms make dist builds. The client alone is built for others than Linux.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 # Tools have a go.mod of their own, so that they don't weigh on the product's.
 STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
@@ -52,7 +59,7 @@ demo: build ## start a server, publish an example, and watch it run (ARGS="--dat
 build: ## put the programs into bin/
 	@test -e bin/scheduler || echo "The first build fetches and compiles everything that is used: it takes some minutes. Later ones take seconds." >&2
 	@mkdir -p bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
 # -count=1: some tests build and run the programs, which go's cache of results does not see.
 .PHONY: test
@@ -62,6 +69,7 @@ test: prepare lint imports ## lint, then all tests with the race detector; insta
 	run $(GO) test -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
 	run $(GO) test -race -timeout 10m ./scheduler/sim -sim.seeds $(RACEDWORLDS); \
 	run $(GO) test -race -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
+	run $(GO) -C tools test ./...; \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
 	@echo "all tests have passed"
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
@@ -97,6 +105,8 @@ lint: ## gofmt, go vet, staticcheck; of the console its types, and that the libr
 	$(GO) vet -tags soak ./test/soak
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags soak ./test/soak
+	$(GO) -C tools vet ./...
+	$(GO) -C tools tool staticcheck ./...
 	@test -e web/node_modules || { echo "there is no web/node_modules: type tools/prepare" >&2; exit 1; }
 	cd web && npm run --silent check
 
@@ -127,10 +137,14 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$(dirname "$$file")"; \
 	  done; done
 
+.PHONY: dist
+dist: ## build the release archives of PLATFORMS (linux and darwin, amd64 and arm64), checksums and SBOMs, into dist/
+	@$(GO) -C tools run ./dist -root .. -version '$(VERSION)' -commit '$(COMMIT)' $(PLATFORMS)
+
 .PHONY: prepare
 prepare: # what the tests need beside Go
 	@tools/prepare
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

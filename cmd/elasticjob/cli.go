@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elasticjob-go/elasticjob/client"
+	"github.com/elasticjob-go/elasticjob/release"
 )
 
 // cli is what all commands share: the streams, the flags of all of them, and what comes from outside.
@@ -57,7 +58,8 @@ $ELASTICJOB_TOKEN is a token for the server; that of a context named by --contex
 
 Exit status:
 `+statusHelp)
-	root.Version = version
+	root.Version = release.Version()
+	root.SetVersionTemplate(release.Text("elasticjob"))
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetVersionTemplate("elasticjob {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })

@@ -10,9 +10,6 @@ import (
 	"syscall"
 )
 
-// version is set when a release is built.
-var version = "dev"
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/elasticjob-go/elasticjob/client"
+	"github.com/elasticjob-go/elasticjob/release"
 )
 
 // target is the server that a command talks to, and as whom.
@@ -64,7 +65,7 @@ func (s *settings) pick(name string, t target, token string, byFlag bool) (targe
 }
 
 func (t target) client() (*client.Client, error) {
-	c, err := client.New(client.Options{Server: t.server, Token: t.token, CAFile: t.ca, UserAgent: "elasticjob/" + version})
+	c, err := client.New(client.Options{Server: t.server, Token: t.token, CAFile: t.ca, UserAgent: "elasticjob/" + release.Version()})
 	if err != nil && t.context != "" {
 		return nil, fmt.Errorf("context %s: %w", t.context, err)
 	}

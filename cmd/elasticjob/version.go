@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elasticjob-go/elasticjob/client"
+	"github.com/elasticjob-go/elasticjob/release"
 )
 
 func (a *cli) versionCommand() *cobra.Command {
@@ -15,7 +16,7 @@ func (a *cli) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Show the versions of this program and of the server", Args: noArgs}
 	cmd.Flags().BoolVar(&own, "client", false, "this program's only; no server is asked")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		said := versions{Client: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+		said := versions{Client: release.Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 		if own {
 			return a.printVersions(said)
 		}

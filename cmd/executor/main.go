@@ -14,10 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/release"
 )
-
-// version is set when a release is built.
-var version = "dev"
 
 // supervisorCommand is the program itself, even if its file was replaced since.
 var supervisorCommand = []string{"/proc/self/exe", "supervisor"}
@@ -48,7 +46,7 @@ func run() int {
 		case "run":
 			return try(os.Args[2:])
 		case "--version":
-			fmt.Println("executor", version)
+			fmt.Print(release.Text("executor"))
 			return 0
 		}
 	}

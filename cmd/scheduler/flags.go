@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/release"
 )
 
 // config is what the command line, the environment and the file of --config say.
@@ -103,7 +104,7 @@ Every flag can also be set in the environment: --data-dir as ` + envPrefix + `DA
 reads ElasticJob-Cloud's properties file; with it, environment variables with the names of its keys count as well.
 What counts is, in this order: the flag, ` + envPrefix + `…, the environment variable of the key's name, the file, the default.
 A flag or ` + envPrefix + `… that is given and empty is refused; empty keys and variables of their names count as not given.`,
-		Version:       version,
+		Version:       release.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -117,10 +118,11 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 			return serve(cmd.Context(), c, os.Stdout)
 		},
 	}
+	cmd.SetVersionTemplate(release.Text("scheduler"))
 	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), localClusterCommand(), localAgentCommand())
+	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), backupCommand(), restoreCommand(), readyCommand(), localClusterCommand(), localAgentCommand())
 	return cmd
 }
 

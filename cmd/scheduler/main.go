@@ -14,9 +14,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// version is set when a release is built.
-var version = "dev"
-
 func main() {
 	if err := isolation.Conceal(); err != nil {
 		fmt.Fprintln(os.Stderr, "scheduler:", err)

@@ -24,6 +24,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/notify"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
+	"github.com/elasticjob-go/elasticjob/release"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	console "github.com/elasticjob-go/elasticjob/web"
@@ -122,7 +123,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	defer files.Close()
 	web := api.Options{
 		Scheduler: sched, Logs: files, Artifact: executors.file, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
-		Version: version, Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
+		Version: release.Version(), Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
 		History: record.reads, HistoryStats: record.stats, Warning: c.warning(record.warning), TLS: c.certificate,
 		Console: console.New(console.Static()),
 	}
@@ -198,6 +199,7 @@ const localKillAnswer = 5 * time.Second
 
 func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	o := core.DefaultOptions()
+	o.Release = release.Version()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)

@@ -148,6 +148,8 @@ func TestOneServer(t *testing.T) {
 		"EndsOfTerms":                                 testEndsOfTerms,
 		"ReadsEndWithTheSession":                      testReadsEndWithTheSession,
 		"CandidateWithoutItsNodeDeposesNobody":        testCandidateWithoutItsNodeDeposesNobody,
+		"BackupAndRestore":                            testBackupAndRestore,
+		"BackupIsOfOneMoment":                         testBackupIsOfOneMoment,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}

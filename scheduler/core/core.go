@@ -24,6 +24,7 @@ type Core struct {
 	recording     recording
 	minutes       minutes
 	audit         audit
+	stateVersion  stateVersion
 
 	placement placement
 	flow      offerFlow

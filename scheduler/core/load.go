@@ -22,12 +22,15 @@ type Stored struct {
 
 // Load fills an empty core with what the last term left. A document that cannot be
 // used or read is reported and left alone; the rest runs ([D15]). Only a state of the scheduler that
-// cannot be read is an error: going on could lose or double work.
+// cannot be read, or that a newer release has written, is an error: going on could lose or double work.
 func (c *Core) Load(wall time.Time, stored Stored) error {
 	c.began = wall.UTC()
 	c.setClock(Now{Wall: wall})
 	c.fires.loading = true
 	defer func() { c.fires.loading = false }()
+	if err := c.stateVersion.load(stored.Entries, c.opt.Release); err != nil {
+		return err
+	}
 	chunks := map[string][]shard{}
 	var execs []*execution
 	var damage []error

@@ -9,6 +9,8 @@ import (
 // Options are what people may set of the core, and its timeouts. Use
 // DefaultOptions and change what differs.
 type Options struct {
+	// Release is the version of this program. The state names the release that it needs at least.
+	Release string
 	// Zone of crons whose job names none.
 	Zone *time.Location
 	// Strategy is how agents are chosen.

@@ -32,6 +32,7 @@ const (
 	pathNotification = "/scheduler/notification"
 	pathOldFramework = "/scheduler/old-framework"
 	pathAudit        = "/scheduler/audit"
+	pathStateVersion = "/scheduler/version"
 
 	pathHistoryBatches = "/scheduler/history-batches"
 	pathHistoryStored  = "/scheduler/history-stored"

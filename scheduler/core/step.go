@@ -152,6 +152,7 @@ func later(t, now time.Time) time.Time {
 // write has every part add what it has changed to the commit.
 func (c *Core) write() {
 	var r records
+	c.stateVersion.write(&r)
 	c.subscription.write(&r)
 	c.executors.write(&r)
 	c.orphans.write(&r)

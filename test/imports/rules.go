@@ -32,6 +32,7 @@ var order = []string{
 	"resources",
 	"spelling",
 	"secrets",
+	"release",
 }
 
 // outside are the folders that are not part of the product: nothing may import from them.
@@ -56,6 +57,7 @@ var only = map[string][]string{
 	"resources":      {},
 	"spelling":       {},
 	"secrets":        {},
+	"release":        {},
 }
 
 // assembled are the packages that only cmd/* may import, and they themselves their

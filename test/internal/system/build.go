@@ -21,7 +21,10 @@ func (b Binaries) Client() string { return filepath.Join(b.Dir, "elasticjob") }
 
 // Build builds all programs as `make build` does, the server with the race
 // detector when the test has it. The caller removes the folder.
-func Build() (Binaries, error) {
+func Build() (Binaries, error) { return BuildVersion("") }
+
+// BuildVersion builds the programs as of a release of this version; without one they are as Build has them.
+func BuildVersion(version string) (Binaries, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return Binaries{}, err
@@ -34,13 +37,17 @@ func Build() (Binaries, error) {
 		return Binaries{}, err
 	}
 	b := Binaries{Dir: dir}
-	if Race {
-		err = build(root, "CGO_ENABLED=1", "-race", "-o", b.Scheduler(), "./cmd/scheduler")
-	} else {
-		err = build(root, "CGO_ENABLED=0", "-o", b.Scheduler(), "./cmd/scheduler")
+	flags := "-ldflags="
+	if version != "" {
+		flags += "-X github.com/elasticjob-go/elasticjob/release.version=" + version
 	}
-	err = errors.Join(err, build(root, "CGO_ENABLED=0", "-o", filepath.Join(dir, "executor"), "./cmd/executor"),
-		build(root, "CGO_ENABLED=0", "-o", b.Client(), "./cmd/elasticjob"))
+	if Race {
+		err = build(root, "CGO_ENABLED=1", flags, "-race", "-o", b.Scheduler(), "./cmd/scheduler")
+	} else {
+		err = build(root, "CGO_ENABLED=0", flags, "-o", b.Scheduler(), "./cmd/scheduler")
+	}
+	err = errors.Join(err, build(root, "CGO_ENABLED=0", flags, "-o", filepath.Join(dir, "executor"), "./cmd/executor"),
+		build(root, "CGO_ENABLED=0", flags, "-o", b.Client(), "./cmd/elasticjob"))
 	if err != nil {
 		return Binaries{}, errors.Join(err, os.RemoveAll(dir))
 	}

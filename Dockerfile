@@ -1,0 +1,40 @@
+# The server of a cluster, and the executor that agents fetch from it:
+#   docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=$(git describe --tags --always --dirty) \
+#     --build-arg COMMIT=$(git rev-parse HEAD) --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) -t elasticjob .
+# There is no shell in it. Jobs run on agents; --local, which would run them here, is for a machine, not for this image.
+
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG TARGETOS=linux
+ARG TARGETARCH=amd64
+ARG VERSION=dev
+ARG COMMIT=unknown
+ARG SOURCE_DATE_EPOCH=0
+# What a release's archive has, and how it is made.
+RUN make dist PLATFORMS=$TARGETOS/$TARGETARCH VERSION=$VERSION COMMIT=$COMMIT \
+ && mkdir -p /image/opt/elasticjob /image/etc/ssl/certs /image/tmp /data/elasticjob \
+ && tar -xzf dist/*.tar.gz --strip-components=1 -C /image/opt/elasticjob \
+ && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
+ && echo 'elasticjob:x:65532:65532::/var/lib/elasticjob:/nologin' >/image/etc/passwd \
+ && echo 'elasticjob:x:65532:' >/image/etc/group \
+ && chmod 1777 /image/tmp && chmod 0700 /data/elasticjob
+
+# What docker-compose.yml starts first: it makes the secrets of a trial, for which it needs a shell.
+FROM alpine:3.22 AS setup
+COPY --from=build /image/opt/elasticjob/scheduler /opt/elasticjob/scheduler
+COPY deploy/compose/setup.sh /opt/elasticjob/setup.sh
+ENTRYPOINT ["/bin/sh", "/opt/elasticjob/setup.sh"]
+
+FROM scratch AS server
+COPY --from=build /image/ /
+# The folder itself, with its mode: a new volume takes both from here.
+COPY --from=build --chown=65532:65532 /data/ /var/lib/
+USER 65532:65532
+ENV ELASTICJOB_LISTEN=0.0.0.0:8899 ELASTICJOB_DATA_DIR=/var/lib/elasticjob
+VOLUME /var/lib/elasticjob
+EXPOSE 8899
+HEALTHCHECK --interval=5s --timeout=6s --start-period=30s CMD ["/opt/elasticjob/scheduler", "ready"]
+ENTRYPOINT ["/opt/elasticjob/scheduler"]

@@ -1,0 +1,59 @@
+package core
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// StateVersion is the version of what this release keeps below /scheduler. It grows with a change that earlier releases could not go on
+// with: one that they would misread, or whose fields they would drop at their next write of the entry.
+//
+//	0  no version is stored: releases before it was
+//	1  the version itself
+const StateVersion = 1
+
+// stateVersion is the record of the version: who leads first with a newer release writes it in his first commit, together with what that
+// release writes otherwise. From then on earlier releases refuse the state.
+type stateVersion struct {
+	Version int `json:"version"`
+	// Release is the one that wrote it, for people.
+	Release string `json:"release"`
+
+	changed bool
+}
+
+// load reads the record, if there is one. A newer state is an error: what this release would make of it might lose or double work.
+func (v *stateVersion) load(entries []registry.Entry, release string) error {
+	for _, e := range entries {
+		if e.Path != pathStateVersion {
+			continue
+		}
+		if e.Unreadable != "" {
+			return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
+		}
+		if err := json.Unmarshal(e.Value, v); err != nil || v.Version < 1 {
+			return fmt.Errorf("read %s: it holds no version of a state (%w), so that nobody knows which release can read the rest: restore the registry from a backup",
+				e.Path, cmp.Or(err, errors.New("the version is below 1")))
+		}
+	}
+	if v.Version > StateVersion {
+		return fmt.Errorf("the state in the registry has version %d, written by release %s; this release, %s, knows versions up to %d: "+
+			"start release %s or a later one here, or restore a backup of before the upgrade",
+			v.Version, v.Release, release, StateVersion, v.Release)
+	}
+	if v.Version < StateVersion {
+		v.Version, v.Release, v.changed = StateVersion, release, true
+	}
+	return nil
+}
+
+func (v *stateVersion) write(r *records) {
+	if v.changed {
+		r.put(pathStateVersion, v)
+	}
+	v.changed = false
+}

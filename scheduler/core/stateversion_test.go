@@ -1,0 +1,66 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// TestStateVersion: an older state is taken forward in the first commit, a newer one is refused with both versions named.
+func TestStateVersion(t *testing.T) {
+	t.Parallel()
+	ours := fmt.Sprintf(`{"version":%d,"release":"v1.1.0"}`, StateVersion)
+	entry := func(value string) []registry.Entry {
+		return []registry.Entry{{Path: pathFramework, Value: []byte("elasticjob-1")}, {Path: pathStateVersion, Value: []byte(value)}}
+	}
+	for _, c := range []struct {
+		name    string
+		stored  []registry.Entry
+		written string   // by the first commit; empty: nothing
+		refused []string // what the error says; nil: none
+	}{
+		{name: "nothing is stored", written: ours},
+		{name: "of releases before there were versions", stored: []registry.Entry{{Path: pathFramework, Value: []byte("elasticjob-1")}}, written: ours},
+		{name: "of this version, of another release", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v1.0.0"}`, StateVersion))},
+		{name: "of this version, with fields that are not known", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v1.0.0","more":1}`, StateVersion))},
+		{name: "newer", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v2.0.0"}`, StateVersion+1)), refused: []string{
+			fmt.Sprintf("has version %d", StateVersion+1), "release v2.0.0", "this release, v1.1.0,", fmt.Sprintf("up to %d", StateVersion), "start release v2.0.0 or a later one"}},
+		{name: "no JSON", stored: entry("2"), refused: []string{pathStateVersion, "restore the registry"}},
+		{name: "below 1", stored: entry(`{"version":0}`), refused: []string{pathStateVersion, "below 1"}},
+		{name: "not readable", stored: []registry.Entry{{Path: pathStateVersion, Unreadable: "no permission"}}, refused: []string{pathStateVersion, "no permission"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			opt := s.opt
+			opt.Release = "v1.1.0"
+			core := New(opt)
+			err := core.Load(s.now, Stored{Entries: c.stored})
+			for _, part := range c.refused {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("the error %v does not say %q", err, part)
+				}
+			}
+			if len(c.refused) > 0 {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second commit has nothing of it
+				var r records
+				core.stateVersion.write(&r)
+				written := ""
+				for _, w := range r.writes {
+					written += string(w.Value)
+				}
+				if written != c.written {
+					t.Errorf("written: %q, want %q", written, c.written)
+				}
+				c.written = ""
+			}
+		})
+	}
+}

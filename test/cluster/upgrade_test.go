@@ -1,0 +1,132 @@
+package cluster_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// Entries of the scheduler's state, as their nodes are called in ZooKeeper.
+const (
+	versionNode = "/registry/entries/scheduler~1version"
+	cursorNode  = "/registry/entries/scheduler~1fire-cursor"
+)
+
+// TestRollingUpgrade replaces two servers by those of another release, one after the other, the follower first, while crons fire,
+// triggers come in and a run goes on all the time: nothing is lost, nothing runs twice, and the run ends as it began.
+func TestRollingUpgrade(t *testing.T) {
+	c := start(t, 2)
+	const release = "v9.8.7"
+	newer, err := system.BuildVersion(release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(newer.Dir); err != nil {
+			t.Error(err)
+		}
+	})
+	storm := system.NewStorm(c.Machine)
+	hold, end := c.Hold()
+	c.Job("long", "storm", system.Doc{"env": env("HOLD", hold)})
+	long := c.Trigger("long")
+	task := c.AwaitShards(long, "RUNNING").Shards[0].TaskID
+	framework, leader := c.Node("/ha/framework_id"), c.AwaitLeader()
+	for round, n := range []int{3 - leader, leader} {
+		storm.Ask(fmt.Sprint("before-", round))
+		c.StopServer(n)
+		c.AwaitLeader()
+		storm.Ask(fmt.Sprint("without-", round)) // one of a release, the other one away
+		cmd := c.ServerCommand(n)
+		cmd.Path, cmd.Args[0] = newer.Scheduler(), newer.Scheduler()
+		c.StartServerCommand(n, cmd)
+		c.Standing(2)
+		if now := c.AwaitLeader(); (now == leader) != (round == 0) {
+			t.Errorf("round %d: server %d leads, and server %d did before: the lead changes with the second server only", round, now, leader)
+		}
+		storm.Ask(fmt.Sprint("after-", round))
+		answered := 0
+		c.Until("both servers answer, whichever is older", func() string {
+			for n := 1; n <= 2; n++ {
+				c.Via(n)
+				if a, err := c.Try("GET", "/api/job/long/explain", ""); err != nil || a.Status != 200 {
+					return fmt.Sprint(err, a.Body)
+				}
+				answered++
+			}
+			return ""
+		})
+	}
+	for n := 1; n <= 2; n++ {
+		c.Via(n)
+		var h struct{ Version string }
+		if c.Get("/healthz", &h); h.Version != release {
+			t.Errorf("server %d has version %q, want %s", n, h.Version, release)
+		}
+	}
+	if s := c.AwaitShards(long, "RUNNING").Shards[0]; s.TaskID != task || s.Attempt != 1 {
+		t.Errorf("the run's task was %s, and is %+v", task, s)
+	}
+	if now := c.Node("/ha/framework_id"); now != framework {
+		t.Errorf("framework id %s, was %s", now, framework)
+	}
+	end()
+	c.Await(long, "FINISHED")
+	t.Log(storm.Settle(false))
+}
+
+// TestNewerStateIsRefused: a server whose release is older than the state does not lead. It says both versions and what to do, stays up
+// as a follower, and leads once it can.
+func TestNewerStateIsRefused(t *testing.T) {
+	c := start(t, 2)
+	c.App("app", writes, nil)
+	c.Job("job", "app", nil)
+	leader := c.AwaitLeader()
+	follower := 3 - leader
+	const release = "v99.0.0"
+	ours := c.Node(versionNode)
+	c.SetNode(versionNode, fmt.Sprintf(`{"version":99,"release":%q}`, release))
+	before := c.Node(cursorNode)
+	c.StopServer(leader)
+	c.Via(follower)
+	c.Until("the follower says why it does not lead", func() string {
+		a, err := c.Try("GET", "/readyz", "")
+		for _, part := range []string{"version 99", release, "this release, dev", "up to 1"} {
+			if err != nil || a.Status != 503 || !strings.Contains(a.Body, part) {
+				return fmt.Sprint(err, a.Status, a.Body, ": there is no ", part)
+			}
+		}
+		return ""
+	})
+	if log := c.ServerLog(follower); !strings.Contains(log, "version 99") {
+		t.Errorf("its log does not say so:\n%s", log)
+	}
+	if now := c.Node(versionNode); !strings.Contains(now, release) || c.Node(cursorNode) != before {
+		t.Errorf("it has written into the newer state: %s, %s", now, c.Node(cursorNode))
+	}
+	if !c.Runs(follower) {
+		t.Fatal("it has ended")
+	}
+	c.SetNode(versionNode, ours) // as after a restored backup
+	c.AwaitLeader()
+	c.Run("job", "FINISHED")
+}
+
+// TestOlderStateIsTakenForward: the state of a release that stored no version gets one with the first commit of the next leader.
+func TestOlderStateIsTakenForward(t *testing.T) {
+	c := start(t, 1)
+	ours := c.Node(versionNode)
+	if !strings.Contains(ours, `"version":1`) {
+		t.Fatalf("the leader has stored %q as the state's version", ours)
+	}
+	c.StopServer(1)
+	c.RemoveNode(versionNode)
+	c.StartServer(1)
+	c.AwaitLeader()
+	if now := c.Node(versionNode); now != ours {
+		t.Errorf("the next leader has stored %q, want %q", now, ours)
+	}
+}

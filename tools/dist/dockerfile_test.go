@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/linter"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+)
+
+// TestDockerfile: BuildKit's own parser takes the Dockerfile, what it copies is there and not kept out by .dockerignore, the programs are
+// built by make dist, and the image runs the server as somebody who is not root.
+func TestDockerfile(t *testing.T) {
+	t.Parallel()
+	const root = "../.."
+	file, err := os.Open(filepath.Join(root, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	parsed, err := parser.Parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(parsed.Warnings) > 0 {
+		t.Errorf("warnings: %+v", parsed.Warnings)
+	}
+	stages, _, err := instructions.Parse(parsed.AST, linter.New(&linter.Config{ReturnAsError: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored, err := os.ReadFile(filepath.Join(root, ".dockerignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, runs []string
+	for _, stage := range stages {
+		for _, command := range stage.Commands {
+			switch c := command.(type) {
+			case *instructions.RunCommand:
+				runs = append(runs, strings.Join(c.CmdLine, " "))
+			case *instructions.CopyCommand:
+				if c.From != "" && !slices.Contains(names, c.From) {
+					t.Errorf("%s copies from the stage %s, which none before it is", stage.Name, c.From)
+				}
+				for _, path := range c.SourcePaths {
+					if _, err := os.Stat(filepath.Join(root, path)); c.From == "" && (err != nil || slices.Contains(strings.Fields(string(ignored)), path)) {
+						t.Errorf("%s copies %s, which is not there for it: %v", stage.Name, path, err)
+					}
+				}
+			}
+		}
+		names = append(names, stage.Name)
+	}
+	if !slices.ContainsFunc(runs, func(run string) bool {
+		return strings.Contains(run, "make dist PLATFORMS=$TARGETOS/$TARGETARCH VERSION=$VERSION COMMIT=$COMMIT")
+	}) {
+		t.Errorf("no step builds what a release has: %q", runs)
+	}
+	last := stages[len(stages)-1]
+	if last.Name != "server" || last.BaseName != "scratch" {
+		t.Errorf("the image is the stage %s, from %s: want server, from scratch", last.Name, last.BaseName)
+	}
+	var user, entry string
+	for _, command := range last.Commands {
+		switch c := command.(type) {
+		case *instructions.UserCommand:
+			user = c.User
+		case *instructions.EntrypointCommand:
+			entry = strings.Join(c.CmdLine, " ")
+		}
+	}
+	if user != "65532:65532" || entry != "/opt/elasticjob/scheduler" {
+		t.Errorf("the image runs %q as %q", entry, user)
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// licenceFile matches the names of the files that say under which terms a module may be passed on.
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|copyright)([.-].*)?$`)
+
+// licences are the licences of all that is linked in and of the console's libraries, one after the other. A module without one is an
+// error: it may not be passed on.
+func (r release) licences(linked []linkedModule) ([]byte, error) {
+	folders, err := r.folders()
+	if err != nil {
+		return nil, err
+	}
+	var all bytes.Buffer
+	all.WriteString("ElasticJob contains the following, each under its own terms.\n")
+	add := func(title string, text []byte) {
+		fmt.Fprintf(&all, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), title, bytes.TrimSpace(text))
+	}
+	for _, m := range linked {
+		files, err := os.ReadDir(folders[m.path])
+		if err != nil {
+			return nil, fmt.Errorf("find the licence of %s: %w", m.path, err)
+		}
+		found := false
+		for _, file := range files {
+			if file.IsDir() || !licenceFile.MatchString(file.Name()) {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(folders[m.path], file.Name()))
+			if err != nil {
+				return nil, err
+			}
+			found = true
+			add(fmt.Sprintf("%s %s: %s", m.path, m.version, file.Name()), text)
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no licence in %s, the folder of %s", folders[m.path], m.path)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(r.root, "web", "static", "vendor", "LICENSES"))
+	if err != nil {
+		return nil, fmt.Errorf("read the licences of the console's libraries: %w", err)
+	}
+	add("libraries of the console", text)
+	return all.Bytes(), nil
+}
+
+// folders are where the modules of the build list are on disk, and Go itself as "std".
+func (r release) folders() (map[string]string, error) {
+	list := exec.Command("go", "list", "-m", "-f", "{{with .Replace}}{{.Path}}\t{{.Dir}}{{else}}{{.Path}}\t{{.Dir}}{{end}}", "all")
+	list.Dir, list.Stderr = r.root, os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the modules: %w", err)
+	}
+	folders := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		folders[path] = dir
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	folders["std"] = strings.TrimSpace(string(root))
+	return folders, err
+}
