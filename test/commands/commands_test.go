@@ -60,6 +60,9 @@ func TestDocuments(t *testing.T) {
 // follows types one block.
 func (s *sandbox) follows(path string, b block) {
 	s.Helper()
+	if b.ends {
+		s.ends()
+	}
 	for _, step := range b.before {
 		if step.stays != "" {
 			s.opens(step.commands, step.stays)

@@ -7,6 +7,7 @@
 //	<!-- not run: REASON -->                     nobody types it here, and why
 //	<!-- run by test/examples: TestWordcount --> another test does
 //	<!-- stays until URL -->                     the command goes on; it is ready when that address answers
+//	<!-- ends what stays -->                     first, all that goes on is ended
 //	<!-- exits with 1 -->                        the block's exit status, where it isn't 0
 //	<!-- curl lines and their answers -->        lines that begin with curl are typed; what follows each has an example of its answer
 //	<!-- before: COMMANDS -->                    typed first, for what the text takes for granted

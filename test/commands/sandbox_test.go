@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,11 +36,7 @@ var addresses = []string{"127.0.0.1:8899", "127.0.0.1:8900", "127.0.0.1:8080", "
 func newSandbox(t testing.TB, master string) *sandbox {
 	t.Helper()
 	s := &sandbox{TB: t, dir: t.TempDir()}
-	t.Cleanup(func() {
-		if err := child.EndAll(s.dir); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(s.ends)
 	s.clone = filepath.Join(s.dir, "clone")
 	for _, part := range cloned {
 		copyTree(t, filepath.Join(root, part), filepath.Join(s.clone, part))
@@ -118,6 +115,10 @@ func (s *sandbox) types(commands string) (said string, status int) {
 // opens types commands in a terminal of their own, where they go on, and waits until an address answers.
 func (s *sandbox) opens(commands, address string) {
 	s.Helper()
+	address = s.text.Replace(address)
+	if answers(address) == nil {
+		s.Fatalf("%s answers already, before\n%s", address, commands)
+	}
 	s.terminals++
 	log := filepath.Join(s.dir, fmt.Sprint("terminal-", s.terminals))
 	p, err := child.Start(s.bash(s.text.Replace(commands)), log)
@@ -125,33 +126,47 @@ func (s *sandbox) opens(commands, address string) {
 		s.Fatal(err)
 	}
 	s.Cleanup(p.Kill)
-	address = s.text.Replace(address)
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	eventually.Works(s, address+" answers", func() error {
 		select {
 		case <-p.Done():
 			s.Fatalf("it has ended:\n%s\nof\n%s", child.LastWords(log), commands)
 		default:
 		}
-		if port, tcp := strings.CutPrefix(address, "tcp://"); tcp {
-			conn, err := net.Dial("tcp", port)
-			if err != nil {
-				return fmt.Errorf("%w\n%s", err, child.LastWords(log))
-			}
-			return conn.Close()
-		}
-		answer, err := client.Get(address)
-		if err != nil {
+		if err := answers(address); err != nil {
 			return fmt.Errorf("%w\n%s", err, child.LastWords(log))
-		}
-		if err := answer.Body.Close(); err != nil {
-			return err
-		}
-		if answer.StatusCode >= http.StatusInternalServerError {
-			return fmt.Errorf("%s\n%s", answer.Status, child.LastWords(log))
 		}
 		return nil
 	})
+}
+
+// answers is nil once a server is ready: http://… says so with a status, of tcp://… the port is open.
+func answers(address string) error {
+	if port, tcp := strings.CutPrefix(address, "tcp://"); tcp {
+		conn, err := net.Dial("tcp", port)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	// Readers check the certificates, with what they type.
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: transport}
+	answer, err := client.Get(address)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode >= http.StatusInternalServerError {
+		err = errors.New(answer.Status)
+	}
+	return errors.Join(err, answer.Body.Close())
+}
+
+// ends ends all that goes on.
+func (s *sandbox) ends() {
+	s.Helper()
+	if err := child.EndAll(s.dir); err != nil {
+		s.Error(err)
+	}
 }
 
 func (s *sandbox) bash(script string) *exec.Cmd {
