@@ -2,13 +2,13 @@ package commands
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
 const root = "../.."
@@ -21,7 +21,7 @@ func TestDocuments(t *testing.T) {
 	t.Parallel()
 	master := builtClone(t)
 	typed, others, notRun := 0, 0, []string{}
-	for _, path := range documents(t) {
+	for _, path := range reference.Documents(t, root) {
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func (s *sandbox) follows(path string, b block) {
 	for _, step := range b.before {
 		if step.stays != "" {
 			s.opens(step.commands, step.stays)
-		} else if said, status := s.types(step.commands); status != 0 {
+		} else if said, status := s.types(step.commands, ""); status != 0 {
 			s.Fatalf("%s:%d: exit status %d of what comes before: %s\nof\n%s", path, b.line, status, said, step.commands)
 		}
 	}
@@ -76,7 +76,7 @@ func (s *sandbox) follows(path string, b block) {
 	case b.answers:
 		s.calls(path, b)
 	default:
-		said, status := s.types(b.commands)
+		said, status := s.types(b.commands, b.given)
 		if status != b.exits {
 			s.Fatalf("%s:%d: exit status %d, want %d: %s\nof\n%s", path, b.line, status, b.exits, said, b.commands)
 		}
@@ -90,7 +90,7 @@ func (s *sandbox) follows(path string, b block) {
 func (s *sandbox) calls(path string, b block) {
 	s.Helper()
 	for _, c := range b.calls() {
-		said, status := s.types(c.line)
+		said, status := s.types(c.line, "")
 		if refused := strings.HasPrefix(c.answer, `{"error"`); refused != (status != 0) {
 			s.Errorf("%s:%d: exit status %d: %s\nof\n%s", path, b.line, status, said, c.line)
 		} else if field := unanswered(c.answer, said); field != "" {
@@ -110,26 +110,6 @@ func builtClone(t *testing.T) (folder string) {
 		t.Fatalf("make build: %v\n%s", err, said)
 	}
 	return folder
-}
-
-// documents are all that are written in Markdown, by their paths in the repository.
-func documents(t *testing.T) (paths []string) {
-	t.Helper()
-	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (slices.Contains([]string{"node_modules", "testdata", "bin"}, d.Name()) || d.Name() != "." && strings.HasPrefix(d.Name(), ".")):
-			return fs.SkipDir
-		case strings.HasSuffix(path, ".md"):
-			paths = append(paths, path)
-		}
-		return nil
-	})
-	if err != nil || !slices.Contains(paths, "README.md") {
-		t.Fatal(paths, err)
-	}
-	return paths
 }
 
 // untested says what is wrong with "folder: test" where that names no test.

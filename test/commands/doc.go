@@ -8,6 +8,7 @@
 //	<!-- run by test/examples: TestWordcount --> another test does
 //	<!-- stays until URL -->                     the command goes on; it is ready when that address answers
 //	<!-- ends what stays -->                     first, all that goes on is ended
+//	<!-- is given LINE -->                       what is typed where a command asks
 //	<!-- exits with 1 -->                        the block's exit status, where it isn't 0
 //	<!-- curl lines and their answers -->        lines that begin with curl are typed; what follows each has an example of its answer
 //	<!-- before: COMMANDS -->                    typed first, for what the text takes for granted

@@ -17,6 +17,7 @@ type block struct {
 	notRun   string // why, where nobody types it here
 	runBy    string // "folder: test", where another test types it
 	stays    string // the address that answers once it is ready, for what goes on
+	given    string // what is typed when a command asks
 	exits    int
 	answers  bool   // curl lines, each with an example of its answer
 	writes   string // what it writes, where the document shows it
@@ -104,7 +105,7 @@ func (b *block) direct(said string) (ours bool, err error) {
 		b.before = append(b.before, step{commands: found[2], stays: found[1]})
 		return true, nil
 	}
-	for prefix, to := range map[string]*string{"not run: ": &b.notRun, "run by ": &b.runBy, "stays until ": &b.stays} {
+	for prefix, to := range map[string]*string{"not run: ": &b.notRun, "is given ": &b.given, "run by ": &b.runBy, "stays until ": &b.stays} {
 		if rest, found := strings.CutPrefix(said, prefix); found {
 			*to = rest
 			return true, nil

@@ -94,12 +94,12 @@ const remember = `trap '{ export -p | grep -v "^declare -[a-z]*r"; printf "cd %q
 const helpers = `eventually() { local tried; for tried in $(seq 600); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; echo "never: $*" >&2; "$@"; }
 `
 
-// types types commands in the terminal that is in use, and gives what they wrote and their exit status.
-func (s *sandbox) types(commands string) (said string, status int) {
+// types types commands in the terminal that is in use, and what they ask for, and gives what they wrote and their exit status.
+func (s *sandbox) types(commands, given string) (said string, status int) {
 	s.Helper()
 	cmd := s.bash(remember + s.text.Replace(commands))
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(given+"\n"), &out, &out
 	cmd.WaitDelay = 10 * time.Second
 	err := cmd.Run()
 	var exit *exec.ExitError
