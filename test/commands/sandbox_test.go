@@ -26,7 +26,7 @@ type sandbox struct {
 	dir, clone string
 	text       *strings.Replacer // from what the document says to what is here
 	env        []string
-	terminals  int
+	terminals  []*child.Process // where commands go on
 }
 
 // addresses are those that documents speak of.
@@ -119,13 +119,12 @@ func (s *sandbox) opens(commands, address string) {
 	if answers(address) == nil {
 		s.Fatalf("%s answers already, before\n%s", address, commands)
 	}
-	s.terminals++
-	log := filepath.Join(s.dir, fmt.Sprint("terminal-", s.terminals))
+	log := filepath.Join(s.dir, fmt.Sprint("terminal-", len(s.terminals)))
 	p, err := child.Start(s.bash(s.text.Replace(commands)), log)
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.Cleanup(p.Kill)
+	s.terminals = append(s.terminals, p)
 	eventually.Works(s, address+" answers", func() error {
 		select {
 		case <-p.Done():
@@ -159,14 +158,6 @@ func answers(address string) error {
 		err = errors.New(answer.Status)
 	}
 	return errors.Join(err, answer.Body.Close())
-}
-
-// ends ends all that goes on.
-func (s *sandbox) ends() {
-	s.Helper()
-	if err := child.EndAll(s.dir); err != nil {
-		s.Error(err)
-	}
 }
 
 func (s *sandbox) bash(script string) *exec.Cmd {
