@@ -70,7 +70,8 @@ func newSandbox(t testing.TB, master string) *sandbox {
 	// What curl is not told to say with an exit status it says with this.
 	s.write(filepath.Join(home, ".curlrc"), "fail-with-body\nsilent\nshow-error\n")
 	s.write(s.state(), "cd "+s.clone+"\n")
-	s.env = append(goEnvironment(t), "PATH="+filepath.Join(s.clone, "bin")+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+filepath.Join(s.dir, "tmp"), "ELASTICJOB_LISTEN="+listen, "ELASTICJOB_SERVER=http://"+listen, "ZOO_LOG_DIR="+s.dir)
+	s.env = append(goEnvironment(t), "PATH="+filepath.Join(s.clone, "bin")+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+filepath.Join(s.dir, "tmp"), "ZOO_LOG_DIR="+s.dir,
+		"ELASTICJOB_LISTEN="+listen, "ELASTICJOB_SERVER=http://"+listen, "ELASTICJOB_KILL_GRACE=1s")
 	if os.Geteuid() == 0 {
 		s.env = append(s.env, "ELASTICJOB_RUN_AS=root")
 	}

@@ -9,25 +9,48 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
+// patience is for what is asked to end: a server ends its executors, which nobody but root finds by themselves, with their tasks.
+const patience = 20 * time.Second
+
 // ends ends all that goes on: what terminals have started, and executors, which outlive their server.
 func (s *sandbox) ends() {
 	s.Helper()
-	for _, terminal := range s.terminals {
-		below := descendants(terminal.PID())
-		terminal.Kill()
-		for _, pid := range below {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				s.Errorf("end process %d: %v", pid, err)
-			}
+	for _, terminal := range slices.Backward(s.terminals) { // the last first: a server hands over while its ZooKeeper is there
+		asked := descendants(terminal.PID())
+		if len(asked) == 0 {
+			asked = []int{terminal.PID()} // the shell has become what it started
 		}
+		s.signal(asked, syscall.SIGTERM)
+		select {
+		case <-terminal.Done():
+		case <-time.After(patience):
+		}
+		// Stopped first: what still ran would go on to start others.
+		var below []int
+		for all := descendants(terminal.PID()); len(all) > len(below); all = descendants(terminal.PID()) {
+			below = all
+			s.signal(below, syscall.SIGSTOP)
+		}
+		terminal.Kill()
+		s.signal(below, syscall.SIGKILL)
 	}
 	s.terminals = nil
 	if err := child.EndAll(s.dir); err != nil {
 		s.Error(err)
+	}
+}
+
+func (s *sandbox) signal(pids []int, sig syscall.Signal) {
+	s.Helper()
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			s.Errorf("%v for process %d: %v", sig, pid, err)
+		}
 	}
 }
 
