@@ -121,7 +121,8 @@ func (s *sandbox) opens(commands, address string) {
 		s.Fatalf("%s answers already, before\n%s", address, commands)
 	}
 	log := filepath.Join(s.dir, fmt.Sprint("terminal-", len(s.terminals)))
-	p, err := child.Start(s.bash(s.text.Replace(commands)), log)
+	// With a command behind it the shell stays, and does not become the last one of them.
+	p, err := child.Start(s.bash(s.text.Replace(commands)+"\n:\n"), log)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -21,11 +21,7 @@ const patience = 20 * time.Second
 func (s *sandbox) ends() {
 	s.Helper()
 	for _, terminal := range slices.Backward(s.terminals) { // the last first: a server hands over while its ZooKeeper is there
-		asked := descendants(terminal.PID())
-		if len(asked) == 0 {
-			asked = []int{terminal.PID()} // the shell has become what it started
-		}
-		s.signal(asked, syscall.SIGTERM)
+		s.signal(descendants(terminal.PID()), syscall.SIGTERM)
 		select {
 		case <-terminal.Done():
 		case <-time.After(patience):
