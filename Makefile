@@ -124,6 +124,10 @@ bench: prepare build ## run the benchmarks, those of the history with HISTORY_RO
 	$(GO) test -run '^$$' -bench BenchmarkReads -timeout 0 ./history/database -history.rows $(HISTORY_ROWS)
 	$(GO) run ./test/bench
 
+.PHONY: docs
+docs: ## write the parts of docs/ that are made from the code
+	$(GO) test -count=1 -run '^TestReference' ./cmd/scheduler ./cmd/executor -docs
+
 .PHONY: screenshots
 screenshots: build ## take pictures of every view of the console, into docs/screenshots (VIEW=jobs: of one)
 	tools/prepare screenshots

@@ -90,31 +90,6 @@ func stale(here string) string {
 	return ""
 }
 
-// TestLinksLeadSomewhere: links between the repository's documents.
-func TestLinksLeadSomewhere(t *testing.T) {
-	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	files, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples, err := filepath.Glob(filepath.Join(root, "examples/*/README.md"))
-	if err != nil || len(examples) == 0 {
-		t.Fatalf("%d examples have a README, %v", len(examples), err)
-	}
-	for _, file := range append(append(files, examples...), filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md"), filepath.Join(root, "sdk/protocol.md")) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(file), found[1])); err != nil {
-				t.Errorf("%s: the link to %s leads nowhere", strings.TrimPrefix(file, root+"/"), found[1])
-			}
-		}
-	}
-}
-
 // testsIn are the functions of a folder's test files.
 func testsIn(t *testing.T, folder string) map[string]bool {
 	t.Helper()

@@ -1,0 +1,64 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBlocksOf(t *testing.T) {
+	t.Parallel()
+	const text = "# Title\n\n<!-- before, stays until http://h/readyz:\nserver\n-->\n<!-- before: eventually true -->\n<!-- exits with 3 -->\n```sh\na\n\nb\n```\n\n```text\nsays …\n```\n" +
+		"word\n```text\nnothing's\n```\n<!-- a remark -->\n<!-- not run: it needs a Mesos -->\n```sh\nc\n```\n```json\n{}\n```\n<!-- run by test/x: TestX -->\n```sh\nd\n```"
+	got, err := blocksOf(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []block{
+		{line: 8, commands: "a\n\nb\n", exits: 3, writes: "says …\n", before: []step{{commands: "server", stays: "http://h/readyz"}, {commands: "eventually true"}}},
+		{line: 23, commands: "c\n", notRun: "it needs a Mesos"},
+		{line: 30, commands: "d\n", runBy: "test/x: TestX"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(block{}, step{})); diff != "" {
+		t.Error(diff)
+	}
+	for fault, text := range map[string]string{
+		"is none of the comments":      "<!-- not run -->\n```sh\na\n```\n",
+		"stands before something else": "<!-- not run: it hangs -->\n```json\n{}\n```\n",
+		"that never come":              "<!-- not run: it hangs -->\n",
+	} {
+		if _, err := blocksOf(text); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("%q: %v, want %q", text, err, fault)
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ want, said, missing string }{
+		{"a\nc\n", "a\nb\nc\n", ""},
+		{"c\na\n", "a\nb\nc\n", "a"},
+		{"fire of 2026-05-01T12:00:00Z\n", "fire of 2027-01-02T03:04:05.678Z\n", ""},
+		{"id … ends\n", "id x.y ends\n", ""},
+		{"id\n", "idle\n", "id"},
+	} {
+		if got := missing(c.want, c.said); got != c.missing {
+			t.Errorf("missing(%q, %q) is %q, want %q", c.want, c.said, got, c.missing)
+		}
+	}
+}
+
+func TestUnanswered(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ example, answer, field string }{
+		{`{"a":1,…,"b":[…]}`, `{"a":2,"c":3,"b":[]}`, ""},
+		{`{"a":1,"gone":2}`, `{"a":1}`, "gone"},
+		{`[{"a":1}]`, "[]\n", ""},
+		{`[{"a":1,"b":{"c":"\"d\":1"}},…]`, `[{"a":"{","b":[]}]`, ""},
+	} {
+		if got := unanswered(c.example, c.answer); got != c.field {
+			t.Errorf("unanswered(%q, %q) is %q, want %q", c.example, c.answer, got, c.field)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package commands
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+)
+
+// sandbox is the machine of somebody who follows one document.
+type sandbox struct {
+	testing.TB
+	dir, clone string
+	text       *strings.Replacer // from what the document says to what is here
+	env        []string
+	terminals  []*child.Process // where commands go on
+}
+
+// addresses are those that documents speak of.
+var addresses = []string{"127.0.0.1:8899", "127.0.0.1:8900", "127.0.0.1:8080", "127.0.0.1:8090", "127.0.0.1:5050", "127.0.0.1:2181"}
+
+// newSandbox clones what is in master, whose bin it shares.
+func newSandbox(t testing.TB, master string) *sandbox {
+	t.Helper()
+	s := &sandbox{TB: t, dir: t.TempDir()}
+	t.Cleanup(s.ends)
+	s.clone = filepath.Join(s.dir, "clone")
+	for _, part := range cloned {
+		copyTree(t, filepath.Join(root, part), filepath.Join(s.clone, part))
+	}
+	if err := os.Symlink(filepath.Join(master, "bin"), filepath.Join(s.clone, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	ports, err := child.FreePorts(len(addresses))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs []string
+	for i, address := range addresses {
+		pairs = append(pairs, address, fmt.Sprint("127.0.0.1:", ports[i]))
+	}
+	listen := fmt.Sprint("127.0.0.1:", ports[0])
+	pairs = append(pairs,
+		"clientPort=2181", fmt.Sprint("clientPort=", ports[5]),
+		"local-cluster ", fmt.Sprint("local-cluster --listen 127.0.0.1:", ports[4], " "),
+		"./serve .", fmt.Sprint("./serve -listen 127.0.0.1:", ports[2], " ."),
+		"make run", "make --silent --old-file=build run", // bin is this commit's, and shared
+		"make build", "true",
+		"/tmp/", filepath.Join(s.dir, "tmp")+"/")
+	s.text = strings.NewReplacer(pairs...)
+	home := filepath.Join(s.dir, "home")
+	for _, folder := range []string{home, filepath.Join(s.dir, "tmp")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What curl is not told to say with an exit status it says with this.
+	s.write(filepath.Join(home, ".curlrc"), "fail-with-body\nsilent\nshow-error\n")
+	s.write(s.state(), "cd "+s.clone+"\n")
+	s.env = append(goEnvironment(t), "PATH="+filepath.Join(s.clone, "bin")+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+filepath.Join(s.dir, "tmp"), "ZOO_LOG_DIR="+s.dir,
+		"ELASTICJOB_LISTEN="+listen, "ELASTICJOB_SERVER=http://"+listen, "ELASTICJOB_KILL_GRACE=1s")
+	if os.Geteuid() == 0 {
+		s.env = append(s.env, "ELASTICJOB_RUN_AS=root")
+	}
+	return s
+}
+
+func (s *sandbox) state() string { return filepath.Join(s.dir, "state") }
+
+func (s *sandbox) write(path, text string) {
+	s.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// remember keeps variables and folder from one block to the next, as a terminal does.
+const remember = `trap '{ export -p | grep -v "^declare -[a-z]*r"; printf "cd %q\n" "$PWD"; } >"$STATE"' EXIT
+`
+
+// helpers are for commands that come "before".
+const helpers = `eventually() { local tried; for tried in $(seq 600); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; echo "never: $*" >&2; "$@"; }
+`
+
+// types types commands in the terminal that is in use, and what they ask for, and gives what they wrote and their exit status.
+func (s *sandbox) types(commands, given string) (said string, status int) {
+	s.Helper()
+	cmd := s.bash(remember + s.text.Replace(commands))
+	var out bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(given+"\n"), &out, &out
+	cmd.WaitDelay = 10 * time.Second
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return out.String(), exit.ExitCode()
+	case err != nil:
+		s.Fatalf("%v: %s\nof\n%s", err, &out, commands)
+	}
+	return out.String(), 0
+}
+
+// opens types commands in a terminal of their own, where they go on, and waits until an address answers.
+func (s *sandbox) opens(commands, address string) {
+	s.Helper()
+	address = s.text.Replace(address)
+	if answers(address) == nil {
+		s.Fatalf("%s answers already, before\n%s", address, commands)
+	}
+	log := filepath.Join(s.dir, fmt.Sprint("terminal-", len(s.terminals)))
+	// With a command behind it the shell stays, and does not become the last one of them.
+	p, err := child.Start(s.bash(s.text.Replace(commands)+"\n:\n"), log)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.terminals = append(s.terminals, p)
+	eventually.Works(s, address+" answers", func() error {
+		select {
+		case <-p.Done():
+			s.Fatalf("it has ended:\n%s\nof\n%s", child.LastWords(log), commands)
+		default:
+		}
+		if err := answers(address); err != nil {
+			return fmt.Errorf("%w\n%s", err, child.LastWords(log))
+		}
+		return nil
+	})
+}
+
+// answers is nil once a server is ready: http://… says so with a status, of tcp://… the port is open.
+func answers(address string) error {
+	if port, tcp := strings.CutPrefix(address, "tcp://"); tcp {
+		conn, err := net.Dial("tcp", port)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	// Readers check the certificates, with what they type.
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: transport}
+	answer, err := client.Get(address)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode >= http.StatusInternalServerError {
+		err = errors.New(answer.Status)
+	}
+	return errors.Join(err, answer.Body.Close())
+}
+
+func (s *sandbox) bash(script string) *exec.Cmd {
+	cmd := exec.Command("bash", "-aeuo", "pipefail", "-c", `. "$STATE"`+"\n"+helpers+script)
+	cmd.Dir, cmd.Env = s.clone, append(s.env, "STATE="+s.state())
+	return cmd
+}
+
+// goEnvironment is what go needs to use what it has fetched and built already, from another home.
+func goEnvironment(t testing.TB) (env []string) {
+	t.Helper()
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB"}
+	said, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, value := range strings.Split(strings.TrimSuffix(string(said), "\n"), "\n") {
+		env = append(env, names[i]+"="+value)
+	}
+	return append(env, "GOTOOLCHAIN=local")
+}
+
+// copyTree copies a file, or a folder without what git ignores in this repository.
+func copyTree(t testing.TB, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		inside, err := filepath.Rel(from, path)
+		switch {
+		case err != nil:
+			return err
+		case slices.Contains([]string{".git", "bin", "web/node_modules", "docs/screenshots"}, inside):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil // a worktree's .git
+		case d.IsDir():
+			return nil
+		}
+		return copyFile(path, filepath.Join(to, inside))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, info.Mode().Perm())
+}

@@ -1,0 +1,45 @@
+// Package reference keeps parts of documents that are made from the code as the code has them: make docs writes them, and
+// a test fails where they differ.
+package reference
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var write = flag.Bool("docs", false, "write the parts of docs/ that are made from the code")
+
+// Check compares the part of a document between the comments <!-- made by make docs: part --> and <!-- end --> with
+// what the code makes of it, or with -docs replaces it.
+func Check(t testing.TB, path, part, want string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, begins := strings.Cut(string(text), fmt.Sprintf("<!-- made by make docs: %s -->\n", part))
+	has, tail, ends := strings.Cut(rest, "<!-- end -->")
+	if !begins || !ends {
+		t.Fatalf("%s has no part %q", filepath.Base(path), part)
+	}
+	if *write {
+		if err := os.WriteFile(path, []byte(strings.TrimSuffix(string(text), rest)+want+"<!-- end -->"+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(has, want); diff != "" {
+		t.Errorf("%s differs from the code behind %q (- document, + code; make docs rewrites it):\n%s", filepath.Base(path), head[strings.LastIndex(head, "\n#")+1:], diff)
+	}
+}
+
+// Cell is a text as it stands in a table's cell.
+func Cell(text string) string {
+	return strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;", ">", "&gt;").Replace(text)
+}
