@@ -16,6 +16,10 @@ func (pages) Page(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "the page of "+r.URL.Path)
 }
 
+func (pages) Docs(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.WriteString(w, "the docs of "+r.URL.Path)
+}
+
 func (pages) Static(w http.ResponseWriter, r *http.Request) bool {
 	if !strings.HasPrefix(r.URL.Path, "/static/right/") {
 		return false
