@@ -40,7 +40,7 @@ type gridColumn struct {
 	// WaitMillis is from its fire to the launch of its first task, nil before that.
 	WaitMillis *int64 `json:"waitMillis"`
 	// Shards are nil when there are more than mostCells, or they can't be read.
-	Shards []search.Cell      `json:"shards"`
+	Shards []search.Cell      `json:"shards" nullable:"true"`
 	Counts map[core.State]int `json:"counts"`
 }
 

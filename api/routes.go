@@ -228,7 +228,7 @@ func (s *Server) routes() []route {
 			{method: get, path: "/api/openapi.json", rule: readers, raw: s.openAPI, local: true,
 				does: does("Describes this API, as OpenAPI 3.1").gives(map[string]any{})},
 			{method: get, path: "/api/docs", rule: everybody, raw: s.docs, local: true,
-				does: does("Shows that description in a browser").streams("text/html; charset=utf-8", "A page.", nil)},
+				does: does("Shows that description in a browser").streams("text/html; charset=utf-8", "A page.", nil).fails(http.StatusNotFound)},
 			{method: get, path: "/artifacts/{name}", rule: everybody, raw: s.artifact, local: true,
 				does: does("Gives the executor's binary, for agents").streams("application/octet-stream", "The file.", nil).fails(503)},
 		}),

@@ -52,6 +52,7 @@ func (s *schemas) of(value any) Schema {
 		jsonschema.InterceptSchema(s.ofType),
 		jsonschema.InterceptProp(s.ofField),
 		jsonschema.InterceptNullability(nullOnlyIfSo),
+		func(c *jsonschema.ReflectContext) { c.EnvelopNullability = true }, // what is elsewhere may be null here
 	)
 	s.note(err)
 	plain, err := asSchema(schema)

@@ -156,12 +156,21 @@ func fits(template, path string) (variables int, ok bool) {
 // Check says what of an exchange is not as it is described. A request that was refused may be of any kind, its answer not. What no operation
 // is for must be refused.
 func (d *Description) Check(r *http.Request, body []byte, answer *http.Response, text []byte) error {
+	return d.check(r, body, answer, text, answer.StatusCode < http.StatusBadRequest)
+}
+
+// CheckAnswer is Check for who asks in ways that servers take and no description can tell, as without a Content-Type.
+func (d *Description) CheckAnswer(r *http.Request, answer *http.Response, text []byte) error {
+	return d.check(r, nil, answer, text, false)
+}
+
+func (d *Description) check(r *http.Request, body []byte, answer *http.Response, text []byte, alsoRequest bool) error {
 	if r.Method == http.MethodHead || answer.StatusCode == http.StatusNotModified {
 		return nil
 	}
 	name := d.find(r)
 	if name == "" {
-		if answer.StatusCode < 400 && !strings.HasPrefix(r.URL.Path, "/static/") {
+		if answer.StatusCode < http.StatusBadRequest && !strings.HasPrefix(r.URL.Path, "/static/") {
 			return fmt.Errorf("%s %s is answered with %d, and no operation is described for it", r.Method, r.URL.Path, answer.StatusCode)
 		}
 		return nil
@@ -175,8 +184,8 @@ func (d *Description) Check(r *http.Request, body []byte, answer *http.Response,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var bad []*checked.ValidationError
-	if answer.StatusCode < 400 {
-		d.answered[name] = true
+	d.answered[name] = d.answered[name] || answer.StatusCode < http.StatusBadRequest
+	if alsoRequest {
 		_, bad = d.validator.ValidateHttpRequestSync(asked)
 		asked.Body = io.NopCloser(bytes.NewReader(body))
 	}
