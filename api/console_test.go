@@ -17,6 +17,7 @@ func (pages) Page(w http.ResponseWriter, r *http.Request) {
 }
 
 func (pages) Docs(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, "the docs of "+r.URL.Path)
 }
 

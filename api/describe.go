@@ -118,8 +118,11 @@ func (r route) errors() []int {
 	if pathVariable.MatchString(r.path) {
 		list = append(list, http.StatusNotFound)
 	}
+	if r.method != http.MethodGet {
+		list = append(list, http.StatusRequestEntityTooLarge) // whether the body is read or not
+	}
 	if r.does.body != nil {
-		list = append(list, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+		list = append(list, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
 	}
 	slices.SortFunc(list, cmp.Compare[int])
 	return slices.Compact(list)

@@ -71,9 +71,6 @@ func ask(t *testing.T, method, url, body string, headers ...string) (*http.Respo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := describedAPI().CheckAnswer(r, answer, text); err != nil {
-		t.Errorf("this is not as GET /api/openapi.json has it: %v", err)
-	}
 	return answer, string(text)
 }
 

@@ -52,7 +52,6 @@ func (s *schemas) of(value any) Schema {
 		jsonschema.InterceptSchema(s.ofType),
 		jsonschema.InterceptProp(s.ofField),
 		jsonschema.InterceptNullability(nullOnlyIfSo),
-		func(c *jsonschema.ReflectContext) { c.EnvelopNullability = true }, // what is elsewhere may be null here
 	)
 	s.note(err)
 	plain, err := asSchema(schema)
@@ -114,12 +113,27 @@ func (s *schemas) ofField(p jsonschema.InterceptPropParams) error {
 	if !strings.Contains(options, "omit") && !slices.Contains(p.ParentSchema.Required, p.Name) {
 		p.ParentSchema.Required = append(p.ParentSchema.Required, p.Name)
 	}
+	nullOrElsewhere(p, strings.Contains(options, "omit"))
 	if s.types.About != nil && p.ParentSchema.ReflectType != nil {
 		if about := s.types.About(p.ParentSchema.ReflectType, p.Name); about != "" && p.PropertySchema.Ref == nil {
 			p.PropertySchema.WithDescription(about)
 		}
 	}
 	return nil
+}
+
+// nullOrElsewhere has a field be null that has a pointer to what is described elsewhere, or whose tag says nullable.
+func nullOrElsewhere(p jsonschema.InterceptPropParams, leftOut bool) {
+	field := p.PropertySchema
+	switch {
+	case field.Ref != nil && p.Field.Type.Kind() == reflect.Pointer && !leftOut:
+		elsewhere := (&jsonschema.Schema{Ref: field.Ref}).ToSchemaOrBool()
+		*field = jsonschema.Schema{AnyOf: []jsonschema.SchemaOrBool{jsonschema.Null.ToSchemaOrBool(), elsewhere}}
+	case field.Ref != nil:
+		*field = jsonschema.Schema{Ref: field.Ref}
+	case p.Field.Tag.Get("nullable") == "true":
+		field.AddType(jsonschema.Null)
+	}
 }
 
 // nullOnlyIfSo has lists and maps not be null: an answer has empty ones instead, but where a field's tag says nullable.
