@@ -77,7 +77,9 @@ func TestTheDescriptionHolds(t *testing.T) {
 	c.runs()
 	c.cluster()
 	c.people()
-	others := []string{"GET /api/events", "GET /api/oidc/callback", "GET /api/oidc/login", "GET /artifacts/{name}", "GET /static/{hash}/{file}", "POST /api/task/{taskId}/forget"}
+	// These do not end, need a provider, an agent's or a browser's address, an agent that is away; or come too soon after one like it.
+	others := []string{"GET /api/events", "GET /api/oidc/callback", "GET /api/oidc/login", "GET /artifacts/{name}", "GET /static/{hash}/{file}", "POST /api/task/{taskId}/forget",
+		"POST /api/operate/reconcile/implicit"}
 	for _, name := range document.Unanswered() {
 		if !slices.Contains(others, name) {
 			t.Errorf("%s was not asked", name)
@@ -127,9 +129,9 @@ func (c *conversation) documents() {
 func (c *conversation) runs() {
 	c.Helper()
 	good := c.field(c.ask("POST /api/job/trigger", "j"), "executionId")
+	task := c.Await(good, "FINISHED").Shards[0].TaskID
 	bad := c.field(c.ask("POST /api/job/j/trigger", `{"jobParameter":"fail","env":{"LEVEL":"debug"}}`), "executionId")
 	c.ask("POST /api/job/none/trigger", "", http.StatusNotFound)
-	task := c.Await(good, "FINISHED").Shards[0].TaskID
 	c.Await(bad, "FAILED")
 	for _, route := range []string{"GET /api/executions?job=j&state=FAILED,FINISHED&since=24h&limit=1", "GET /api/job/j/executions", "GET /api/execution/" + bad, "GET /api/job/j/grid?limit=2", "GET /api/job/j/changes?limit=1",
 		"GET /api/task/" + task + "/logs?stream=stderr&tail=100", "GET /api/task/" + task + "/logs?follow=true", "GET /api/task/" + task + "/logs/search?q=one", "GET /api/job/j/explain", "GET /api/job/tasks/failover"} {
@@ -163,7 +165,7 @@ func (c *conversation) cluster() {
 	c.Job("l", "long", system.Doc{"env": env("HOLD", path)})
 	id := c.Trigger("l")
 	task := c.AwaitShards(id, "RUNNING").Shards[0].TaskID
-	c.Trigger("l") // waits for the first one
+	next := c.Trigger("l") // waits for the first one
 	for _, route := range []string{"GET /api/job/tasks/running", "GET /api/job/tasks/ready", "GET /api/execution/" + id, "GET /api/jobs?search=l&sort=lastRun&order=DESC", "GET /api/overview", "GET /api/overview/fires",
 		"GET /api/overview/series?range=day", "GET /api/operate/sandbox?appName=long", "GET /api/operate/faulty", "GET /api/audit?limit=2", "GET /api/leader", "GET /api/job/l/explain"} {
 		c.ask(route, "")
@@ -174,9 +176,9 @@ func (c *conversation) cluster() {
 	}
 	c.ask("GET /api/cluster/agents/"+seen.Agents[0].ID, "")
 	c.ask("GET /api/cluster/agents/none", "", http.StatusNotFound)
-	c.ask("POST /api/task/"+task+"/forget", "", http.StatusConflict)
+	c.ask("POST /api/task/"+task+"/forget", "", http.StatusNotFound)
 	c.ask("POST /api/task/"+task+"/kill", "")
-	next := c.Trigger("l")
+	c.Await(id, "KILLED")
 	c.ask("POST /api/execution/"+next+"/kill", "")
 	c.ask("POST /api/operate/reconcile/explicit", "", http.StatusOK, http.StatusTooManyRequests)
 	c.ask("POST /api/operate/reconcile/implicit", "", http.StatusOK, http.StatusTooManyRequests)

@@ -39,25 +39,25 @@ function Details({ of }) {
   const line = curlLine(requestOf(of))
   return html`<div class="docs-details">
     <p class="muted">${t('who', { rule: of.rule })}</p>
-    ${of.parameters.length > 0 && html`<h4>${t('takes')}</h4><div class="docs-table"><table>
+    ${of.parameters.length > 0 && html`<h3>${t('takes')}</h3><div class="docs-table"><table>
       <thead><tr><th scope="col">${t('name')}</th><th scope="col">${t('type')}</th><th scope="col">${t('about')}</th></tr></thead>
       <tbody>${of.parameters.map((p) => html`<tr key=${p.in + p.name}>
         <td><code>${p.name}</code> <span class="muted small">${p.in}${p.required ? `, ${t('needed')}` : ''}</span></td><td><${Type} of=${p.schema} /></td>
         <td>${p.description} ${p.schema.description ?? ''} <span class="muted">${boundsOf(p.schema)}</span></td></tr>`)}</tbody>
     </table></div>`}
     ${Object.entries(of.body).map(([media, content], i) => html`<div key=${media}>
-      ${i === 0 && html`<h4>${t('body')}${!of.bodyRequired && html` <span class="muted small">${t('optional')}</span>`}</h4>`}
+      ${i === 0 && html`<h3>${t('body')}${!of.bodyRequired && html` <span class="muted small">${t('optional')}</span>`}</h3>`}
       <p><code>${media}</code>: <${Type} of=${content.schema} /></p><${Example} value=${content.example} />
     </div>`)}
-    <h4>${t('answers')}</h4>
+    <h3>${t('answers')}</h3>
     ${good.map((a) => html`<div key=${a.status}>
       <p><strong>${a.status}</strong> ${a.description}</p>
       ${Object.entries(a.headers).map(([name, h]) => html`<p key=${name} class="small"><code>${name}</code>: ${h.description}</p>`)}
       ${Object.entries(a.content).map(([media, content]) => html`<div key=${media}><p><code>${media}</code>: <${Type} of=${content.schema} /></p><${Example} value=${content.example} /></div>`)}
     </div>`)}
-    <h4>${t('errors')}</h4>
+    <h3>${t('errors')}</h3>
     <ul class="docs-errors">${bad.map((a) => html`<li key=${a.status}><strong>${a.status}</strong> ${a.description}</li>`)}</ul>
-    <h4>${t('shell')}</h4>
+    <h3>${t('shell')}</h3>
     <div class="curl"><pre tabindex="0">${line}</pre><${Copy} text=${line} label=${t('copyCurl')} /></div>
   </div>`
 }
