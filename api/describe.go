@@ -40,7 +40,7 @@ func (d description) mayRead(content ...openapi.Content) description {
 
 // gives is a value of the type that it answers with as JSON.
 func (d description) gives(value any, headers ...openapi.Header) description {
-	d.answer = openapi.Answer{Status: http.StatusOK, About: "As asked for.", Headers: headers,
+	d.answer = openapi.Answer{Status: http.StatusOK, About: "Success.", Headers: headers,
 		Content: []openapi.Content{{Media: jsonMedia, Type: value}}}
 	return d
 }

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -178,5 +180,57 @@ func TestTheDescriptionsPage(t *testing.T) {
 	bare := start(t, api.Options{Scheduler: newFakeScheduler()})
 	if answer, text := call(t, bare, "GET", "/api/docs", ""); answer.StatusCode != http.StatusNotFound || readError(t, answer, text).Error.Code != "no_console" {
 		t.Errorf("without a console: %d %s", answer.StatusCode, text)
+	}
+}
+
+// TestExamplesAreAsDescribed: what the description gives as examples of bodies and answers is what it allows.
+func TestExamplesAreAsDescribed(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
+	_, text := call(t, server, "GET", "/api/openapi.json", "")
+	type content map[string]struct{ Example json.RawMessage }
+	var d struct {
+		Paths map[string]map[string]struct {
+			Parameters  []struct{ Name, In, Example any }
+			RequestBody struct{ Content content }
+			Responses   map[string]struct{ Content content }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for path, methods := range d.Paths {
+		for method, o := range methods {
+			answer := o.Responses["200"].Content["application/json"].Example
+			if answer == nil {
+				continue
+			}
+			query := ""
+			for _, p := range o.Parameters {
+				if p.In == "path" {
+					path = strings.Replace(path, fmt.Sprintf("{%s}", p.Name), fmt.Sprint(p.Example), 1)
+				}
+				if p.In == "query" && p.Example != nil {
+					query += fmt.Sprintf("&%s=%s", p.Name, url.QueryEscape(fmt.Sprint(p.Example)))
+				}
+			}
+			r, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method), server.URL+path+"?"+strings.TrimPrefix(query, "&"), http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := o.RequestBody.Content["application/json"].Example
+			if body != nil {
+				r.Header.Set("Content-Type", "application/json")
+			}
+			seen++
+			said := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
+			if err := describedAPI().Check(r, body, said, answer); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if seen < 60 {
+		t.Errorf("there are %d examples", seen)
 	}
 }
