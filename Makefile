@@ -28,8 +28,8 @@ ON       ?= mesos
 HAVE_MESOS := test -n "$${MESOS_HOME-}" -a "$${MESOS_HOME-}" != none
 NO_MESOS   := *** NOT RUN: the tests on a real Mesos. Set MESOS_HOME to the folder of one, with bin, libexec and webui. ***
 
-# So many worlds are played by make test, and so by CI: two minutes' work of one core. go test ./... alone plays half of them.
-WORLDS := 2000
+# So many worlds are played by make test, and so by CI.
+WORLDS := 1000
 
 # The simulated worlds play in one goroutine each and take ten times as long with
 # the race detector: all of them run without it, and so many with it.

@@ -1,5 +1,6 @@
 // A job's page, as somebody uses it who looks after the job.
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
 import { until } from './lib/until.js'
@@ -97,6 +98,7 @@ scene('what ends work under way says so, and a deletion asks for the name', serv
   await dialog.getByText('Kills 2 running shards.').waitFor()
   await dialog.getByRole('button', { name: 'Disable' }).click()
   await page.getByText('It is disabled').first().waitFor()
+  const before = await server.api('GET', '/api/job/jobs/mine-slow')
   await page.getByRole('button', { name: 'More', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
   const sure = dialog.getByRole('button', { name: 'Delete' })
@@ -106,6 +108,11 @@ scene('what ends work under way says so, and a deletion asks for the name', serv
   await page.waitForURL('**/jobs')
   const all = await server.api('GET', '/api/job/jobs')
   assert.ok(!all.some((/** @type {any} */ j) => j.jobName === 'mine-slow'))
+  await page.locator('.toast', { hasText: 'mine-slow was deleted' }).getByRole('button', { name: 'Undo' }).click()
+  await until('it is there again, and disabled as it was', async () => {
+    const found = (await server.api('GET', '/api/job/jobs')).find((/** @type {any} */ j) => j.jobName === 'mine-slow')
+    return isDeepStrictEqual(found, before) && (await server.api('GET', '/api/job/mine-slow/explain')).state === 'DISABLED'
+  })
 })
 
 scene('settings hide secrets, and changes are there field by field', server, async ({ open, server }) => {

@@ -116,6 +116,26 @@ scene('a search in all of it leads there, lines have addresses, and numbers wher
   await page.locator('.log-line.at').getByText('row 7 of many').waitFor()
 })
 
+scene('a search of a large output, of which each request looks at a part, goes on until something is found', server, async ({ open }) => {
+  const page = await open(`/tasks/task/${part(ran.shards[0].taskId)}/log`)
+  let parts = 0
+  await page.route(/\/logs\/search\?/, async (route) => {
+    const answer = await (await route.fetch()).json()
+    const offset = Number(new URL(route.request().url()).searchParams.get('offset'))
+    const next = offset + 100_000 // this part of it
+    parts++
+    await route.fulfill({ json: { ...answer, matches: answer.matches.filter((/** @type {{offset: number}} */ m) => m.offset < next), next: next < answer.size ? next : null } })
+  })
+  await page.getByText('the needle').waitFor()
+  await page.getByLabel('Search in the output').fill('the needle')
+  await page.getByRole('button', { name: 'Search all of it' }).click()
+  await page.getByRole('link', { name: 'the needle' }).waitFor()
+  assert.ok(parts > 3, `${parts} requests`)
+  await page.getByLabel('Search in the output').fill('not in it')
+  await page.getByRole('button', { name: 'Search all of it' }).click()
+  await page.getByText('Nothing found in all of the output.').waitFor()
+})
+
 scene('all of it can be scrolled through, and little of it is drawn', server, async ({ open }) => {
   const page = await open(`/tasks/task/${part(ran.shards[1].taskId)}/log`)
   await page.getByText('the needle').waitFor()
@@ -127,6 +147,22 @@ scene('all of it can be scrolled through, and little of it is drawn', server, as
   await page.getByText('Beginning of the output').waitFor()
   await page.getByRole('button', { name: 'Go to the end' }).click()
   await page.getByText('the needle').waitFor()
+})
+
+scene('what is read through from its beginning stays in place when lines above it are dropped', server, async ({ open }) => {
+  await server.app('lines', 'seq 400000')
+  await server.job('lines', 'lines')
+  const { shards } = await server.run('lines', 'FINISHED')
+  const page = await open(`/tasks/task/${part(shards[0].taskId)}/log?at=0`)
+  await page.getByRole('link', { name: 'Line 1', exact: true }).waitFor()
+  let before = 0
+  await until('line 150,000 is there', async () => {
+    await page.locator(log).evaluate((e) => e.scrollTo(0, e.scrollHeight))
+    const now = Number(await page.locator('.log-line .log-text').first().innerText())
+    assert.ok(now >= before, `line ${now} is the first one drawn, after line ${before} was`)
+    before = now
+    return now > 150_000
+  })
 })
 
 scene('shards stand side by side, or merged by time', server, async ({ open }) => {

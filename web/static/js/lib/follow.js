@@ -33,7 +33,7 @@ function place(answer, offset) {
  * @typedef {object} Follower
  * @property {() => number} at where what comes next begins
  * @property {(bytes: Uint8Array) => void} take
- * @property {() => void} rotated the file was begun anew: what comes next begins at 0
+ * @property {() => void} rotated the file began again: what comes next begins at 0
  * @property {(state: FollowState, error: Error | null) => void} become
  */
 

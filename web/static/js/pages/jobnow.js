@@ -19,11 +19,11 @@ import { Daemon } from './jobdaemon.js'
 const t = texts(
   {
     next: 'Next fire', never: 'none', last: 'Last run', notRun: 'has not run yet', success: 'Success rate', counts: '{finished} finished, {failed} failed, {killed} killed', took: 'Duration', p50p95: 'median; 95th percentile {p95}', failure: 'Last failure', noFailure: 'none is known',
-    noHistory: 'needs a history', strip: 'Last {n|execution|executions}', stripNone: 'Its executions will stand here, one column each, one cell a shard.', more: 'How many', chart: 'How long they took', run: 'One execution', p50: 'Median of 20', p95: '95th percentile of 20', failed: 'Did not finish',
+    noHistory: 'needs a history', strip: 'Last {n|execution|executions}', executions: 'Executions', stripNone: 'Its executions will stand here, one column each, one cell a shard.', more: 'How many', chart: 'How long they took', run: 'One execution', p50: 'Median of 20', p95: '95th percentile of 20', failed: 'Did not finish',
   },
   {
     next: '下次触发', never: '无', last: '最近一次执行', notRun: '尚未执行', success: '成功率', counts: '{finished} 完成，{failed} 失败，{killed} 终止', took: '耗时', p50p95: '中位数；95 百分位 {p95}', failure: '最近一次失败', noFailure: '未知或没有',
-    noHistory: '需要历史数据库', strip: '最近 {n} 次执行', stripNone: '执行会显示在这里：每次执行一列，每个分片一格。', more: '数量', chart: '执行耗时', run: '单次执行', p50: '最近 20 次中位数', p95: '最近 20 次 95 百分位', failed: '未完成',
+    noHistory: '需要历史数据库', strip: '最近 {n} 次执行', executions: '执行', stripNone: '执行会显示在这里：每次执行一列，每个分片一格。', more: '数量', chart: '执行耗时', run: '单次执行', p50: '最近 20 次中位数', p95: '最近 20 次 95 百分位', failed: '未完成',
   },
 )
 
@@ -44,7 +44,7 @@ export function Now({ job, explain, doc }) {
     <${Cards} explain=${explain} statistics=${statistics} jobZone=${zone} />
     <${Explain} explain=${explain} app=${doc?.appName ?? ''} />
     ${daemon ? html`<${Daemon} job=${job} explain=${explain} jobZone=${zone} />` : html`<section class="box" style=${{ minHeight: '132px' }}>
-      <div class="row spread"><h2>${t('strip', { n: runs.length })}</h2><div class="segments" role="group" aria-label=${t('more')}>${amounts.map((n) => html`<button key=${n} type="button" aria-pressed=${n === amount} onClick=${() => setQuery({ runs: n === 60 ? '' : n })}>${n}</button>`)}</div></div>
+      <div class="row spread"><h2>${runs.length ? t('strip', { n: runs.length }) : t('executions')}</h2><div class="segments" role="group" aria-label=${t('more')}>${amounts.map((n) => html`<button key=${n} type="button" aria-pressed=${n === amount} onClick=${() => setQuery({ runs: n === 60 ? '' : n })}>${n}</button>`)}</div></div>
       ${!grid.data && grid.error ? html`<${Failure} error=${grid.error} again=${grid.reload} />` : grid.data && runs.length === 0 ? html`<p class="muted">${t('stripNone')}</p>` : !grid.data ? html`<div style=${{ minHeight: `${stripHeight(doc?.shardingTotalCount ?? 1)}px` }}></div>` : html`<${Strip} executions=${runs} median=${medianOfShards(runs)} jobZone=${zone} />`}
     </section>`}
     <div class="columns">

@@ -115,9 +115,9 @@ function Rows({ rows, job, jobZone }) {
   const choice = useSignal(zone)
   const fired = (/** @type {any} */ r) => moment(r.fireTime, zoneFor(choice, jobZone), { millis: r.source !== 'NORMAL_TRIGGER' })
   return html`<${Table} label=${t('label')} rows=${rows} id=${(/** @type {any} */ r) => r.executionId} to=${(/** @type {any} */ r) => link.execution(r.executionId)} gather columns=${[
-    { key: 'fired', label: t('fired'), cell: (/** @type {any} */ r) => html`<a class="nowrap" href=${link.execution(r.executionId)}>${fired(r)}</a> <span class="small muted"><${Time} at=${r.fireTime} /></span>`, title: (/** @type {any} */ r) => r.executionId },
     ...(job === undefined ? [{ key: 'job', label: t('job'), cell: (/** @type {any} */ r) => html`<a href=${link.job(r.jobName)}>${r.jobName}</a>`, title: (/** @type {any} */ r) => r.jobName }] : []),
     { key: 'state', label: t('state'), cell: (/** @type {any} */ r) => html`<${State} of=${r.state} />` },
+    { key: 'fired', label: t('fired'), cell: (/** @type {any} */ r) => html`<a class="nowrap" href=${link.execution(r.executionId)}>${fired(r)}</a> <span class="small muted"><${Time} at=${r.fireTime} /></span>`, title: (/** @type {any} */ r) => r.executionId },
     { key: 'by', label: t('by'), cell: (/** @type {any} */ r) => sourceWord(r.source) },
     { key: 'took', label: t('took'), num: true, cell: (/** @type {any} */ r) => (r.durationMillis == null && r.startTime && !r.completeTime ? html`<${Since} at=${r.startTime} />` : duration(r.durationMillis)) },
     { key: 'shards', label: t('shards'), cell: (/** @type {any} */ r) => html`<span class="row tight">${Object.entries(r.shards).map(([state, n]) => html`<${State} key=${state} of=${state} count=${n} bare />`)}</span>`, title: (/** @type {any} */ r) => Object.entries(r.shards).map(([s, n]) => `${stateWord(s)} ${n}`).join(', ') },

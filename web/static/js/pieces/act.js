@@ -19,7 +19,7 @@ const t = texts(
  * @property {import('./icon.js').IconName} [icon]
  * @property {import('../lib/api.js').Request[]} requests what is sent, one after the other
  * @property {string} [done] what to say when it is done
- * @property {import('../lib/api.js').Request[]} [undo] what undoes it
+ * @property {import('../lib/api.js').Request[] | (() => Promise<import('../lib/api.js').Request[] | undefined>)} [undo] what undoes it; a function finds that out before it is done
  * @property {{title: string, text: any, name?: string}} [confirm] what will happen, for what can't be undone; with a name, that has to be typed
  * @property {boolean} [danger]
  * @property {boolean} [main]
@@ -39,7 +39,10 @@ const t = texts(
 export async function perform(act) {
   /** @type {any[]} */
   const answers = []
+  /** @type {import('../lib/api.js').Request[] | undefined} */
+  let undo
   try {
+    undo = typeof act.undo === 'function' ? await act.undo() : act.undo
     for (const request of act.requests) answers.push(await call(request))
   } catch (e) {
     const error = /** @type {import('../lib/api.js').ApiError} */ (e)
@@ -47,7 +50,6 @@ export async function perform(act) {
     toast(t('failed', { what: act.label, why: fields || error.message }), { error: true })
     return null
   }
-  const { undo } = act
   if (act.done) toast(act.done, { undo: undo && (() => void perform({ label: act.label, requests: undo })) })
   act.then?.(answers)
   return answers

@@ -1,5 +1,5 @@
 // What can be done to a job, by what is known of it.
-import { seg } from '../lib/api.js'
+import { get, seg } from '../lib/api.js'
 import { may } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 
@@ -9,7 +9,7 @@ const t = texts(
     triggered: '{name} was triggered', paused: '{name} is paused', resumed: '{name} goes on', enabled: '{name} is enabled', disabled: '{name} is disabled', shuttingDown: '{name} is shutting down', deleted: '{name} was deleted',
     disableTitle: 'Disable {name}?', shutdownTitle: 'Shut down {name}?', deleteTitle: 'Delete {name}?',
     disableText: 'It makes no new runs until it is enabled.', shutdownText: 'It makes no new runs; what runs goes on to its end, then the job is disabled until somebody enables it.',
-    deleteText: 'Its settings are removed for good, its runs stay in the history. The curl line that registers it again is on its page, under settings.',
+    deleteText: 'Its settings are removed, its runs stay in the history. It can be brought back right after, unless a value of its settings is secret; the curl line that registers it again is on its page, under settings.',
     kills: 'Kills {n|running shard|running shards}.', drops: '{n|waiting shard ends|waiting shards end} as killed.',
   },
   {
@@ -17,7 +17,7 @@ const t = texts(
     triggered: '已触发 {name}', paused: '已暂停 {name}', resumed: '已恢复 {name}', enabled: '已启用 {name}', disabled: '已禁用 {name}', shuttingDown: '正在停止 {name}', deleted: '已删除 {name}',
     disableTitle: '禁用 {name}？', shutdownTitle: '停止 {name}？', deleteTitle: '删除 {name}？',
     disableText: '启用之前不再产生新的执行。', shutdownText: '不再产生新的执行；正在运行的将运行至结束，随后作业被禁用，直到有人启用。',
-    deleteText: '作业配置将被永久删除，其执行仍保留在历史中。作业页面的“配置”里有重新注册它的 curl 命令。',
+    deleteText: '作业配置将被删除，其执行仍保留在历史中。若配置中没有保密值，删除后可立即撤销；作业页面的“配置”里有重新注册它的 curl 命令。',
     kills: '将终止 {n} 个正在运行的分片。', drops: '{n} 个等待中的分片将以已终止结束。',
   },
 )
@@ -106,5 +106,22 @@ export function jobAct(job, act) {
   if (act === 'disable' && lost) confirm = { title: t('disableTitle', { name }), text: `${lost} ${t('disableText')}` }
   if (act === 'shutdown') confirm = { title: t('shutdownTitle', { name }), text: `${lost} ${t('shutdownText')}` }
   if (act === 'delete') confirm = { title: t('deleteTitle', { name }), text: `${lost} ${t('deleteText')}`, name }
-  return { label: t(act), icon, requests: [jobRequest(name, act)], done: t(done, { name }), undo: undo && [jobRequest(name, undo)], confirm, danger: act === 'delete' || (act === 'disable' && lost !== '') }
+  const back = act === 'delete' ? () => registration(job) : undo && [jobRequest(name, undo)]
+  return { label: t(act), icon, requests: [jobRequest(name, act)], done: t(done, { name }), undo: back, confirm, danger: act === 'delete' || (act === 'disable' && lost !== '') }
+}
+
+/** @type {Record<string, JobActName>} */
+const bringsTo = { DISABLED: 'disable', PAUSED: 'pause', SHUTTING_DOWN: 'shutdown' }
+
+/**
+ * registration is what registers a job again as it is, nothing if that is not possible: what is secret is hidden from us, too, and a faulty
+ * document is no way back.
+ * @param {KnownJob} job
+ * @returns {Promise<import('../lib/api.js').Request[] | undefined>}
+ */
+async function registration({ jobName, state }) {
+  if (state === 'FAULTY') return undefined
+  const body = await get(`/api/job/jobs/${seg(jobName)}`)
+  if (JSON.stringify(body).includes('******')) return undefined
+  return [{ method: 'POST', path: '/api/job/register', body }, ...(bringsTo[state] ? [jobRequest(jobName, bringsTo[state])] : [])]
 }

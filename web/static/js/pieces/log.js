@@ -13,7 +13,7 @@ const t = texts(
   {
     line: 'Line {n}', byte: 'Line at byte {n}', more: 'Show {more} more of {all} characters', fresh: '{n|new line|new lines}', toEnd: 'Go to the end', toBegin: 'Go to the beginning', begin: 'Beginning of the output', older: 'Older output comes as you scroll up',
     following: 'Following', paused: 'Follow stopped: you scrolled up', ended: 'The task has ended', lost: 'Connection lost, trying again', resting: 'Resting while nobody looks', partly: 'Not at the end', gone: 'No longer kept',
-    empty: 'No output', emptyYet: 'No output yet', rotated: 'The file was begun anew, as it had grown to its limit. What was before is in {old}.', loading: 'Loading', loaded: '{loaded} of {size} loaded', previous: 'Previous match', next: 'Next match', none: 'no match in what is loaded', of: '{n|match|matches} in what is loaded',
+    empty: 'No output', emptyYet: 'No output yet', rotated: 'The file began again, as it had grown to its limit. What was before is in {old}.', loading: 'Loading', loaded: '{loaded} of {size} loaded', previous: 'Previous match', next: 'Next match', none: 'no match in what is loaded', of: '{n|match|matches} in what is loaded',
   },
   {
     line: '第 {n} 行', byte: '位于字节 {n} 的行', more: '再显示 {more} 个字符（共 {all} 个）', fresh: '{n} 行新输出', toEnd: '转到末尾', toBegin: '转到开头', begin: '输出开头', older: '向上滚动以加载更早的输出',
@@ -184,11 +184,11 @@ export function matching(blocks, query) {
   return blocks.flatMap((b) => b.lines.filter((l) => plain(l.text).toLowerCase().includes(want)))
 }
 
-/** @param {{lines: Line[]}[]} blocks @param {number} at */
+/** lineAt is the line that a byte is in, null when it isn't loaded, or was dropped. @param {{lines: Line[]}[]} blocks @param {number} at */
 function lineAt(blocks, at) {
   for (const b of blocks) {
     const last = b.lines[b.lines.length - 1]
-    if (last.at + last.bytes > at) return b.lines.find((l) => l.at + l.bytes > at) ?? null
+    if (last.at + last.bytes > at) return b.lines.find((l) => l.at <= at && at < l.at + l.bytes) ?? null
   }
   return null
 }
