@@ -175,8 +175,13 @@ type errorBody struct {
 	Fields  document.Violations `json:"fields"`
 }
 
-func (f *failure) body() map[string]errorBody {
-	return map[string]errorBody{"error": {f.code, f.message, orEmpty(f.fields)}}
+// refused is the form of all errors.
+type refused struct {
+	Error errorBody `json:"error"`
+}
+
+func (f *failure) body() refused {
+	return refused{errorBody{f.code, f.message, orEmpty(f.fields)}}
 }
 
 // writeJSON sends v, one line, with a newline for people at a terminal.

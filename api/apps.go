@@ -33,9 +33,11 @@ func (s *Server) isAppDisabled(c *gin.Context) (any, error) {
 	return view.Disabled, err
 }
 
+var withItsJobs = flagParameter("jobs", "Deletes the app's jobs, too. Without it an app that has jobs is refused.")
+
 func (s *Server) deleteApp(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "jobs")
-	withJobs := q.flag("jobs")
+	q := queryOf(c)
+	withJobs := withItsJobs.of(q)
 	if err := q.err(); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type changeRow struct {
 
 // audit lists what people have changed, the newest first.
 func (s *Server) audit(c *gin.Context) (any, error) {
-	q, _, err := parsed(c.Request, search.AuditParameters, search.ParseAudits)
+	q, _, err := parsed(c, search.ParseAudits)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Server) jobChanges(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, _, err := parsed(c.Request, []string{"action", "limit", "cursor"}, search.ParseAudits)
+	q, _, err := parsed(c, search.ParseAudits)
 	if err != nil {
 		return nil, err
 	}

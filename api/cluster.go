@@ -29,10 +29,17 @@ const (
 	lastPage = 1_000_000
 )
 
+// What the page of agents takes.
+var (
+	ofAgent       = textParameter("search", "Agents whose id or host name has this text in it, in any case.")
+	agentPage     = numberParameter("page", "Which page of agents, counted from 1.", 1, 1, lastPage)
+	agentsPerPage = numberParameter("per_page", "How many agents a page has.", someAgents, 1, mostAgents)
+)
+
 // cluster is what the leader knows of the cluster.
 func (s *Server) cluster(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "search", "page", "per_page")
-	f := core.ClusterFilter{Search: q.values.Get("search"), Page: q.number("page", 1, 1, lastPage), PerPage: q.number("per_page", someAgents, 1, mostAgents)}
+	q := queryOf(c)
+	f := core.ClusterFilter{Search: ofAgent.of(q), Page: agentPage.of(q), PerPage: agentsPerPage.of(q)}
 	if err := q.err(); err != nil {
 		return nil, err
 	}

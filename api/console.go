@@ -9,11 +9,13 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Console is what browsers are shown: one page, whose script reads the address, and the files of that. Both are open to
-// everybody, as the page is where one logs in; neither tells anything of this server.
+// Console is what browsers are shown: one page, whose script reads the address, another one that shows the API's description, and the files
+// of both. All are open to everybody, as the first is where one logs in; none tells anything of this server.
 type Console interface {
 	// Page answers with the page.
 	Page(w http.ResponseWriter, r *http.Request)
+	// Docs answers with the page that shows the API's description.
+	Docs(w http.ResponseWriter, r *http.Request)
 	// Static answers with the file whose address is the request's path, or reports false and answers nothing.
 	Static(w http.ResponseWriter, r *http.Request) bool
 }

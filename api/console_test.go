@@ -16,6 +16,11 @@ func (pages) Page(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "the page of "+r.URL.Path)
 }
 
+func (pages) Docs(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, "the docs of "+r.URL.Path)
+}
+
 func (pages) Static(w http.ResponseWriter, r *http.Request) bool {
 	if !strings.HasPrefix(r.URL.Path, "/static/right/") {
 		return false

@@ -33,16 +33,23 @@ const (
 	mostFires  = 100
 )
 
+// What is asked of a cron.
+var (
+	theCron   = textParameter("cron", "The cron, of six or seven fields.").such("0 0 3 ? * MON-FRI").needed()
+	theZone   = textParameter("timeZone", "The time zone that it is in; the server's, if it is left out.").such("Europe/Berlin")
+	fireCount = numberParameter("count", "How many of its next fires are told.", usualFires, 1, mostFires)
+	language  = choiceParameter("language", "The language of words and notes.", "en", "zh")
+)
+
 // explainCron answers as one types: nothing of it needs a leader.
 func (s *Server) explainCron(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "cron", "timeZone", "count", "language")
-	count := q.number("count", usualFires, 1, mostFires)
-	in := languageOf(q)
+	q := queryOf(c)
+	count, in := fireCount.of(q), languageOf(q)
 	if err := q.err(); err != nil {
 		return nil, err
 	}
 	config := jobs.Default()
-	config.JobExecutionType, config.Cron, config.TimeZone = jobs.Transient, q.values.Get("cron"), q.values.Get("timeZone")
+	config.JobExecutionType, config.Cron, config.TimeZone = jobs.Transient, theCron.of(q), theZone.of(q)
 	bad, notes := config.CheckTiming(s.jobOptions())
 	if config.Cron == "" {
 		bad = append(bad, document.Violate("cron", "", "is missing; give one such as 0/5 * * * * ?"))
@@ -55,7 +62,7 @@ func (s *Server) explainCron(c *gin.Context) (any, error) {
 
 // languageOf is that of words: English, unless Chinese is asked for.
 func languageOf(q *query) cron.Language {
-	if q.choice("language", "en", "zh") == "zh" {
+	if language.of(q) == "zh" {
 		return cron.Chinese
 	}
 	return cron.English

@@ -39,7 +39,7 @@ func (n *streams) leave() { n.open.Add(-1) }
 // events tells what changes, as server-sent events, until the client has gone, this server ends or leads no more, or whoever asked is no
 // longer let in. Browsers come again by themselves.
 func (s *Server) events(c *gin.Context) {
-	if err := readQuery(c.Request).err(); err != nil {
+	if err := queryOf(c).err(); err != nil {
 		fail(c.Writer, c.Request, s.log, err)
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -28,10 +27,21 @@ var executionStates = []string{
 	string(core.Waiting), string(core.Running), string(core.Finished), string(core.Failed), string(core.Killed),
 }
 
+// What lists of executions take.
+var (
+	runsOfJob   = textParameter("job", "Those of one job.").such("my_job")
+	runsInState = wordsParameter("state", "Those in one of these states.", executionStates)
+	runsSince   = momentParameter("since", "Those that were fired then or later.")
+	runsBefore  = beforeParameter("before", "Those that were fired before that time; or what the header Link of an answer has there, to read on.")
+	runsLimit   = numberParameter("limit", "How many are listed at most.", someExecutions, 1, mostExecutions)
+	// executionsTake is of both lists.
+	executionsTake = []declared{runsInState, runsSince, runsBefore, runsLimit}
+)
+
 // executions lists runs of all jobs.
 func (s *Server) executions(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "job", "state", "since", "before", "limit")
-	f := core.ExecutionFilter{Job: q.values.Get("job")}
+	q := queryOf(c)
+	f := core.ExecutionFilter{Job: runsOfJob.of(q)}
 	if q.values.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
 		q.refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
 	}
@@ -44,7 +54,7 @@ func (s *Server) jobExecutions(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.listExecutions(c, readQuery(c.Request, "state", "since", "before", "limit"), core.ExecutionFilter{Job: name, Known: true})
+	return s.listExecutions(c, queryOf(c), core.ExecutionFilter{Job: name, Known: true})
 }
 
 // executionRow is one run in a list.
@@ -56,12 +66,13 @@ type executionRow struct {
 
 // listExecutions reads what both lists take, and gives the list.
 func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter) (any, error) {
-	for _, state := range q.someOf("state", executionStates) {
+	for _, state := range runsInState.of(q) {
 		f.States = append(f.States, core.State(state))
 	}
-	f.Since = q.moment("since", s.opts.Now())
-	f.Before, f.BeforeID = q.before("before")
-	f.Limit = q.number("limit", someExecutions, 1, mostExecutions)
+	f.Since = runsSince.of(q).time(s.opts.Now())
+	before := runsBefore.of(q)
+	f.Before, f.BeforeID = before.at, before.id
+	f.Limit = runsLimit.of(q)
 	if err := q.err(); err != nil {
 		return nil, err
 	}
@@ -157,58 +168,4 @@ func nextExecutions(from *url.URL, last executionRow) string {
 	values := from.Query()
 	values.Set("before", last.FireTime.UTC().Format(time.RFC3339Nano)+","+last.ExecutionID)
 	return "<" + (&url.URL{Path: from.Path, RawPath: from.RawPath, RawQuery: values.Encode()}).String() + `>; rel="next"`
-}
-
-// before is a moment, and after a comma the id of an execution of that moment, zero when absent.
-func (q *query) before(name string) (time.Time, string) {
-	var id string
-	read := func(text string) (t time.Time, err error) {
-		text, id, _ = strings.Cut(text, ",")
-		if t, err = time.Parse(time.RFC3339, text); err == nil && (t.Year() < 1970 || !utf8.ValidString(id)) {
-			err = errNoValue
-		}
-		return t, err
-	}
-	return param(q, name, time.Time{}, read, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there"), id
-}
-
-// someOf are one or more of some words in capitals, separated by commas; none when absent or empty.
-func (q *query) someOf(name string, words []string) []string {
-	read := func(text string) (list []string, err error) {
-		if text == "" {
-			return nil, nil
-		}
-		for word := range strings.SplitSeq(text, ",") {
-			word = strings.ToUpper(strings.TrimSpace(word))
-			if !slices.Contains(words, word) {
-				return nil, errNoValue
-			}
-			list = append(list, word)
-		}
-		return list, nil
-	}
-	return param(q, name, nil, read, "must be one or more of %s, separated by commas", strings.Join(words, ", "))
-}
-
-// moment is a time, or how long before now it was; zero when absent.
-func (q *query) moment(name string, now time.Time) time.Time {
-	read := func(text string) (time.Time, error) {
-		if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-			return now.Add(-ago), nil
-		}
-		return time.Parse(time.RFC3339, text)
-	}
-	return param(q, name, time.Time{}, read, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or how long ago, such as 30m or 24h")
-}
-
-// number is a whole number from least to most; otherwise when absent.
-func (q *query) number(name string, otherwise, least, most int) int {
-	read := func(text string) (int, error) {
-		n, err := strconv.Atoi(text)
-		if n < least || n > most {
-			err = errNoValue
-		}
-		return n, err
-	}
-	return param(q, name, otherwise, read, "must be a whole number from %d to %d", least, most)
 }

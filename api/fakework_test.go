@@ -59,10 +59,10 @@ func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanati
 
 func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionView, error) {
 	if job := b.live[id]; job != "" {
-		return core.ExecutionView{ExecutionID: id, JobName: job, State: core.Waiting, Reason: b.reason}, nil
+		return core.ExecutionView{ExecutionID: id, JobName: job, Source: core.Triggered, State: core.Waiting, Reason: b.reason}, nil
 	}
 	if id == "live" {
-		return core.ExecutionView{ExecutionID: id, JobName: "my_job", State: core.Waiting}, nil
+		return core.ExecutionView{ExecutionID: id, JobName: "my_job", Source: core.Triggered, State: core.Waiting}, nil
 	}
 	if id != "exec-1" {
 		return core.ExecutionView{}, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
@@ -87,8 +87,8 @@ func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([
 		return b.lists[:min(len(b.lists), f.Limit)], nil
 	}
 	if b.live != nil { // one execution of each job, the newest are others'
-		all := []core.ExecutionSummary{{ExecutionID: "exec-theirs", JobName: "their_job", FireTime: noon.Add(time.Second), State: core.Waiting, Reason: b.reason},
-			{ExecutionID: "exec-mine", JobName: "mine_job", FireTime: noon, State: core.Waiting, Reason: b.reason}}
+		all := []core.ExecutionSummary{{ExecutionID: "exec-theirs", JobName: "their_job", FireTime: noon.Add(time.Second), Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}, Reason: b.reason},
+			{ExecutionID: "exec-mine", JobName: "mine_job", FireTime: noon, Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}, Reason: b.reason}}
 		all = slices.DeleteFunc(all, func(e core.ExecutionSummary) bool {
 			return f.Job != "" && e.JobName != f.Job || !f.Before.IsZero() && !e.FireTime.Before(f.Before)
 		})
@@ -117,7 +117,7 @@ func matching(rows []event.Audit, q search.Audits) []event.Audit {
 
 func (b *fakeScheduler) RunningTasks(context.Context) ([]core.TaskView, error) {
 	if b.live != nil {
-		return []core.TaskView{{TaskID: taskOfMine, JobName: "mine_job"}, {TaskID: taskOfTheirs, JobName: "their_job"}}, nil
+		return []core.TaskView{{TaskID: taskOfMine, JobName: "mine_job", State: core.Running}, {TaskID: taskOfTheirs, JobName: "their_job", State: core.Running}}, nil
 	}
 	return []core.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
 		ExecutionID: "exec-1", State: core.Running, Progress: &core.ProgressView{Fraction: 0.4, Message: "4000 of 10000 rows", At: noon}}}, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -22,8 +23,9 @@ type form struct {
 	bad   document.Violations
 }
 
-// readForm refuses a body that is no object; fields that the route does not know are violations.
-func readForm(c *gin.Context, names ...string) (*form, error) {
+// readForm reads a body with the fields of B. It refuses one that is no object; other fields are violations.
+func readForm[B any](c *gin.Context) (*form, error) {
+	names := fieldNames(reflect.TypeFor[B]())
 	body, err := readBody(c)
 	if err != nil {
 		return nil, err
@@ -46,6 +48,16 @@ func readForm(c *gin.Context, names ...string) (*form, error) {
 		}
 	}
 	return f, nil
+}
+
+// fieldNames are the names in JSON of a struct's fields, those that are embedded included.
+func fieldNames(t reflect.Type) (names []string) {
+	for _, field := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // namedTwice is a field that an object has more than once: who looked at the body before us may have taken the other one.

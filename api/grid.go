@@ -20,6 +20,8 @@ const (
 	mostCells = 200
 )
 
+var gridLimit = numberParameter("limit", "How many executions are told.", someColumns, 1, mostColumns)
+
 // grid is what came of a job's last executions, shard by shard.
 type grid struct {
 	JobName string `json:"jobName"`
@@ -38,7 +40,7 @@ type gridColumn struct {
 	// WaitMillis is from its fire to the launch of its first task, nil before that.
 	WaitMillis *int64 `json:"waitMillis"`
 	// Shards are nil when there are more than mostCells, or they can't be read.
-	Shards []search.Cell      `json:"shards"`
+	Shards []search.Cell      `json:"shards" nullable:"true"`
 	Counts map[core.State]int `json:"counts"`
 }
 
@@ -48,8 +50,8 @@ func (s *Server) jobGrid(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := readQuery(c.Request, "limit")
-	limit := q.number("limit", someColumns, 1, mostColumns)
+	q := queryOf(c)
+	limit := gridLimit.of(q)
 	if err := q.err(); err != nil {
 		return nil, err
 	}

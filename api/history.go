@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -73,7 +72,7 @@ func orUnreadable[A any](answer A, err error) (any, error) {
 
 // runEvents searches the runs of shards.
 func (s *Server) runEvents(c *gin.Context, h History) (any, error) {
-	q, err := s.question(c.Request, search.Runs)
+	q, err := s.question(c, search.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func (s *Server) runEvents(c *gin.Context, h History) (any, error) {
 
 // traceEvents searches the changes of tasks' states.
 func (s *Server) traceEvents(c *gin.Context, h History) (any, error) {
-	q, err := s.question(c.Request, search.Traces)
+	q, err := s.question(c, search.Traces)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +89,9 @@ func (s *Server) traceEvents(c *gin.Context, h History) (any, error) {
 }
 
 // question reads a search, which must be about one job of their apps when it is of somebody whose grant is for some.
-func (s *Server) question(r *http.Request, of *search.Subject) (search.Question, error) {
-	asked, q, err := parsed(r, of.Parameters(), of.Parse)
-	who := callerOf(r.Context())
+func (s *Server) question(c *gin.Context, of *search.Subject) (search.Question, error) {
+	asked, q, err := parsed(c, of.Parse)
+	who := callerOf(c.Request.Context())
 	if err != nil || !who.forSome() {
 		return asked, err
 	}
@@ -100,12 +99,12 @@ func (s *Server) question(r *http.Request, of *search.Subject) (search.Question,
 	if job == "" {
 		return asked, notAllowed(who.Principal, "a grant for all apps, or a job that it is asked about, by jobName")
 	}
-	return asked, s.maySee(r.Context(), job)
+	return asked, s.maySee(c.Request.Context(), job)
 }
 
 // parsed reads a question. Forms of consoles send fields that nobody has filled in, too: they count as not given.
-func parsed[Q any](r *http.Request, parameters []string, parse func(url.Values) (Q, []search.Violation)) (Q, *query, error) {
-	q := readQuery(r, parameters...)
+func parsed[Q any](c *gin.Context, parse func(url.Values) (Q, []search.Violation)) (Q, *query, error) {
+	q := queryOf(c)
 	maps.DeleteFunc(q.values, func(_ string, given []string) bool { return given[0] == "" })
 	asked, bad := parse(q.values)
 	for _, v := range bad {

@@ -15,10 +15,12 @@ type jobCheck struct {
 	Placement core.PlacementView `json:"placement"`
 }
 
+var checkUpdate = flagParameter("update", "The body has fields that change the stored document, as that of an update.")
+
 // checkJob says all that register or, with update, update would say, and changes nothing.
 func (s *Server) checkJob(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "update", "language")
-	update, in := q.flag("update"), languageOf(q)
+	q := queryOf(c)
+	update, in := checkUpdate.of(q), languageOf(q)
 	if err := q.err(); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,13 @@ type loggedIn struct {
 	AccessToken string `json:"accessToken"`
 }
 
+// loginBody is what a login is asked for with.
+type loginBody struct {
+	_        struct{} `additionalProperties:"false"`
+	Username string   `json:"username"`
+	Password string   `json:"password"`
+}
+
 // ways are those by which people can log in here.
 type ways struct {
 	Password bool `json:"password"`
@@ -39,7 +46,7 @@ var errNobodyToLogIn = failed(http.StatusForbidden, "no_users", "there are no us
 	"scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has")
 
 func (s *Server) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
-	f, err := readForm(c, "username", "password")
+	f, err := readForm[loginBody](c)
 	if err != nil {
 		return "", p, err
 	}

@@ -18,6 +18,16 @@ import (
 // logStreams are the files that a task's output is in. Those with .1 are what the executor has last rotated out of the others.
 var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
 
+// What reading output takes.
+var (
+	logStream   = choiceParameter("stream", "Which file; those with .1 are what was rotated out of the others last.", logStreams...)
+	logFrom     = bytesParameter("offset", "How many bytes are skipped.", 0)
+	logTail     = bytesParameter("tail", "How many bytes before the end it begins, at the begin of a line if one is near. Not beside offset.", -1)
+	logLimit    = bytesParameter("limit", "How many bytes there are at most.", math.MaxInt64)
+	logFollow   = flagParameter("follow", "Goes on with what comes, until the task has ended.")
+	logDownload = flagParameter("download", "Has a browser save it as a file.")
+)
+
 // log is one reading of one stream of a task, page by page.
 type log struct {
 	scheduler        Scheduler
@@ -39,9 +49,9 @@ type log struct {
 }
 
 func (s *Server) openLog(c *gin.Context) (*log, error) {
-	q := readQuery(c.Request, "stream", "offset", "tail", "limit", "follow", "download")
-	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs, stream: q.choice("stream", logStreams...), follow: q.flag("follow"), download: q.flag("download"),
-		offset: q.bytes("offset", 0), tail: q.bytes("tail", -1), left: q.bytes("limit", math.MaxInt64)}
+	q := queryOf(c)
+	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs, stream: logStream.of(q), follow: logFollow.of(q), download: logDownload.of(q),
+		offset: logFrom.of(q), tail: logTail.of(q), left: logLimit.of(q)}
 	if q.values.Has("tail") && q.values.Has("offset") {
 		q.refuse("tail", "goes with no offset: say one of both")
 	}

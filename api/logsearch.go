@@ -29,12 +29,17 @@ type found struct {
 	Size int64 `json:"size"`
 }
 
+// What a search in output takes, beside what reading it does.
+var (
+	matchText  = textParameter("q", "What is looked for, in any case: one line, at most 500 bytes.").such("error").needed()
+	matchLimit = numberParameter("limit", "How many lines are found at most.", someMatches, 1, mostMatches)
+)
+
 // searchLog finds lines in a task's output, as much of it as there is at the begin.
 func (s *Server) searchLog(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "stream", "q", "offset", "limit")
-	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs, stream: q.choice("stream", logStreams...), offset: q.bytes("offset", 0), tail: -1, left: math.MaxInt64}
-	most := q.number("limit", someMatches, 1, mostMatches)
-	wanted := q.values.Get("q")
+	q := queryOf(c)
+	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs, stream: logStream.of(q), offset: logFrom.of(q), tail: -1, left: math.MaxInt64}
+	most, wanted := matchLimit.of(q), matchText.of(q)
 	if wanted == "" || len(wanted) > mostWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
 		q.refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", mostWanted)
 	}

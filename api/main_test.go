@@ -36,10 +36,14 @@ func start(t *testing.T, opts api.Options) *httptest.Server {
 	return server
 }
 
-// call sends a request to a server and reads the whole answer; see ask.
+// call sends a request to a server, reads the whole answer, and holds it against the API's description; see ask.
 func call(t *testing.T, server *httptest.Server, method, path, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
-	return ask(t, method, server.URL+path, body, headers...)
+	answer, text := ask(t, method, server.URL+path, body, headers...)
+	if err := describedAPI().CheckAnswer(answer.Request, answer, []byte(text)); err != nil {
+		t.Errorf("this is not as GET /api/openapi.json has it: %v", err)
+	}
+	return answer, text
 }
 
 // oneArtifact is the only one that a server has.

@@ -23,14 +23,16 @@ func (s *Server) reconcile(explicit bool) handler {
 	}
 }
 
+var sandboxApp = textParameter("appName", "The app whose executors it is about.").such("my_app").needed()
+
 // sandbox lists where an app's executors keep their files ([D21]: from what offers
 // and updates reported, no agent is asked).
 func (s *Server) sandbox(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "appName")
+	q := queryOf(c)
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	name := q.values.Get("appName")
+	name := sandboxApp.of(q)
 	if name == "" {
 		return nil, badRequest("app_name_missing", "Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
 	}

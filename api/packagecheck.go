@@ -121,8 +121,8 @@ func withoutSecrets(text, url string) string {
 
 // checkApp says what is in the package of an app that is not published yet, or, with update, of the stored one with the given fields.
 func (s *Server) checkApp(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "update")
-	update := q.flag("update")
+	q := queryOf(c)
+	update := checkUpdate.of(q)
 	if err := q.err(); err != nil {
 		return nil, err
 	}
@@ -155,7 +155,8 @@ func (s *Server) appToCheck(c *gin.Context, update bool) (config app.Config, err
 // publishedApp is the answer to a publication whose package was checked.
 type publishedApp struct {
 	core.AppView
-	Package PackageFacts `json:"package"`
+	// Package is nil where it was not checked.
+	Package *PackageFacts `json:"package,omitempty"`
 }
 
 // goodPackage is factsOf, where a problem refuses the app.
@@ -167,11 +168,13 @@ func (s *Server) goodPackage(c *gin.Context, config app.Config) (PackageFacts, e
 	return facts, err
 }
 
+var checkFirst = flagParameter("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
+
 // publishing reads whether the package is to be checked, and has it done so by work, else does without.
 func publishing(without handler, work handler) handler {
 	return func(c *gin.Context) (any, error) {
-		q := readQuery(c.Request, "check")
-		check := q.flag("check")
+		q := queryOf(c)
+		check := checkFirst.of(q)
 		if err := q.err(); err != nil {
 			return nil, err
 		}
@@ -223,5 +226,5 @@ func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 
 func (s *Server) published(view core.AppView, notes []string, facts PackageFacts) publishedApp {
 	view.Config, view.Notes = view.Config.WithoutSecrets(), joinNotes(notes, view.Notes)
-	return publishedApp{view, facts}
+	return publishedApp{view, &facts}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -140,45 +139,20 @@ func (q *query) refuse(name, format string, args ...any) {
 	q.bad = append(q.bad, document.Violate(name, q.values.Get(name), format, args...))
 }
 
-// param reads a parameter; what is absent is otherwise, what can't be read breaks the rule.
-func param[T any](q *query, name string, otherwise T, read func(text string) (T, error), rule string, args ...any) T {
-	if !q.values.Has(name) {
-		return otherwise
+// queryKey of a request's context holds its query, read by its route's row.
+const queryKey = "query"
+
+// readingQuery reads the query of requests before they are answered.
+func readingQuery(takes []declared, work gin.HandlerFunc) gin.HandlerFunc {
+	names := namesOf(takes)
+	return func(c *gin.Context) {
+		c.Set(queryKey, readQuery(c.Request, names...))
+		work(c)
 	}
-	value, err := read(q.values.Get(name))
-	if err != nil {
-		q.refuse(name, rule, args...)
-	}
-	return value
 }
 
-// flag is a boolean that is false when absent.
-func (q *query) flag(name string) bool {
-	return param(q, name, false, strconv.ParseBool, "must be true or false")
-}
-
-// bytes is a number of bytes; otherwise when absent.
-func (q *query) bytes(name string, otherwise int64) int64 {
-	read := func(text string) (int64, error) {
-		n, err := strconv.ParseUint(text, 10, 63)
-		return int64(n), err
-	}
-	return param(q, name, otherwise, read, "must be a number of bytes, 0 or more")
-}
-
-// errNoValue says that a text is none of what a parameter may be.
-var errNoValue = errors.New("no value of the parameter")
-
-// choice is one of several words, the first when absent.
-func (q *query) choice(name string, words ...string) string {
-	read := func(text string) (string, error) {
-		if !slices.Contains(words, text) {
-			return "", errNoValue
-		}
-		return text, nil
-	}
-	return param(q, name, words[0], read, "must be one of %s", strings.Join(words, ", "))
-}
+// queryOf is the query of a request, in which the parameters of its route's row are known.
+func queryOf(c *gin.Context) *query { return c.MustGet(queryKey).(*query) }
 
 // err is all that was refused.
 func (q *query) err() error {

@@ -100,10 +100,12 @@ func unlessNone(n int64, value float64) *float64 {
 
 func mean(n int64, sum float64) *float64 { return unlessNone(n, sum/float64(max(n, 1))) }
 
+var seriesRange = choiceParameter("range", "How long a time, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
+
 // series answers from the history; without one, or while it can't be read, from what this leader remembers of its own term.
 func (s *Server) series(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "range")
-	name := q.choice("range", "hour", "day", "week")
+	q := queryOf(c)
+	name := seriesRange.of(q)
 	if err := q.err(); err != nil {
 		return nil, err
 	}

@@ -100,6 +100,7 @@ type Server struct {
 	compress   func(http.Handler) http.HandlerFunc
 
 	packedExample func() ([]byte, error)
+	description   func() (*describedAPI, error)
 
 	packageCheck sync.Mutex // held while a package is fetched: one at a time
 
@@ -142,6 +143,7 @@ func New(opts Options) *Server {
 		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor()}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.packedExample = sync.OnceValues(packExample)
+	s.description = sync.OnceValues(s.describe)
 	s.metrics, s.durations = newMetrics(opts, &s.streams)
 	s.apps, s.jobs = s.newApps(), s.newJobs()
 	s.table = s.routes()

@@ -12,10 +12,17 @@ import (
 
 const day = 24 * time.Hour
 
+// What statistics take; the first two have one value, which the original's clients send.
+var (
+	last24Hours     = choiceParameter("since", "May be left out.", "last24hours")
+	sinceLastWeek   = choiceParameter("since", "May be left out.", "lastWeek")
+	statisticsSince = momentParameter("since", "Leaves out what was before.")
+)
+
 // taskResults are the results of each minute of the last 24 hours.
 func (s *Server) taskResults(c *gin.Context, h History) (any, error) {
-	q := readQuery(c.Request, "since")
-	q.choice("since", "last24hours")
+	q := queryOf(c)
+	last24Hours.of(q)
 	if err := q.err(); err != nil {
 		return nil, err
 	}
@@ -24,9 +31,6 @@ func (s *Server) taskResults(c *gin.Context, h History) (any, error) {
 
 // taskResultsOf sums the results of a period. What was not counted is not invented: it is missing from the sum [D97].
 func (s *Server) taskResultsOf(c *gin.Context, h History) (any, error) {
-	if err := readQuery(c.Request).err(); err != nil {
-		return nil, err
-	}
 	now := s.opts.Now().UTC()
 	interval, from, until := search.Day, time.Time{}, time.Time{}
 	switch period := c.Param("period"); period {
@@ -63,8 +67,8 @@ func (s *Server) weekAgo() time.Time { return s.opts.Now().UTC().Truncate(day).A
 // lastWeek makes a handler of samples of the last week.
 func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Time) ([]search.Running, error)) handler {
 	return s.fromHistory(func(c *gin.Context, h History) (any, error) {
-		q := readQuery(c.Request, "since")
-		q.choice("since", "lastWeek")
+		q := queryOf(c)
+		sinceLastWeek.of(q)
 		if err := q.err(); err != nil {
 			return nil, err
 		}
@@ -74,9 +78,6 @@ func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Ti
 
 // jobsRegistered is how many jobs there were on each day.
 func jobsRegistered(c *gin.Context, h History) (any, error) {
-	if err := readQuery(c.Request).err(); err != nil {
-		return nil, err
-	}
 	return orUnreadable(h.JobsRegistered(c.Request.Context()))
 }
 
@@ -106,8 +107,8 @@ func (s *Server) jobStatistics(c *gin.Context, h History) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := readQuery(c.Request, "since")
-	since := q.moment("since", s.opts.Now())
+	q := queryOf(c)
+	since := statisticsSince.of(q).time(s.opts.Now())
 	if err := q.err(); err != nil {
 		return nil, err
 	}

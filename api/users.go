@@ -4,12 +4,39 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// These are the bodies of requests about people and tokens.
+type (
+	userBody struct {
+		_        struct{} `additionalProperties:"false"`
+		Name     string   `json:"name"`
+		Password string   `json:"password" minLength:"8" maxLength:"1024"`
+		auth.Grant
+	}
+	grantBody struct {
+		_ struct{} `additionalProperties:"false"`
+		auth.Grant
+	}
+	passwordBody struct {
+		_        struct{} `additionalProperties:"false"`
+		Password string   `json:"password" minLength:"8" maxLength:"1024"`
+		// Current is needed of those who change their own.
+		Current string `json:"current,omitempty" description:"The password that you have, to change your own."`
+	}
+	tokenBody struct {
+		_    struct{} `additionalProperties:"false"`
+		Name string   `json:"name"`
+		auth.Grant
+		Expires time.Time `json:"expires,omitzero" description:"Without it the token does not expire."`
+	}
 )
 
 // changed is the error of a change of users or tokens: what the registry could not do is no fault of this server.
@@ -63,7 +90,7 @@ func (s *Server) user(c *gin.Context) (any, error) {
 }
 
 func (s *Server) addUser(c *gin.Context) (any, error) {
-	f, err := readForm(c, "name", "password", "role", "apps")
+	f, err := readForm[userBody](c)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +107,7 @@ func (s *Server) changeUser(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := readForm(c, "role", "apps")
+	f, err := readForm[grantBody](c)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +130,7 @@ func (s *Server) setPassword(c *gin.Context) (any, error) {
 	if err := adminsOfAll.check(who.Principal); !own && err != nil {
 		return nil, err
 	}
-	f, err := readForm(c, "password", "current")
+	f, err := readForm[passwordBody](c)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +191,7 @@ type madeToken struct {
 }
 
 func (s *Server) addToken(c *gin.Context) (any, error) {
-	f, err := readForm(c, "name", "role", "apps", "expires")
+	f, err := readForm[tokenBody](c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package web is the console: its one page and the files of that, as a browser asks for them.
+// Package web is the console: its page, the one that shows the API's description, and the files of both, as a browser asks for them.
 //
 // What is below static is what a browser runs: there is no step that builds it. Each file's address has a hash over all of
 // them, so that a browser keeps them for good and never mixes those of two versions; the page itself is asked for again
@@ -33,9 +33,11 @@ func Static() fs.FS {
 	return files
 }
 
-// page is the one page; in it, and in it alone, placeholder stands for the address of the folder that the files are in.
+// page is the console's one page, docs that of the API's description; in them, and in them alone, placeholder stands for the address of the
+// folder that the files are in.
 const (
 	page        = "index.html"
+	docs        = "docs.html"
 	placeholder = "{static}"
 )
 
@@ -44,13 +46,18 @@ type Console struct {
 	load func() (*content, error)
 }
 
-// New makes a console of files, with index.html among them.
+// New makes a console of files, with index.html and docs.html among them.
 func New(files fs.FS) *Console {
 	return &Console{load: sync.OnceValues(func() (*content, error) { return load(files) })}
 }
 
 // Page answers with the page, whatever path is asked for: the script in it reads the path.
-func (c *Console) Page(w http.ResponseWriter, r *http.Request) {
+func (c *Console) Page(w http.ResponseWriter, r *http.Request) { c.page(w, r, page) }
+
+// Docs answers with the page that shows the API's description.
+func (c *Console) Docs(w http.ResponseWriter, r *http.Request) { c.page(w, r, docs) }
+
+func (c *Console) page(w http.ResponseWriter, r *http.Request, name string) {
 	all, err := c.load()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -65,7 +72,7 @@ func (c *Console) Page(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	all.page.write(w, r)
+	all.pages[name].write(w, r)
 }
 
 // Static answers with the file whose address, /static/{hash}/{file}, is the request's path. It reports false, and answers
@@ -88,8 +95,8 @@ func (c *Console) Static(w http.ResponseWriter, r *http.Request) bool {
 // content is all that a console answers with.
 type content struct {
 	folder string // of the files' addresses: /static/ and the hash
-	page   *file
-	tag    string // of the page
+	pages  map[string]*file
+	tag    string // of the pages
 	files  map[string]*file
 }
 
@@ -108,15 +115,16 @@ func load(files fs.FS) (*content, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
-	index, ok := texts[page]
-	if !ok {
-		return nil, fmt.Errorf("the console's files lack %s", page)
-	}
-	delete(texts, page)
 	sum := hex.EncodeToString(hash.Sum(nil)[:8])
-	all := &content{folder: "/static/" + sum, tag: `W/"` + sum + `"`, files: map[string]*file{}}
-	index = preload(index, texts)
-	all.page = newFile(page, bytes.ReplaceAll(index, []byte(placeholder), []byte(all.folder)))
+	all := &content{folder: "/static/" + sum, tag: `W/"` + sum + `"`, pages: map[string]*file{}, files: map[string]*file{}}
+	for _, name := range []string{page, docs} {
+		text, ok := texts[name]
+		if !ok {
+			return nil, fmt.Errorf("the console's files lack %s", name)
+		}
+		delete(texts, name)
+		all.pages[name] = newFile(name, bytes.ReplaceAll(preload(text, texts), []byte(placeholder), []byte(all.folder)))
+	}
 	for name, text := range texts {
 		all.files[name] = newFile(name, text)
 	}

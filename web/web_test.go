@@ -29,6 +29,7 @@ func some() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
 		"index.html":   index,
+		"docs.html":    index,
 		"css/base.css": strings.Repeat("p { color: red }\n", 100),
 		"js/main.js": `// import './comment.js'
 import { h } from '../vendor/preact.js'

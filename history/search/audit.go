@@ -29,22 +29,23 @@ type Audits struct {
 	Limit int
 }
 
-// auditTargets are the kinds of things that are changed.
-var auditTargets = []string{"app", "job", "execution", "task", "cluster", "user", "token"}
+// AuditTargets are the kinds of things that are changed.
+var AuditTargets = []string{"app", "job", "execution", "task", "cluster", "user", "token"}
 
 // AuditParameters are all that ParseAudits reads.
 var AuditParameters = []string{"who", "action", "target", "app", "startTime", "endTime", "cursor", "limit"}
 
+// How many rows there are: if it is not said, and at most.
 const (
-	someAudits = 100
-	mostAudits = 1000
+	SomeAudits = 100
+	MostAudits = 1000
 )
 
 // ParseAudits reads a question, as Subject.Parse does. target is a kind of thing, or the name of one.
 func ParseAudits(values url.Values) (Audits, []Violation) {
 	p := parser{values: values}
 	q := Audits{Who: p.text("who"), Action: p.text("action"), App: p.text("app"), From: p.time("startTime", false), Until: p.time("endTime", true)}
-	if target := p.text("target"); slices.Contains(auditTargets, target) {
+	if target := p.text("target"); slices.Contains(AuditTargets, target) {
 		q.Target = target
 	} else {
 		q.TargetName = target
@@ -52,7 +53,7 @@ func ParseAudits(values url.Values) (Audits, []Violation) {
 	if !q.From.IsZero() && !q.Until.IsZero() && q.Until.Before(q.From) {
 		p.refuse("endTime", "must not be before startTime")
 	}
-	q.Limit = p.number("limit", someAudits, mostAudits)
+	q.Limit = p.number("limit", SomeAudits, MostAudits)
 	q.Before = read(&p, "cursor", time.Time{}, func(text string) (time.Time, error) {
 		plain, err := base64.RawURLEncoding.DecodeString(text)
 		millis, id, found := strings.Cut(string(plain), " ")

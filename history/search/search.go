@@ -40,8 +40,9 @@ var (
 )
 
 const (
-	somePerPage = 10
-	mostPerPage = 500
+	// SomePerPage and MostPerPage are how many rows a page has: if it is not said, and at most.
+	SomePerPage = 10
+	MostPerPage = 500
 	// MostSkipped bounds how many rows a page may be behind the first: the database reads all that it skips.
 	MostSkipped = 100_000
 	// MostCounted bounds how many rows are counted.
@@ -79,6 +80,9 @@ func (s *Subject) Parameters() []string {
 	return slices.Concat(s.filters, []string{"startTime", "endTime", "sort", "order", "per_page", "page", "after"})
 }
 
+// Sorts are the fields that rows may be put in order by.
+func (s *Subject) Sorts() []string { return slices.Concat(s.times, s.sorts) }
+
 // SortedByTime reports whether the rows come in the order of a time, so that a cursor can lead on.
 func (q *Question) SortedByTime() bool { return slices.Contains(q.Of.times, q.Sort) }
 
@@ -101,7 +105,7 @@ func (s *Subject) Parse(values url.Values) (Question, []Violation) {
 		p.refuse("endTime", "must not be before startTime")
 	}
 	p.order(&q)
-	q.PerPage = p.number("per_page", somePerPage, mostPerPage)
+	q.PerPage = p.number("per_page", SomePerPage, MostPerPage)
 	q.Page = p.number("page", 1, 1<<31-1)
 	if rows := (q.Page - 1) * q.PerPage; rows > MostSkipped-q.PerPage && len(p.bad) == 0 {
 		hint := "set startTime and endTime"

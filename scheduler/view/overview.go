@@ -17,7 +17,7 @@ type Summary struct {
 	RunningShards     int            `json:"runningShards"`
 	RunningExecutions int            `json:"runningExecutions"`
 	WaitingExecutions int            `json:"waitingExecutions"`
-	Queues            []Queue        `json:"queues"`
+	Queues            []Queue        `json:"queues" nullable:"true"`
 	Subscribed        *bool          `json:"subscribed"`
 	Agents            *Agents        `json:"agents"`
 	CPUs              *Amounts       `json:"cpus"`

@@ -76,6 +76,7 @@ var closed = []string{"cluster/local"}
 var home = map[string][]string{
 	"github.com/gin-gonic/gin":            {"api"},
 	"github.com/prometheus/client_golang": {"api"},
+	"github.com/swaggest/jsonschema-go":   {"api/openapi"},
 	"github.com/mesos/mesos-go":           {"cluster/mesos", "cluster/local", "executor"},
 	"github.com/gogo/protobuf":            {"cluster/mesos", "cluster/local", "executor"},
 	"github.com/go-zookeeper/zk":          {"zookeeper", "registry/zookeeper", "cluster/mesos"},

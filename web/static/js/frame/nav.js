@@ -14,12 +14,12 @@ const t = texts(
   {
     overview: 'Overview', apps: 'Apps', jobs: 'Jobs', executions: 'Executions', cluster: 'Cluster', history: 'History', audit: 'Audit', users: 'Users', tokens: 'Tokens',
     pages: 'Pages', menu: 'Menu', search: 'Search', collapse: 'Collapse', expand: 'Expand', leads: '{address} leads, term {term}', noLeader: 'no leader known',
-    themeSystem: 'Theme: system', themeLight: 'Theme: light', themeDark: 'Theme: dark', other: '中文', zoneMine: 'Times: my zone', zoneJob: 'Times: the job’s zone', zoneUtc: 'Times: UTC', logout: 'Log out', machine: 'everybody on this machine',
+    themeSystem: 'Theme: system', themeLight: 'Theme: light', themeDark: 'Theme: dark', other: '中文', zoneMine: 'Times: my zone', zoneJob: 'Times: the job’s zone', zoneUtc: 'Times: UTC', api: 'API', logout: 'Log out', machine: 'everybody on this machine',
   },
   {
     overview: '概览', apps: '应用', jobs: '作业', executions: '执行', cluster: '集群', history: '历史', audit: '审计', users: '用户', tokens: '令牌',
     pages: '页面', menu: '菜单', search: '搜索', collapse: '收起', expand: '展开', leads: '主节点 {address}，任期 {term}', noLeader: '没有已知的主节点',
-    themeSystem: '主题：跟随系统', themeLight: '主题：浅色', themeDark: '主题：深色', other: 'English', zoneMine: '时间：本地时区', zoneJob: '时间：作业时区', zoneUtc: '时间：UTC', logout: '退出登录', machine: '本机的所有人',
+    themeSystem: '主题：跟随系统', themeLight: '主题：浅色', themeDark: '主题：深色', other: 'English', zoneMine: '时间：本地时区', zoneJob: '时间：作业时区', zoneUtc: '时间：UTC', api: 'API', logout: '退出登录', machine: '本机的所有人',
   },
 )
 
@@ -86,6 +86,7 @@ export function Nav({ section, onSearch }) {
         <button type="button" class="entry" onClick=${turnTheme} title=${themeName()}><${Icon} name="theme" /><span class="word">${themeName()}</span></button>
         <button type="button" class="entry" onClick=${turnLanguage} title=${t('other')}><${Icon} name="language" /><span class="word">${t('other')}</span></button>
         <button type="button" class="entry" onClick=${turnZone} title=${zoneName()}><${Icon} name="clock" /><span class="word">${zoneName()}</span></button>
+        <a class="entry" href="/api/docs" title=${t('api')}><${Icon} name="api" /><span class="word">${t('api')}</span></a>
         <${Who} />
         <button type="button" class="entry collapse" onClick=${() => narrowNav.set(!narrow)} title=${t(narrow ? 'expand' : 'collapse')}><${Icon} name=${narrow ? 'expand' : 'collapse'} /><span class="word">${t(narrow ? 'expand' : 'collapse')}</span></button>
       </div>

@@ -10,8 +10,8 @@ import { link } from '../routes.js'
 import { sectionName, sections, themeName, turnLanguage, turnTheme, turnZone, zoneName } from './nav.js'
 
 const t = texts(
-  { title: 'Go to', placeholder: 'A job, an app, a page', page: 'page', job: 'job', app: 'app', action: 'action', register: 'Register a job', publish: 'Publish an app', language: 'Language: 中文', none: 'Nothing is called so' },
-  { title: '跳转', placeholder: '作业、应用或页面', page: '页面', job: '作业', app: '应用', action: '操作', register: '注册作业', publish: '发布应用', language: '语言：English', none: '没有匹配的名称' },
+  { title: 'Go to', placeholder: 'A job, an app, a page', page: 'page', job: 'job', app: 'app', action: 'action', register: 'Register a job', publish: 'Publish an app', language: 'Language: 中文', docs: 'API: every route, with curl lines', none: 'Nothing is called so' },
+  { title: '跳转', placeholder: '作业、应用或页面', page: '页面', job: '作业', app: '应用', action: '操作', register: '注册作业', publish: '发布应用', language: '语言：English', docs: 'API：所有接口及 curl 命令', none: '没有匹配的名称' },
 )
 
 const open = signal(false)
@@ -93,6 +93,7 @@ async function search(typed, signal) {
   const own = [
     ...sections().map((s) => ({ text: sectionName(s.id), kind: t('page'), run: to(s.to) })),
     ...(mayAny('admin') ? [{ text: t('register'), kind: t('action'), run: to('/jobs/new') }, { text: t('publish'), kind: t('action'), run: to('/apps/new') }] : []),
+    { text: t('docs'), kind: t('page'), run: () => location.assign('/api/docs') },
     { text: themeName(), kind: t('action'), run: turnTheme },
     { text: t('language'), kind: t('action'), run: turnLanguage },
     { text: zoneName(), kind: t('action'), run: turnZone },

@@ -1,0 +1,174 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api/openapi"
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/view"
+)
+
+// What the API's description says in words, and of types what those do not say of themselves.
+
+const aboutAPI = `Schedules sharded batch jobs. docs/api.md explains what is described here.
+
+A trailing slash in a path makes no difference, and HEAD works where GET does. Bodies are JSON in UTF-8; one that comes as text/plain or, as curl sends it without a header, as application/x-www-form-urlencoded is read as JSON, too. ` +
+	`Answers to GET of 1 KiB and more are compressed for who takes gzip. All errors have one form, and what is answered with one changed nothing, but for outcome_unknown.
+
+A token is needed from the first user on; until then this machine needs none, on a loopback address. Who has a role for some apps gets what is of those.`
+
+func apiInfo(version string) openapi.Info {
+	return openapi.Info{Title: "ElasticJob", Version: version, Description: aboutAPI, Error: refused{}, Tags: apiTags, Errors: map[int]string{
+		http.StatusBadRequest:            "The request can't be read, such as bad_query or bad_json.",
+		http.StatusUnauthorized:          "It is not known who asks: log in.",
+		http.StatusForbidden:             "Who asks may not do this, or it comes from where nothing is taken from.",
+		http.StatusNotFound:              "What is named is not there.",
+		http.StatusConflict:              "What is named is in a state that does not allow this.",
+		http.StatusGone:                  "It is no longer kept.",
+		http.StatusRequestEntityTooLarge: "The body is too large.",
+		http.StatusUnsupportedMediaType:  "The body is not of a type that is read.",
+		http.StatusUnprocessableEntity:   "The document breaks rules: fields lists all of them.",
+		http.StatusTooManyRequests:       "It was asked for too often.",
+		http.StatusInternalServerError:   "A fault of the server; its log has more under the id in the message.",
+		http.StatusServiceUnavailable:    "Not now: try again. With outcome_unknown the change may have been done: look first.",
+	}, Security: map[string]map[string]any{
+		"bearer":      {"type": "http", "scheme": "bearer", "description": "A login's token or an API token."},
+		"accessToken": {"type": "apiKey", "in": "header", "name": "accessToken", "description": "The same token, as the original's clients send it; Access-Token is taken, too."},
+		"session":     {"type": "apiKey", "in": "cookie", "name": "elasticjob", "description": "A browser's login; its name is __Host-elasticjob with TLS. Changes need an Origin beside it."},
+	}}
+}
+
+var apiTags = []openapi.Tag{
+	{Name: "Apps", About: "An app is a package with a script that starts it."},
+	{Name: "Jobs", About: "What runs, when, and in how many shards."},
+	{Name: "Before you register", About: "Checks that change nothing, schemas, and an example."},
+	{Name: "Runs and output", About: "Executions, their tasks, and what they wrote."},
+	{Name: "Live", About: "What a console shows of all jobs, and how it hears of changes."},
+	{Name: "History", About: "What was recorded in a database."},
+	{Name: "Audit", About: "What people have changed."},
+	{Name: "Cluster", About: "Agents, executors, and numbers over time."},
+	{Name: "Operation", About: "For who operates the cluster."},
+	{Name: "The server", About: "Pages, health, metrics, files."},
+	{Name: "Who may connect", About: "Logins, users, API tokens."},
+}
+
+// pathVariables are those of all routes.
+var pathVariables = map[string]struct{ about, example string }{
+	"appName":     {"The app's name.", "my_app"},
+	"jobName":     {"The job's name.", "my_job"},
+	"executionId": {"The execution's id.", exampleExecution},
+	"taskId":      {"The task's id.", exampleTask},
+	"agentId":     {"The agent's id.", exampleAgent},
+	"period":      {"One of online, lastWeek, lastHour, lastMinute.", "lastWeek"},
+	"userName":    {"The user's name.", "alice"},
+	"tokenName":   {"The API token's name.", "ci"},
+	"name":        {"The file's name.", "executor-linux-amd64-0f8e"},
+	"hash":        {"The hash of all files.", "0123456789abcdef"},
+	"file":        {"The file's path.", "js/main.js"},
+}
+
+// Headers of requests and answers.
+var (
+	textSchema        = openapi.Schema{"type": "string"}
+	idempotencyHeader = openapi.Parameter{Name: "Idempotency-Key", In: "header", Schema: openapi.Schema{"type": "string", "maxLength": maxKey},
+		About: "With one the request may be sent again: it gives the first one's execution.", Example: "2026-05-01-billing"}
+	cookieHeader  = openapi.Header{Name: "Set-Cookie", About: "The browser's session.", Schema: textSchema}
+	linkHeader    = openapi.Header{Name: "Link", About: `Where the rows behind these are: </api/…>; rel="next". Not there at the end.`, Schema: textSchema}
+	warningHeader = openapi.Header{Name: "Warning", About: "What is missing of the answer, and why.", Schema: textSchema}
+	logHeaders    = []openapi.Header{
+		{Name: logOffset, About: "Where in the file the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
+		{Name: logSize, About: "How large the file was then.", Always: true, Schema: openapi.Schema{"type": "integer"}},
+		{Name: "Content-Disposition", About: "The name of the file, with download.", Schema: textSchema},
+	}
+)
+
+const (
+	exampleExecution = "my_job@20260501T120000Z"
+	exampleTask      = "my_job@-@0@-@READY@-@S0@-@0f8e"
+	exampleAgent     = "S0"
+	exampleEvents    = "event: hello\ndata: {\"term\":3,\"version\":\"1.0.0\",\"leader\":\"10.0.0.5:8899\"}\n\n" +
+		"event: changed\ndata: {\"jobs\":[\"my_job\"],\"executions\":[],\"apps\":[],\"cluster\":false,\"all\":false}\n\n"
+)
+
+// fields is an example of a body that has some fields alone.
+type fields = map[string]any
+
+var (
+	exampleApp       = fields{"appName": "my_app", "appURL": "http://127.0.0.1:8080/my-job.tar.gz", "bootstrapScript": "bin/start.sh", "cpuCount": 0.1, "memoryMB": 64}
+	exampleAppChange = fields{"appName": "my_app", "appCacheEnable": false, "memoryMB": nil}
+	exampleJob       = fields{"jobName": "my_job", "appName": "my_app", "jobExecutionType": jobs.Transient, "cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
+		"shardingItemParameters": "0=north,1=east,2=south", "cpuCount": 0.1, "memoryMB": 64}
+	exampleJobChange = fields{"jobName": "my_job", "jobParameter": "2026-05-01"}
+	exampleTrigger   = fields{"jobParameter": "2026-05-01", "env": fields{"LEVEL": "debug"}}
+)
+
+// describedTypes says of the types that are sent what they do not say of themselves.
+func describedTypes() openapi.Types {
+	ofApp, ofJob := app.Hints(), jobs.Hints()
+	text := openapi.Schema{"description": "A text, or an object that hides it or says where it is.", "anyOf": []any{
+		openapi.Schema{"type": "string"},
+		openapi.Schema{"type": "object", "properties": fields{"value": textSchema, "secret": openapi.Schema{"type": "boolean"}, "fromFile": textSchema, "fromEnv": textSchema}}}}
+	return openapi.Types{
+		Names: map[reflect.Type]string{
+			reflect.TypeFor[app.Config](): "AppDocument", reflect.TypeFor[jobs.Config](): "JobDocument", reflect.TypeFor[jobs.Overrides](): "RunSettings",
+			reflect.TypeFor[publishedApp](): "PublishedApp", reflect.TypeFor[refused](): "Error", reflect.TypeFor[errorBody](): "ErrorFacts",
+			reflect.TypeFor[view.Page](): "JobPage", reflect.TypeFor[view.Row](): "JobRow", reflect.TypeFor[view.Run](): "RecentRun", reflect.TypeFor[view.LastRun](): "LastRun",
+			reflect.TypeFor[search.Answer[search.Run]](): "RunEvents", reflect.TypeFor[search.Answer[search.Trace]](): "TraceEvents",
+			reflect.TypeFor[search.Answer[auditRow]](): "AuditRows", reflect.TypeFor[search.Answer[changeRow]](): "ChangeRows",
+			reflect.TypeFor[search.Run](): "RunEvent", reflect.TypeFor[search.Trace](): "TraceEvent",
+			reflect.TypeFor[core.State](): "RunState", reflect.TypeFor[core.Source](): "RunSource", reflect.TypeFor[cluster.State](): "TaskState",
+			reflect.TypeFor[auth.Kind](): "CallerKind", reflect.TypeFor[search.Time](): "TimeOrNull", reflect.TypeFor[search.Cell](): "GridCell",
+			reflect.TypeFor[search.Running](): "RunningSample", reflect.TypeFor[search.Registered](): "RegisteredSample", reflect.TypeFor[view.Agents](): "AgentCounts",
+			reflect.TypeFor[ways](): "WaysToLogIn", reflect.TypeFor[wish](): "Accepted", reflect.TypeFor[found](): "FoundLines", reflect.TypeFor[match](): "FoundLine",
+		},
+		Enums: map[reflect.Type][]string{
+			reflect.TypeFor[core.State]():      {string(core.Finished), string(core.Waiting), string(core.Launching), string(core.Running), string(core.Failed), string(core.Killed), string(core.Lost), string(core.TimedOut)},
+			reflect.TypeFor[core.JobState]():   {string(core.JobEnabled), string(core.JobPaused), string(core.JobShuttingDown), string(core.JobDisabled)},
+			reflect.TypeFor[core.Source]():     {string(core.NormalTrigger), string(core.Triggered), string(core.Misfired), string(core.FailoverSource), string(core.DaemonSource)},
+			reflect.TypeFor[cluster.State]():   {string(cluster.Running), string(cluster.Staging), string(cluster.Starting), string(cluster.Killing), string(cluster.Unreachable)},
+			reflect.TypeFor[search.Interval](): {string(search.Day), string(search.Hour), string(search.Minute)},
+			reflect.TypeFor[auth.Kind]():       {string(auth.User), string(auth.Token), string(auth.TokenFile), string(auth.OIDC), string(auth.Machine)},
+			reflect.TypeFor[auth.Role]():       {auth.Admin.String(), auth.Operator.String(), auth.Viewer.String(), auth.Metrics.String()},
+		},
+		Schemas: map[reflect.Type]openapi.Schema{
+			reflect.TypeFor[time.Time]():     {"type": "string", "format": "date-time"},
+			reflect.TypeFor[search.Time]():   {"type": []any{"string", "null"}, "format": "date-time"},
+			reflect.TypeFor[document.Text](): text,
+		},
+		About: func(of reflect.Type, field string) string {
+			switch of {
+			case reflect.TypeFor[app.Config](), reflect.TypeFor[core.AppView](), reflect.TypeFor[publishedApp]():
+				return ofApp[field].Description
+			case reflect.TypeFor[jobs.Config](), reflect.TypeFor[core.JobView]():
+				return ofJob[field].Description
+			}
+			return ""
+		},
+		Words: exampleWords,
+	}
+}
+
+// exampleWords are what examples have in fields of these names.
+var exampleWords = map[string]any{
+	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": exampleExecution,
+	"taskId": exampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": exampleAgent, "slaveId": exampleAgent, "hostname": "node1", "ip": "10.0.0.7",
+	"appURL": "http://127.0.0.1:8080/my-job.tar.gz", "bootstrapScript": "bin/start.sh", "appSHA256": "", "memoryMB": 64, "cpuCount": 0.1,
+	"appCacheEnable": true, "eventTraceSamplingCount": 0, "jobExecutionType": jobs.Transient, "cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
+	"shardingItemParameters": "0=north,1=east,2=south", "jobParameter": "2026-05-01", "description": "", "timeZone": "Europe/Berlin", "words": "at 03:00, from Monday to Friday",
+	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0, "packageSHA256": "", "note": "", "lifeNote": "",
+	"local": "2026-05-01T14:00:00+02:00", "version": "1.0.0", "leader": "10.0.0.5:8899", "address": "10.0.0.5:8899", "name": "alice", "username": "alice", "password": "correct horse", "current": "battery staple",
+	"apps": []string{"billing-*"}, "by": "alice", "who": "alice", "from": "10.0.0.7", "action": "job.update", "target": "job", "targetName": "my_job", "kind": "user", "accessToken": "ejl_…", "token": "ejt_…",
+	"code": "invalid", "message": "this request changed nothing: memoryMb: unknown field", "field": "memoryMb", "value": "64",
+	"path": "bin/start.sh", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb822cd15d6c15b0f00a0", "format": "tar.gz", "interpreter": "/bin/sh",
+	"line": "2026-05-01 12:00:01 ERROR no input", "times": "2", "type": "READY", "executionType": "READY", "range": "hour", "stepSeconds": 60, "status": "ok",
+	"master": "5b1c…", "frameworkId": "elasticjob-…", "frameworkName": "ElasticJob-Cloud", "severity": "warning", "of": "EXECUTIONS", "source": string(core.NormalTrigger),
+	"fraction": 0.4, "next": "MTc3NzYz…", "total": 1, "detail": "", "warning": "", "earlier": nil, "skipped": 0, "failed": 0,
+}

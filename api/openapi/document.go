@@ -1,0 +1,181 @@
+package openapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Info is what a document says of the API as a whole.
+type Info struct {
+	Title, Version, Description string
+	// Error is a value of the type that all errors have, Errors what their statuses mean.
+	Error  any
+	Errors map[int]string
+	// Tags are the groups, in the order in which people are shown them, with what they are for.
+	Tags []Tag
+	// Security are the ways to say who asks, as the standard writes them, of which an operation that is not open takes any.
+	Security map[string]map[string]any
+}
+
+// Tag is a group of operations.
+type Tag struct {
+	Name  string `json:"name"`
+	About string `json:"description"`
+}
+
+// Ref is a schema that stands for another one, by that one's name.
+func Ref(name string) Schema { return Schema{"$ref": prefix + name} }
+
+// New writes the document that describes operations. More are schemas that no operation has a type for, by the names that Ref has for them.
+func New(info Info, types Types, more map[string]Schema, operations []Operation) ([]byte, error) {
+	d := &document{types: &schemas{types: types, named: map[string]Schema{}}, security: slices.Sorted(maps.Keys(info.Security))}
+	paths := map[string]map[string]operation{}
+	for _, o := range operations {
+		if paths[o.Path] == nil {
+			paths[o.Path] = map[string]operation{}
+		}
+		paths[o.Path][strings.ToLower(o.Method)] = d.operation(o)
+	}
+	failures := map[string]response{}
+	for status, about := range info.Errors {
+		failures[errorName(status)] = d.failure(status, about, info.Error)
+	}
+	maps.Copy(d.types.named, more)
+	text, err := json.Marshal(map[string]any{
+		"openapi": "3.1.0",
+		"info":    map[string]any{"title": info.Title, "version": cmp.Or(info.Version, "unknown"), "description": info.Description},
+		"servers": []any{map[string]any{"url": "/"}},
+		"tags":    info.Tags,
+		"paths":   paths,
+		"components": map[string]any{
+			"schemas": d.types.named, "responses": failures, "securitySchemes": info.Security,
+		},
+	})
+	if err = cmp.Or(d.types.err, err); err != nil {
+		return nil, fmt.Errorf("describe the API: %w", err)
+	}
+	return text, nil
+}
+
+type document struct {
+	types    *schemas
+	security []string
+}
+
+// These are the parts of a document as the standard names their fields.
+type (
+	operation struct {
+		Tags        []string              `json:"tags"`
+		Summary     string                `json:"summary"`
+		Description string                `json:"description"`
+		ID          string                `json:"operationId"`
+		Parameters  []parameter           `json:"parameters,omitempty"`
+		Body        *body                 `json:"requestBody,omitempty"`
+		Responses   map[string]any        `json:"responses"`
+		Security    []map[string][]string `json:"security"`
+		Rule        string                `json:"x-rule"`
+	}
+	parameter struct {
+		Name        string `json:"name"`
+		In          string `json:"in"`
+		Description string `json:"description"`
+		Required    bool   `json:"required,omitempty"`
+		Schema      Schema `json:"schema"`
+		Example     any    `json:"example,omitempty"`
+	}
+	body struct {
+		Required bool             `json:"required"`
+		Content  map[string]media `json:"content"`
+	}
+	media struct {
+		Schema  Schema `json:"schema"`
+		Example any    `json:"example,omitempty"`
+	}
+	response struct {
+		Description string            `json:"description"`
+		Headers     map[string]header `json:"headers,omitempty"`
+		Content     map[string]media  `json:"content,omitempty"`
+	}
+	header struct {
+		Description string `json:"description"`
+		Required    bool   `json:"required,omitempty"`
+		Schema      Schema `json:"schema"`
+	}
+)
+
+func (d *document) operation(o Operation) operation {
+	out := operation{Tags: []string{o.Tag}, Summary: o.Summary, Description: "Who may use it: " + o.Who + ".", ID: operationID(o), Rule: o.Who,
+		Responses: map[string]any{}, Security: []map[string][]string{}}
+	for _, name := range d.security {
+		if !o.Open {
+			out.Security = append(out.Security, map[string][]string{name: {}})
+		}
+	}
+	for _, p := range o.Parameters {
+		out.Parameters = append(out.Parameters, parameter{p.Name, p.In, p.About, p.Required, p.Schema, p.Example})
+	}
+	if o.Body != nil {
+		out.Body = &body{!o.Body.Optional, d.content(o.Body.Content)}
+	}
+	for _, a := range o.Answers {
+		out.Responses[strconv.Itoa(a.Status)] = response{a.About, headers(a.Headers), d.content(a.Content)}
+	}
+	for _, status := range o.Errors {
+		out.Responses[strconv.Itoa(status)] = map[string]string{"$ref": "#/components/responses/" + errorName(status)}
+	}
+	return out
+}
+
+func (d *document) content(all []Content) map[string]media {
+	out := map[string]media{}
+	for _, c := range all {
+		m := media{c.Schema, c.Example}
+		if c.Type != nil {
+			m.Schema = d.types.of(c.Type)
+			if m.Example == nil {
+				m.Example = d.types.example(reflect.TypeOf(c.Type))
+			}
+		}
+		out[c.Media] = m
+	}
+	return out
+}
+
+func headers(all []Header) map[string]header {
+	out := map[string]header{}
+	for _, h := range all {
+		out[h.Name] = header{h.About, h.Always, h.Schema}
+	}
+	return out
+}
+
+// failure is the answer with an error.
+func (d *document) failure(status int, about string, form any) response {
+	r := response{Description: about, Content: d.content([]Content{{Media: "application/json", Type: form}})}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		r.Headers = headers([]Header{{Name: "Retry-After", About: "In how many seconds it may be asked again.", Schema: Schema{"type": "integer", "minimum": 1}}})
+	}
+	return r
+}
+
+// errorName is what the answer with a status is called: NotFound.
+func errorName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
+
+var word = regexp.MustCompile(`[A-Za-z0-9]+`)
+
+// operationID is what generated clients call an operation: its method, and all words of its path but the first, api.
+func operationID(o Operation) string {
+	id := strings.ToLower(o.Method)
+	for _, w := range word.FindAllString(strings.TrimPrefix(o.Path, "/api"), -1) {
+		id += strings.ToUpper(w[:1]) + w[1:]
+	}
+	return id
+}

@@ -1,0 +1,86 @@
+package openapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// aMoment is the time of all examples.
+var aMoment = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// deepest bounds examples of types that hold themselves.
+const deepest = 12
+
+// example is a value of a type with all of its fields filled, as it is written in JSON.
+func (s *schemas) example(t reflect.Type) json.RawMessage {
+	value := reflect.New(t).Elem()
+	s.fill(value, "", 0)
+	text, err := json.Marshal(value.Interface())
+	s.note(err)
+	return text
+}
+
+// fill gives a value something that a field of this name may have.
+func (s *schemas) fill(v reflect.Value, name string, depth int) {
+	if !v.CanSet() || depth > deepest {
+		return
+	}
+	if word, ok := s.types.Words[name]; ok && s.say(v, word) {
+		return
+	}
+	switch t := v.Type(); {
+	case t == reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(aMoment))
+		return
+	case t == reflect.TypeFor[json.RawMessage]():
+		v.SetBytes([]byte("{}"))
+		return
+	case s.types.Enums[t] != nil && t.Kind() == reflect.String:
+		v.SetString(s.types.Enums[t][0])
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("…")
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		s.fill(v.Elem(), name, depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		s.fill(v.Index(0), name, depth+1)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		s.fill(key, name+"{}", depth+1)
+		s.fill(value, "", depth+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			of, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if of != "-" {
+				s.fill(v.Field(i), of, depth+1)
+			}
+		}
+	}
+}
+
+// say sets a value to a word, if it can have that.
+func (s *schemas) say(v reflect.Value, word any) bool {
+	text, err := json.Marshal(word)
+	if err != nil {
+		return false
+	}
+	read := reflect.New(v.Type())
+	if json.Unmarshal(text, read.Interface()) != nil {
+		return false
+	}
+	v.Set(read.Elem())
+	return true
+}

@@ -1,0 +1,10 @@
+package api
+
+// Description is what GET /api/openapi.json answers.
+func (s *Server) Description() ([]byte, error) {
+	made, err := s.describe()
+	if err != nil {
+		return nil, err
+	}
+	return made.text, nil
+}

@@ -1,0 +1,187 @@
+package api
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/api/openapi"
+)
+
+// parameter is one of a query. What reads it and what the API's description says of it are made of the same, so that neither is without the other.
+type parameter[T any] struct {
+	openapi.Parameter
+	// of reads it. What can't be read is among what the query's err says.
+	of func(*query) T
+}
+
+func (p parameter[T]) described() openapi.Parameter { return p.Parameter }
+
+// declared is a parameter as a route's row has it.
+type declared interface{ described() openapi.Parameter }
+
+func namesOf(all []declared) []string {
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = one.described().Name
+	}
+	return names
+}
+
+func declare[T any](name, about string, schema openapi.Schema, of func(*query) T) parameter[T] {
+	return parameter[T]{openapi.Parameter{Name: name, In: "query", About: about, Schema: schema}, of}
+}
+
+// such gives a parameter an example.
+func (p parameter[T]) such(example any) parameter[T] {
+	p.Example = example
+	return p
+}
+
+// needed is a parameter that the route is not answered without.
+func (p parameter[T]) needed() parameter[T] {
+	p.Required = true
+	return p
+}
+
+// read is a parameter's value; what is absent is otherwise, what can't be read breaks the rule.
+func read[T any](q *query, name string, otherwise T, parse func(text string) (T, error), rule string, args ...any) T {
+	if !q.values.Has(name) {
+		return otherwise
+	}
+	value, err := parse(q.values.Get(name))
+	if err != nil {
+		q.refuse(name, rule, args...)
+	}
+	return value
+}
+
+// errNoValue says that a text is none of what a parameter may be.
+var errNoValue = errors.New("no value of the parameter")
+
+// textParameter is any text, empty when absent.
+func textParameter(name, about string) parameter[string] {
+	return declare(name, about, openapi.Schema{"type": "string"}, func(q *query) string { return q.values.Get(name) })
+}
+
+// flagParameter is a boolean that is false when absent.
+func flagParameter(name, about string) parameter[bool] {
+	return declare(name, about, openapi.Schema{"type": "boolean", "default": false}, func(q *query) bool {
+		return read(q, name, false, strconv.ParseBool, "must be true or false")
+	})
+}
+
+// numberParameter is a whole number from least to most; otherwise when absent.
+func numberParameter(name, about string, otherwise, least, most int) parameter[int] {
+	parse := func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if n < least || n > most {
+			err = errNoValue
+		}
+		return n, err
+	}
+	return declare(name, about, openapi.Schema{"type": "integer", "default": otherwise, "minimum": least, "maximum": most}, func(q *query) int {
+		return read(q, name, otherwise, parse, "must be a whole number from %d to %d", least, most)
+	})
+}
+
+// bytesParameter is a number of bytes; otherwise when absent, which is not told where it is none.
+func bytesParameter(name, about string, otherwise int64) parameter[int64] {
+	parse := func(text string) (int64, error) {
+		n, err := strconv.ParseUint(text, 10, 63)
+		return int64(n), err
+	}
+	return declare(name, about, openapi.Schema{"type": "integer", "format": "int64", "minimum": 0}, func(q *query) int64 {
+		return read(q, name, otherwise, parse, "must be a number of bytes, 0 or more")
+	})
+}
+
+// choiceParameter is one of several words, the first when absent. An empty first one is said by leaving the parameter out.
+func choiceParameter(name, about string, words ...string) parameter[string] {
+	schema := openapi.Schema{"type": "string", "enum": words, "default": words[0]}
+	if words[0] == "" {
+		schema = openapi.Schema{"type": "string", "enum": words[1:]}
+	}
+	parse := func(text string) (string, error) {
+		if !slices.Contains(words, text) {
+			return "", errNoValue
+		}
+		return text, nil
+	}
+	return declare(name, about, schema, func(q *query) string {
+		return read(q, name, words[0], parse, "must be one of %s", strings.Join(words, ", "))
+	})
+}
+
+// wordsParameter are one or more of some words in capitals, separated by commas; none when absent or empty.
+func wordsParameter(name, about string, words []string) parameter[[]string] {
+	parse := func(text string) (list []string, err error) {
+		if text == "" {
+			return nil, nil
+		}
+		for word := range strings.SplitSeq(text, ",") {
+			word = strings.ToUpper(strings.TrimSpace(word))
+			if !slices.Contains(words, word) {
+				return nil, errNoValue
+			}
+			list = append(list, word)
+		}
+		return list, nil
+	}
+	one := openapi.Schema{"type": "string", "description": "One or more of " + strings.Join(words, ", ") + ", separated by commas."}
+	return declare(name, about, one, func(q *query) []string {
+		return read(q, name, nil, parse, "must be one or more of %s, separated by commas", strings.Join(words, ", "))
+	}).such(words[0])
+}
+
+// when is a time that may have been given as how long ago it was.
+type when struct {
+	at  time.Time
+	ago *time.Duration
+}
+
+// time is zero when it was not given.
+func (w when) time(now time.Time) time.Time {
+	if w.ago != nil {
+		return now.Add(-*w.ago)
+	}
+	return w.at
+}
+
+// momentParameter is a time, or how long before now it was.
+func momentParameter(name, about string) parameter[when] {
+	parse := func(text string) (when, error) {
+		if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+			return when{ago: &ago}, nil
+		}
+		at, err := time.Parse(time.RFC3339, text)
+		return when{at: at}, err
+	}
+	schema := openapi.Schema{"type": "string", "description": "A time such as 2026-05-01T12:00:00Z, or how long ago, such as 30m or 24h."}
+	return declare(name, about, schema, func(q *query) when {
+		return read(q, name, when{}, parse, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or how long ago, such as 30m or 24h")
+	}).such("24h")
+}
+
+// place is where in a list a page ends: a moment, and of its rows the one with an id; zero is none.
+type place struct {
+	at time.Time
+	id string
+}
+
+// beforeParameter is a moment, and after a comma the id of an execution of that moment.
+func beforeParameter(name, about string) parameter[place] {
+	parse := func(text string) (p place, err error) {
+		text, p.id, _ = strings.Cut(text, ",")
+		if p.at, err = time.Parse(time.RFC3339, text); err == nil && (p.at.Year() < 1970 || !utf8.ValidString(p.id)) {
+			err = errNoValue
+		}
+		return p, err
+	}
+	return declare(name, about, openapi.Schema{"type": "string"}, func(q *query) place {
+		return read(q, name, place{}, parse, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there")
+	}).such("2026-05-01T12:00:00Z")
+}

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"math"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/api/openapi"
+	"github.com/elasticjob-go/elasticjob/history/search"
+)
+
+// What the searches of the history and of the audit take is read by package search, which says what there is; here it is put in words.
+
+// plainParameter is one that package search reads.
+type plainParameter openapi.Parameter
+
+func (p plainParameter) described() openapi.Parameter { return openapi.Parameter(p) }
+
+func searchText(name, about string) plainParameter {
+	return plainParameter{Name: name, In: "query", About: about, Schema: openapi.Schema{"type": "string"}}
+}
+
+func searchNumber(name, about string, otherwise, most int) plainParameter {
+	return plainParameter{Name: name, In: "query", About: about, Schema: openapi.Schema{"type": "integer", "default": otherwise, "minimum": 1, "maximum": most}}
+}
+
+func searchChoice(name, about string, words []string) plainParameter {
+	return plainParameter{Name: name, In: "query", About: about, Schema: openapi.Schema{"type": "string", "enum": words}}
+}
+
+// searchTakes are the parameters of a search of the history.
+func searchTakes(of *search.Subject) []declared {
+	var all []declared
+	for _, name := range of.Parameters() {
+		all = append(all, searchParameter(of, name))
+	}
+	return all
+}
+
+func searchParameter(of *search.Subject, name string) plainParameter {
+	switch name {
+	case "startTime", "endTime":
+		return timeBound(name, "of "+of.Time)
+	case "isSuccess":
+		return plainParameter{Name: name, In: "query", About: "True for those that finished, false for those that ended otherwise.", Schema: openapi.Schema{"type": "boolean"}}
+	case "sort":
+		return searchChoice(name, "What rows are sorted by, and within that by time. Without sort and order the newest come first.", of.Sorts())
+	case "order":
+		return searchChoice(name, "Up or down.", []string{"ASC", "DESC"})
+	case "per_page":
+		return searchNumber(name, "How many rows a page has.", search.SomePerPage, search.MostPerPage)
+	case "page":
+		return searchNumber(name, "Which page, counted from 1. With per_page it reaches 100,000 rows.", 1, math.MaxInt32)
+	case "after":
+		return searchText(name, "Instead of page: the next of an answer to the same question.")
+	}
+	return searchText(name, "Rows that have exactly this "+name+".")
+}
+
+// timeBound is the first or the last moment of what is searched.
+func timeBound(name, of string) plainParameter {
+	about := "The earliest time " + of + ", included."
+	if name == "endTime" {
+		about = "The latest time " + of + ", included."
+	}
+	p := searchText(name, about+" As 2026-05-01 12:00:00, in UTC, or RFC 3339.")
+	p.Example = "2026-05-01 12:00:00"
+	return p
+}
+
+// auditTakes are those of what is given of a search of the audit.
+func auditTakes(names ...string) []declared {
+	var all []declared
+	for _, name := range names {
+		p := searchText(name, "Rows that have exactly this "+name+".")
+		switch name {
+		case "target":
+			p.About = "A kind of thing (" + strings.Join(search.AuditTargets, ", ") + "), or else the name of one."
+		case "startTime", "endTime":
+			p = timeBound(name, "of a change")
+		case "limit":
+			p = searchNumber(name, "How many rows there are at most.", search.SomeAudits, search.MostAudits)
+		case "cursor":
+			p.About = "The next of an answer to the same question, which leads to older rows."
+		}
+		all = append(all, p)
+	}
+	return all
+}
