@@ -17,10 +17,10 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 	registry := prometheus.NewRegistry()
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "elasticjob_http_request_duration_seconds",
-		Help:    "Time to answer a request of the REST API, by method, route and status; requests that follow output are left out.",
+		Help:    "time to answer a request of the REST API; requests that follow output are left out",
 		Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
 	}, []string{"method", "route", "status"})
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "elasticjob_build_info", Help: "1, with the version of the server.",
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "elasticjob_build_info", Help: "1",
 		ConstLabels: prometheus.Labels{"version": opts.Version}})
 	build.Set(1)
 	registry.MustRegister(
@@ -30,7 +30,7 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 		collector[core.Stats]{opts.Scheduler.Stats, schedulerFamilies},
 	)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "elasticjob_event_streams",
-		Help: "Browsers and others that follow GET /api/events of this server."}, func() float64 { return float64(open.open.Load()) }))
+		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(open.open.Load()) }))
 	if opts.HistoryStats != nil {
 		registry.MustRegister(collector[HistoryStats]{opts.HistoryStats, historyFamilies})
 	}
@@ -42,7 +42,7 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 
 // tlsFamilies are the metrics of the certificate that is in force.
 var tlsFamilies = []family[time.Time]{
-	gauge("tls_certificate_expiry_timestamp_seconds", "When the TLS certificate that is in force expires, in seconds since 1970.", func(t *time.Time) int64 { return t.Unix() }),
+	gauge("tls_certificate_expiry_timestamp_seconds", "with `--tls-cert`: when the certificate that is in force expires", func(t *time.Time) int64 { return t.Unix() }),
 }
 
 // collector takes one picture of some statistics per scrape, so that the numbers of a scrape belong together.
