@@ -20,7 +20,7 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 		Help:    "time to answer a request of the REST API; requests that follow output are left out",
 		Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
 	}, []string{"method", "route", "status"})
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "elasticjob_build_info", Help: "1",
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "elasticjob_build_info", Help: "1, with the version of the server",
 		ConstLabels: prometheus.Labels{"version": opts.Version}})
 	build.Set(1)
 	registry.MustRegister(
