@@ -61,7 +61,6 @@ Exit status:
 	root.Version = release.Version()
 	root.SetVersionTemplate(release.Text("elasticjob"))
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetVersionTemplate("elasticjob {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "", "the server's `URL`, such as https://jobs.example.com")

@@ -19,8 +19,11 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 // recordEnd records the run of an attempt that has ended. before is the shard as it was then.
 func (c *Core) recordEnd(ref taskRef, before *shard, how outcome) {
 	e, s := ref.exec, ref.shard()
-	if !c.recording.on() || e.daemon() || before.Start.IsZero() && how != outcomeFailed {
-		return // a daemon's runs are recorded one by one; the others had no process
+	switch {
+	case !c.recording.on() || e.daemon():
+		return // a daemon's runs are recorded one by one
+	case before.Start.IsZero() && how != outcomeFailed && s.State != Failed:
+		return // it had no process, and nobody looks for the reason why its shard failed
 	}
 	state, cause := s.State, s.Cause
 	if !state.terminal() {
