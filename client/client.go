@@ -51,6 +51,9 @@ type Options struct {
 	CAFile string
 	// UserAgent is what the server sees in that header.
 	UserAgent string
+	// Waiting, if it is not nil, is called with the reason when Watch or CopyLog begin to wait for a server that gives no answer: once until it answers
+	// again. Several goroutines may call it.
+	Waiting func(error)
 }
 
 // Client talks to one server. It may be used by many goroutines at once.
@@ -59,6 +62,9 @@ type Client struct {
 	token string
 	agent string
 	http  *http.Client
+	// patience and absence are how long an answer is waited for: patience.go and watch.go say of what.
+	patience, absence time.Duration
+	presence          presence
 }
 
 // New makes a client. It sends nothing yet.
@@ -75,7 +81,7 @@ func New(o Options) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	return &Client{base: base, token: o.Token, agent: o.UserAgent, http: &http.Client{
+	return &Client{base: base, token: o.Token, agent: o.UserAgent, patience: patience, absence: absence, presence: presence{waiting: o.Waiting}, http: &http.Client{
 		Transport: transport,
 		// The token would go wherever a redirect leads.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -225,10 +231,11 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 		return nil, c.unreachable(err)
 	}
 	if resp.StatusCode == http.StatusOK {
+		c.presence.heard()
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return nil, readError(resp)
+	return nil, c.readError(resp)
 }
 
 func (c *Client) at(r request) string {
