@@ -15,11 +15,6 @@ type presence struct {
 	waiting func(error)
 }
 
-func (p *presence) heard() {
-	p.answered.Store(true)
-	p.away.Store(false)
-}
-
 // waits reports whether a server is to be waited for that gave an error, and was heard last at a time. The first one to
 // wait says so.
 func (c *Client) waits(err error, heard time.Time) bool {

@@ -231,7 +231,7 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 		return nil, c.unreachable(err)
 	}
 	if resp.StatusCode == http.StatusOK {
-		c.presence.heard()
+		c.presence.answered.Store(true)
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()

@@ -128,6 +128,7 @@ func (c *Client) CopyLog(ctx context.Context, w io.Writer, o Output) error {
 		opened, err := c.copyOnce(ctx, w, &o)
 		if opened { // a stream may have been quiet for long
 			heard = time.Now()
+			c.presence.away.Store(false)
 		}
 		var failed *writeError
 		switch {

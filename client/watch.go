@@ -38,6 +38,7 @@ func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[Answer[Executio
 				fallthrough
 			case err == nil:
 				heard = time.Now()
+				c.presence.away.Store(false)
 				if a.Value.Ended() {
 					return
 				}
