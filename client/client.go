@@ -8,8 +8,9 @@
 //
 // A server's refusal is an [*Error] with its code and fields, a server that
 // gives no answer is an [*UnreachableError]. What only reads, and triggers,
-// which have a key, are tried again for some seconds while a server says that
-// it can't answer now.
+// which have a key, are tried again for some seconds while a server, or a proxy
+// before it, says that it can't answer now. A trigger that may have made a run
+// although no answer came is an [*UnknownError] with its key.
 package client
 
 import (
