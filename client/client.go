@@ -8,8 +8,9 @@
 //
 // A server's refusal is an [*Error] with its code and fields, a server that
 // gives no answer is an [*UnreachableError]. What only reads, and triggers,
-// which have a key, are tried again for some seconds while a server says that
-// it can't answer now.
+// which have a key, are tried again for some seconds while a server, or a proxy
+// before it, says that it can't answer now. A trigger that may have made a run
+// although no answer came is an [*UnknownError] with its key.
 package client
 
 import (
@@ -51,6 +52,9 @@ type Options struct {
 	CAFile string
 	// UserAgent is what the server sees in that header.
 	UserAgent string
+	// Waiting, if it is not nil, is called with the reason when Watch or CopyLog begin to wait for a server that gives no answer: once until it answers
+	// again. Several goroutines may call it.
+	Waiting func(error)
 }
 
 // Client talks to one server. It may be used by many goroutines at once.
@@ -59,6 +63,9 @@ type Client struct {
 	token string
 	agent string
 	http  *http.Client
+	// patience and absence are how long an answer is waited for: patience.go and watch.go say of what.
+	patience, absence time.Duration
+	presence          presence
 }
 
 // New makes a client. It sends nothing yet.
@@ -75,7 +82,7 @@ func New(o Options) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	return &Client{base: base, token: o.Token, agent: o.UserAgent, http: &http.Client{
+	return &Client{base: base, token: o.Token, agent: o.UserAgent, patience: patience, absence: absence, presence: presence{waiting: o.Waiting}, http: &http.Client{
 		Transport: transport,
 		// The token would go wherever a redirect leads.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -225,10 +232,11 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 		return nil, c.unreachable(err)
 	}
 	if resp.StatusCode == http.StatusOK {
+		c.presence.answered.Store(true)
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return nil, readError(resp)
+	return nil, c.readError(resp)
 }
 
 func (c *Client) at(r request) string {

@@ -28,6 +28,15 @@ func serve(t *testing.T, handle http.HandlerFunc) *client.Client {
 	return connect(t, client.Options{Server: server.URL, Token: "ejt_secret"})
 }
 
+// newServer starts a server that counts what it is asked.
+func newServer(t *testing.T, handle http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
+	t.Helper()
+	asked := &atomic.Int32{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); handle(w, r) }))
+	t.Cleanup(server.Close)
+	return server, asked
+}
+
 func connect(t *testing.T, o client.Options) *client.Client {
 	t.Helper()
 	c, err := client.New(o)
@@ -68,12 +77,13 @@ func TestWhatIsNoSchedulerIsSaidToBeNone(t *testing.T) {
 		"a page":  {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "does not answer as a scheduler does"},
 		"a proxy": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", http.StatusBadGateway) }, "502 Bad Gateway, and not a scheduler's: bad gateway"},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
-		}, "302 Found"},
+			http.Redirect(w, r, "https://me:secret@jobs.example.com/below"+r.URL.Path+"?x", http.StatusFound)
+		}, "redirects to https://jobs.example.com/below: give that URL"},
+		"a redirect to nowhere": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusFound) }, "302 Found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := serve(t, test.answer).Apps(t.Context())
+			_, err := serve(t, test.answer).ActOnJob(t.Context(), "j", client.Pause) // which is sent once
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v: want %q in it", err, test.want)
 			}

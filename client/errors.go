@@ -49,7 +49,7 @@ func HasCode(err error, code string) bool {
 // mostErrorText is how much of an answer is read that is an error.
 const mostErrorText = 1 << 20
 
-func readError(resp *http.Response) error {
+func (c *Client) readError(resp *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, mostErrorText))
 	if err != nil {
 		text = nil // the status says enough
@@ -67,6 +67,7 @@ func readError(resp *http.Response) error {
 	}
 	if json.Unmarshal(text, &said) == nil && said.Error.Code != "" {
 		e.Code, e.Message, e.Fields = said.Error.Code, said.Error.Message, said.Error.Fields
+		c.presence.answered.Store(true)
 		return e
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
@@ -77,8 +78,23 @@ func readError(resp *http.Response) error {
 		e.Message = "the server speaks https: write https:// in its URL"
 		return e
 	}
+	if to := c.redirected(resp); to != "" {
+		e.Message = fmt.Sprintf("%s redirects to %s: give that URL as the server's, if it is the one that you mean", c.Server(), to)
+		return e
+	}
 	e.Message = strings.TrimSuffix(fmt.Sprintf("the answer is %s, and not a scheduler's: %.200s", resp.Status, first), ": ")
 	return e
+}
+
+// redirected is the server that a redirect leads to, without what was asked of it.
+func (c *Client) redirected(resp *http.Response) string {
+	to, err := resp.Location()
+	if resp.StatusCode/100 != 3 || err != nil || to.Host == "" {
+		return ""
+	}
+	to.Path = strings.TrimRight(strings.TrimSuffix(to.Path, strings.TrimPrefix(resp.Request.URL.Path, c.base.Path)), "/")
+	to.RawPath, to.RawQuery, to.Fragment, to.User = "", "", "", nil
+	return to.String()
 }
 
 // UnreachableError says that no answer came from a server.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -15,17 +16,48 @@ const (
 	mostPause  = 3 * time.Second
 )
 
-// patiently makes a request again while the server says that it can't answer now, if making it twice is harmless.
+// UnknownError says that a trigger was sent and that it is not known whether it made a run. The same trigger with the same
+// key finds that out, and makes no second run.
+type UnknownError struct {
+	// Key is what the trigger was sent with.
+	Key string
+	// Err is why its outcome is not known.
+	Err error
+}
+
+// Error says why the outcome is not known.
+func (e *UnknownError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// patiently makes a request again while the server says that it can't answer now, if making it twice is harmless. A trigger
+// that may have reached the server is also sent again to one that does not answer at all, because its user would else not
+// know whether there is a run.
 func (c *Client) patiently(ctx context.Context, r request, try func() error) error {
-	deadline := time.Now().Add(patience)
+	var (
+		deadline time.Time
+		sent     bool // with a key, and nobody knows what came of it
+	)
+	given := func(err error) error {
+		if sent && !isAnswer(err) {
+			return &UnknownError{Key: r.key, Err: err}
+		}
+		return err
+	}
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
 		err := try()
-		wait := max(pause, retryAfter(err))
-		if err == nil || !r.harmless() || !isPassing(err) || time.Now().Add(wait).After(deadline) {
-			return err
+		sent = sent || r.key != "" && isUnknown(err)
+		if deadline.IsZero() {
+			deadline = time.Now().Add(c.patience)
 		}
-		if sleep(ctx, wait) != nil {
-			return err
+		wait := max(pause, retryAfter(err))
+		again := isPassing(err) || sent && isSilence(err)
+		if err == nil || !r.harmless() || !again || time.Now().Add(wait).After(deadline) {
+			return given(err)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return given(err)
 		}
 	}
 }
@@ -33,19 +65,46 @@ func (c *Client) patiently(ctx context.Context, r request, try func() error) err
 // harmless reports whether a request may be made twice: it changes nothing, or the server knows it by its key.
 func (r request) harmless() bool { return r.method == http.MethodGet || r.key != "" }
 
-// isPassing reports errors that a server which changes its leader, or restarts, gives for a moment. A server that can't be
-// connected to is none: people wait for an answer, and its address may be wrong.
+// lasting are the codes of refusals that have the status of a passing one, and stay until somebody does something.
+var lasting = []string{"no_history", "history_unavailable", "no_package_check", "tls_differs", "leader_not_trusted", "token_differs", "oidc_unavailable",
+	"no_output_yet", "too_many_streams"}
+
+// isPassing reports errors that a server which changes its leader, or restarts, or a proxy before it, gives for a moment. A
+// server that can't be connected to is none: people wait for an answer, and its address may be wrong.
 func isPassing(err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
-		switch refused.Code {
-		case "no_leader", "not_leading", "leader_unreachable", "not_ready", "timeout", "unavailable", "agent_unreachable", "outcome_unknown":
-			return true
-		}
-		return false
+		return isPassingStatus(refused.Status) && !slices.Contains(lasting, refused.Code)
 	}
+	return isSilence(err) && isBroken(err)
+}
+
+func isPassingStatus(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+}
+
+// isSilence reports that no answer came.
+func isSilence(err error) bool {
 	var away *UnreachableError
-	return errors.As(err, &away) && isBroken(err)
+	return errors.As(err, &away)
+}
+
+// isUnknown reports errors after which a request may have been carried out.
+func isUnknown(err error) bool {
+	var refused *Error
+	switch {
+	case errors.As(err, &refused):
+		return refused.Code == "outcome_unknown" || refused.Code == "" && isPassingStatus(refused.Status)
+	case isSilence(err):
+		return !isDial(err) && (isBroken(err) || errors.Is(err, context.DeadlineExceeded))
+	}
+	return errors.Is(err, context.Canceled)
+}
+
+// isAnswer reports that the server has said what came of a request.
+func isAnswer(err error) bool {
+	var refused *Error
+	return err == nil || errors.As(err, &refused) && !isPassingStatus(refused.Status)
 }
 
 func retryAfter(err error) time.Duration {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"slices"
 	"sync"
@@ -21,7 +20,7 @@ const (
 )
 
 // Watch gives an execution as it is now and each time that it has changed, and ends with its end. A server that gives no
-// answer for up to two minutes is waited for.
+// answer for up to two minutes is waited for, if it has answered this client before.
 func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[Answer[Execution], error] {
 	return func(yield func(Answer[Execution], error) bool) {
 		changes, stop := c.Changes(ctx, func(now Changed) bool { return slices.Contains(now.Executions, id) })
@@ -39,10 +38,11 @@ func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[Answer[Executio
 				fallthrough
 			case err == nil:
 				heard = time.Now()
+				c.presence.away.Store(false)
 				if a.Value.Ended() {
 					return
 				}
-			case ctx.Err() != nil || !isAbsent(err) || time.Since(heard) > absence:
+			case ctx.Err() != nil || !c.waits(err, heard):
 				yield(a, err)
 				return
 			}
@@ -56,12 +56,6 @@ func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[Answer[Executio
 			}
 		}
 	}
-}
-
-// isAbsent reports errors of a server that may be back soon.
-func isAbsent(err error) bool {
-	var away *UnreachableError
-	return errors.As(err, &away) || isPassing(err)
 }
 
 // await waits for a change, or so long.

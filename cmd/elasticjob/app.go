@@ -97,11 +97,17 @@ func (a *cli) eachApp(done string, work func(context.Context, *client.Client, st
 	})
 }
 
-// each does something with each name. Of several errors all are reported, and the first one's exit status counts.
+// each does something with each name.
 func (a *cli) each(names []string, work func(name string) error) error {
+	a.several = len(names) > 1
+	return tryAll(a, names, work)
+}
+
+// tryAll does something with each item, also where others fail. Of several errors all are reported, and the first one's exit status counts.
+func tryAll[T any](a *cli, items []T, work func(T) error) error {
 	var first error
-	for _, name := range names {
-		err := work(name)
+	for _, item := range items {
+		err := work(item)
 		switch {
 		case err == nil:
 		case errors.Is(err, context.Canceled):

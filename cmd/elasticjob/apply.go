@@ -38,7 +38,7 @@ Keep secrets out of the files with fromFile and fromEnv.
 
 func (a *cli) applyCommand() *cobra.Command {
 	o := &applying{cli: a}
-	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Bring apps and jobs to what files say", Long: applyHelp, Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Bring apps and jobs to what files say", Long: applyHelp, Args: filesByFlag,
 		Example: "  elasticjob apply -f jobs/ --dry-run\n  elasticjob apply -f jobs/ --prune --yes", RunE: a.talk(o.run)}
 	o.planFlags(cmd)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, have the server check it, and change nothing")
@@ -49,7 +49,7 @@ func (a *cli) applyCommand() *cobra.Command {
 
 func (a *cli) diffCommand() *cobra.Command {
 	o := &applying{cli: a, dryRun: true}
-	cmd := &cobra.Command{Use: "diff -f FILE|FOLDER", Short: "Show what apply would change", Long: "The same as apply --dry-run.\n\n" + applyHelp, Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "diff -f FILE|FOLDER", Short: "Show what apply would change", Long: "The same as apply --dry-run.\n\n" + applyHelp, Args: filesByFlag,
 		Example: "  elasticjob diff -f jobs/\n  elasticjob diff -f jobs/ --prune --exit-code", RunE: a.talk(o.run)}
 	o.planFlags(cmd)
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if something differs")

@@ -37,6 +37,14 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// filesByFlag takes none, and says by which flag files are given.
+func filesByFlag(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%q is too much: give -f %s", args[0], args[0])
+	}
+	return nil
+}
+
 // optionalArg takes one argument or none.
 func optionalArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -27,10 +27,12 @@ type cli struct {
 
 	// running is set once a command line was understood.
 	running bool
+	// several is set where a command gives a document for each of several names, shown where one was given.
+	several, shown bool
 }
 
 func newCLI() *cli {
-	return &cli{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, now: time.Now, zone: time.Local}
+	return &cli{in: os.Stdin, out: os.Stdout, err: &lockedWriter{w: os.Stderr}, getenv: os.Getenv, now: time.Now, zone: time.Local}
 }
 
 // run does what a command line says and gives the exit status.
@@ -119,7 +121,7 @@ func (a *cli) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := t.client()
+	c, err := t.client(func(err error) { a.note("waiting for the server, up to two minutes: " + explained(err)) })
 	if err != nil {
 		return nil, usage(err)
 	}

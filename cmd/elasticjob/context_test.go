@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +103,36 @@ func TestATokenIsForgottenWithItsServer(t *testing.T) {
 	}
 }
 
+// TestALoginLeavesOthersContexts as they are: https and http of one host, and two paths below it, are other servers.
+func TestALoginLeavesOthersContexts(t *testing.T) {
+	t.Parallel()
+	server, asked := serve(t, http.NotFound)
+	host := strings.TrimPrefix(server, "http://")
+	s := newSession(t)
+	s.ok("context", "set", host, "--server", "https://"+host)
+	status, _, err := s.run("password\n", "login", "--server", server, "--user", "ann")
+	if status != statusUsage || !strings.Contains(err, "context set NAME --server "+server) || asked.Load() != 0 {
+		t.Errorf("status %d after %d requests: %s", status, asked.Load(), err)
+	}
+	if got := s.ok("context", "show", host); !strings.Contains(got, "https://"+host) {
+		t.Errorf("the other context is %s", got)
+	}
+}
+
+// TestAnEmptyFileHasNoContexts, and is no mistake.
+func TestAnEmptyFileHasNoContexts(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	dir := filepath.Join(s.env["XDG_CONFIG_HOME"], "elasticjob")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "contexts.yaml"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.ok("context", "list"); !strings.Contains(got, "there are no contexts") {
+		t.Error(got)
+	}
+	s.ok("context", "set", "prod", "--server", "https://jobs.example.com")
+}
+
 func TestBadContexts(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
@@ -112,11 +144,16 @@ func TestBadContexts(t *testing.T) {
 		"bad output":   {"app", "list", "-o", "jsn"},
 		"no file":      {"app", "publish", "-f", "/nonexistent"},
 		"bad document": {"app", "publish", "-f", "-"},
+		"top as JSON":  {"top", "-o", "json"},
+		"apply a file": {"apply", "jobs/"},
+		"diff a file":  {"diff", "jobs/"},
+		"export what":  {"export", "billing"},
+		"import what":  {"import", "crontab"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			status, out, err := newSession(t).run("", args...)
-			if status != statusUsage || out != "" || strings.Contains(err, "secret") || !strings.HasPrefix(err, "elasticjob: ") {
+			if strings.Contains(err, "unknown command") || status != statusUsage || out != "" || strings.Contains(err, "secret") || !strings.HasPrefix(err, "elasticjob: ") {
 				t.Errorf("status %d, %q, %q", status, out, err)
 			}
 		})

@@ -141,7 +141,11 @@ func parseDocument(text []byte) (document, error) {
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("it is empty")
 	case err != nil:
-		return nil, fmt.Errorf("neither YAML nor JSON: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		message := strings.TrimPrefix(err.Error(), "yaml: ")
+		if before, _, ok := strings.Cut(message, "unknown anchor"); ok {
+			message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes" // its name may be a password
+		}
+		return nil, fmt.Errorf("neither YAML nor JSON: %s", message)
 	}
 	if err := decoder.Decode(&another); !errors.Is(err, io.EOF) {
 		return nil, errors.New("it holds more than one document: this command takes one")
@@ -201,7 +205,7 @@ func valueOf(n *yaml.Node) (any, error) {
 	case "!!bool":
 		var value any
 		if err := n.Decode(&value); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n.Line, err)
+			return nil, fmt.Errorf("line %d: it is not the %s that its tag says", n.Line, strings.TrimPrefix(n.ShortTag(), "!!")) // the value may be a password
 		}
 		return value, nil
 	}

@@ -17,7 +17,7 @@ import (
 func (a *cli) exportCommand() *cobra.Command {
 	var folder string
 	var apps []string
-	cmd := &cobra.Command{Use: "export", Short: "Write all apps and jobs as YAML", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "export", Short: "Write all apps and jobs as YAML", Args: noArgs,
 		Long: `Writes all apps and jobs that you may see as the YAML that apply reads, so that applying it changes nothing.
 Fields that have their defaults are left out. Secrets are written as ******: on the same server these stand for what it has,
 on another one give the secrets, or fromFile or fromEnv, in their place.`,

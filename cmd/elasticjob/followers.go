@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -21,6 +22,8 @@ type followers struct {
 	cancel context.CancelFunc
 	tasks  map[string]bool
 	work   sync.WaitGroup
+	once   sync.Once
+	failed error // the first one
 }
 
 func (a *cli) newFollowers(ctx context.Context, c *client.Client, streams []string) *followers {
@@ -57,6 +60,7 @@ func (f *followers) task(id, prefix string) {
 		f.work.Go(func() {
 			o := client.Output{Task: id, Stream: stream, Follow: true}
 			if err := f.cli.printStream(f.ctx, f.client, o, f.tail, f.writer(stream), prefix); err != nil && f.ctx.Err() == nil {
+				f.once.Do(func() { f.failed = err })
 				fmt.Fprintf(f.err, "elasticjob: %s of %s: %s\n", stream, id, explained(err))
 			}
 		})
@@ -70,8 +74,14 @@ func (f *followers) writer(stream string) *lockedWriter {
 	return f.out
 }
 
-// finish waits until all has been printed, which ends with the tasks.
-func (f *followers) finish() { f.work.Wait() }
+// finish waits until all has been printed, which ends with the tasks. An error is the first of those that were printed, without its text.
+func (f *followers) finish() error {
+	f.work.Wait()
+	if f.failed == nil {
+		return nil
+	}
+	return &ending{statusOf(f.failed), errors.New("")}
+}
 
 // stop ends it at once.
 func (f *followers) stop() {

@@ -42,7 +42,7 @@ where that is known without it.`,
 
 func (a *cli) importFrom(use, short, long string, convertFile converter, more func(*cobra.Command, *convert.Options)) *cobra.Command {
 	var o convert.Options
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: oneArg("FILE")}
 	flags := cmd.Flags()
 	flags.StringVar(&o.App, "app", "", "the app of all jobs")
 	flags.StringVar(&o.AppURL, "app-url", "", "where agents fetch the app's package; without it no app is defined")

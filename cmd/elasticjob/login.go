@@ -32,11 +32,16 @@ the context. A server that is of no context gets one, with the name of its host.
 			return err
 		}
 		t.token = "" // that of an old login would be refused, and this request with it
-		c, err := t.client()
+		c, err := t.client(nil)
 		if err != nil {
 			return usage(err)
 		}
 		defer c.Close()
+		if t.context == "" {
+			if t.context, err = a.freeContext(c.Server()); err != nil {
+				return err
+			}
+		}
 		ways, err := c.Logins(cmd.Context())
 		switch {
 		case err != nil:
@@ -55,9 +60,6 @@ the context. A server that is of no context gets one, with the name of its host.
 		if err != nil {
 			return err
 		}
-		if t.context == "" {
-			t.context = hostOf(c.Server())
-		}
 		ca := t.ca
 		if ca != "" {
 			if ca, err = filepath.Abs(ca); err != nil {
@@ -71,6 +73,19 @@ the context. A server that is of no context gets one, with the name of its host.
 		}), "%s is logged in at %s; context %s holds the token", name, c.Server(), t.context)
 	}
 	return cmd
+}
+
+// freeContext is the name of the new context of a server, unless that is another server's: its token would be lost.
+func (a *cli) freeContext(server string) (string, error) {
+	s, err := a.readSettings()
+	if err != nil {
+		return "", err
+	}
+	name := hostOf(server)
+	if other := s.Contexts[name]; other != nil && other.Server != server {
+		return "", usagef("context %s is of %s: \"elasticjob context set NAME --server %s\" makes another one, for \"elasticjob login --context NAME\"", name, other.Server, server)
+	}
+	return name, nil
 }
 
 // hostOf is what a server's context is called unless it is said.
@@ -90,7 +105,7 @@ func (a *cli) logoutCommand() *cobra.Command {
 		if t.token == "" {
 			return &ending{statusConflict, fmt.Errorf("there is no token for %s: nobody is logged in", t.server)}
 		}
-		c, err := t.client()
+		c, err := t.client(nil)
 		if err != nil {
 			return usage(err)
 		}

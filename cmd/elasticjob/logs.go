@@ -70,11 +70,10 @@ func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams [
 	}
 	if strings.Contains(what, "@-@") {
 		if !r.follow {
-			return a.printTask(ctx, f, what, "")
+			return a.printPieces(ctx, f, f.pieces(what, "", ""))
 		}
 		f.task(what, "")
-		f.finish()
-		return ctx.Err()
+		return cmp.Or(f.finish(), ctx.Err())
 	}
 	id, err := a.runOf(ctx, c, what)
 	if err != nil {
@@ -89,8 +88,7 @@ func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams [
 		}
 		f.follow(now.Value)
 	}
-	f.finish()
-	return ctx.Err()
+	return cmp.Or(f.finish(), ctx.Err())
 }
 
 // runOf is the id of a run, or that of a job's last run.
@@ -115,7 +113,7 @@ func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error
 		return err
 	}
 	shards := slices.SortedFunc(slices.Values(run.Value.Shards), func(x, y client.Shard) int { return cmp.Compare(x.Item, y.Item) })
-	var first error
+	var pieces []piece
 	for _, shard := range shards {
 		if f.items != nil && !f.items[shard.Item] {
 			continue
@@ -128,24 +126,30 @@ func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error
 		if len(shards) > 1 && len(f.items) != 1 {
 			prefix = a.prefix(shard.Item)
 		}
-		if err := a.printTask(ctx, f, shard.TaskID, prefix); err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			first = cmp.Or(first, fmt.Errorf("shard %d: %w", shard.Item, err))
-		}
+		pieces = append(pieces, f.pieces(shard.TaskID, fmt.Sprintf("shard %d: ", shard.Item), prefix)...)
 	}
-	return first
+	return a.printPieces(ctx, f, pieces)
 }
 
-// printTask prints what there is of one task.
-func (a *cli) printTask(ctx context.Context, f *followers, id, prefix string) error {
+// piece is one stream of one task; about says in an error which shard that is, and prefix stands before its lines.
+type piece struct{ task, stream, about, prefix string }
+
+func (f *followers) pieces(task, about, prefix string) (all []piece) {
 	for _, stream := range f.streams {
-		if err := a.printStream(ctx, f.client, client.Output{Task: id, Stream: stream}, f.tail, f.writer(stream), prefix); err != nil {
-			return err
-		}
+		all = append(all, piece{task, stream, about, prefix})
 	}
-	return nil
+	return all
+}
+
+// printPieces prints what there is of each, also where another one can't be read.
+func (a *cli) printPieces(ctx context.Context, f *followers, pieces []piece) error {
+	return tryAll(a, pieces, func(p piece) error {
+		err := a.printStream(ctx, f.client, client.Output{Task: p.task, Stream: p.stream}, f.tail, f.writer(p.stream), p.prefix)
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%s%s: %w", p.about, p.stream, err)
+		}
+		return err
+	})
 }
 
 // printStream prints one stream of one task, from so many lines before its end on, or all of it.
@@ -172,21 +176,16 @@ const mostTail = 8 << 20
 
 // readEnd reads the last lines of what there is, and says where in the file they end.
 func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) ([]byte, int64, error) {
-	o.Follow = false
 	for o.Tail = 64 << 10; ; o.Tail *= 4 {
-		log, err := c.OpenLog(ctx, o)
+		text, from, err := c.ReadLog(ctx, o)
 		if client.HasCode(err, "no_output_yet") {
 			return nil, 0, nil
 		}
 		if err != nil {
 			return nil, 0, err
 		}
-		text, err := io.ReadAll(log)
-		if err := errors.Join(err, log.Close()); err != nil {
-			return nil, 0, fmt.Errorf("read the end of %s: %w", o.Stream, err)
-		}
-		if bytes.Count(text, []byte{'\n'}) > lines || log.Offset == 0 || o.Tail >= mostTail {
-			return lastLines(text, lines), log.Offset + int64(len(text)), nil
+		if bytes.Count(text, []byte{'\n'}) > lines || from == 0 || o.Tail >= mostTail {
+			return lastLines(text, lines), from + int64(len(text)), nil
 		}
 	}
 }

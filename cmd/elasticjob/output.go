@@ -26,18 +26,27 @@ func (a *cli) checkOutput() error {
 	return usagef("%s", message)
 }
 
-// show prints the server's answer as JSON or YAML, or what people are to see of it.
+// show prints the server's answer as JSON or YAML, or what people are to see of it. Of several names each has a line of JSON, or a YAML document.
 func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
+	begun := a.shown
+	a.shown = true
 	switch a.output {
 	case "json":
 		var text bytes.Buffer
-		if err := json.Indent(&text, raw, "", "  "); err != nil {
+		form := func() error { return json.Indent(&text, raw, "", "  ") }
+		if a.several {
+			form = func() error { return json.Compact(&text, raw) }
+		}
+		if err := form(); err != nil {
 			return fmt.Errorf("read the answer: %w", err)
 		}
 		text.WriteByte('\n')
 		_, err := text.WriteTo(a.out)
 		return err
 	case "yaml":
+		if begun {
+			fmt.Fprintln(a.out, "---")
+		}
 		return writeYAML(a.out, raw)
 	}
 	return forPeople()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -66,7 +67,7 @@ func (a *cli) readSettings() (*settings, error) {
 	s := &settings{}
 	decoder := yaml.NewDecoder(file)
 	decoder.KnownFields(true)
-	if err := decoder.Decode(s); err != nil {
+	if err := decoder.Decode(s); err != nil && !errors.Is(err, io.EOF) { // an empty file has no contexts
 		return nil, usagef("read the contexts: %s: %w", path, err)
 	}
 	if s.Contexts == nil {

@@ -64,8 +64,8 @@ func (s *settings) pick(name string, t target, token string, byFlag bool) (targe
 	return t, nil
 }
 
-func (t target) client() (*client.Client, error) {
-	c, err := client.New(client.Options{Server: t.server, Token: t.token, CAFile: t.ca, UserAgent: "elasticjob/" + release.Version()})
+func (t target) client(waiting func(error)) (*client.Client, error) {
+	c, err := client.New(client.Options{Server: t.server, Token: t.token, CAFile: t.ca, UserAgent: "elasticjob/" + release.Version(), Waiting: waiting})
 	if err != nil && t.context != "" {
 		return nil, fmt.Errorf("context %s: %w", t.context, err)
 	}

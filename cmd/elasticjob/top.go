@@ -32,6 +32,9 @@ way round, space and b turn the page. Where standard output is no terminal it is
 	cmd.Flags().StringVar(&s.order, "sort", s.order, strings.Join(jobOrders, ", "))
 	completeWords(cmd, "sort", jobOrders...)
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+		if a.output != "table" {
+			return usagef("top is for people and has no -o: \"elasticjob job list -o %s\" has the jobs", a.output)
+		}
 		s.server = c.Server()
 		if !slices.Contains(jobOrders, s.order) {
 			return usagef("--sort %q: want %s", s.order, strings.Join(jobOrders, ", "))
@@ -43,8 +46,8 @@ way round, space and b turn the page. Where standard output is no terminal it is
 		out, toTerminal := terminal(a.out)
 		if once || !fromTerminal || !toTerminal {
 			s.width, s.height = widthOf(a.out), client.MostPerPage
-			if err := s.read(ctx, c); err != nil {
-				return err
+			if s.take(ask(ctx, c, *s)); s.trouble != nil {
+				return s.trouble
 			}
 			for _, line := range a.frame(s) {
 				a.say("%s", line)
@@ -56,19 +59,29 @@ way round, space and b turn the page. Where standard output is no terminal it is
 	return cmd
 }
 
-// read asks the server for what is shown.
-func (s *screen) read(ctx context.Context, c *client.Client) error {
+// answers are what the server says of what is shown, or why it says nothing.
+type answers struct {
+	overview client.Overview
+	page     client.JobPage
+	err      error
+}
+
+// ask asks the server for what a screen shows.
+func ask(ctx context.Context, c *client.Client, s screen) answers {
 	overview, err := c.Overview(ctx)
 	if err != nil {
-		return err
+		return answers{err: err}
 	}
-	s.overview = overview.Value
+	s.overview = overview.Value // which says for how many jobs there is space
 	page, err := c.JobPage(ctx, client.JobQuery{Sort: s.order, Descending: s.descending, Page: s.pageNumber, PerPage: s.jobRows()})
-	if err != nil {
-		return err
+	return answers{s.overview, page.Value, err}
+}
+
+// take has answers shown; without any what is shown stays, with the reason.
+func (s *screen) take(got answers) {
+	if s.trouble = got.err; got.err == nil {
+		s.overview, s.page = got.overview, got.page
 	}
-	s.page = page.Value
-	return nil
 }
 
 // live draws until a key ends it, on a screen of its own, after which the terminal is as it was.
@@ -76,8 +89,8 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.look(out)
-	if err := s.read(ctx, c); err != nil {
-		return err // before the screen is taken: this is read
+	if s.take(ask(ctx, c, *s)); s.trouble != nil {
+		return s.trouble // before the screen is taken: this is read
 	}
 	before, err := term.MakeRaw(int(keys.Fd()))
 	if err != nil {
@@ -94,7 +107,8 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 	defer stop()
 	ticks := time.NewTicker(redraw)
 	defer ticks.Stop()
-	stale, readAt := false, a.now()
+	stale, asking, readAt := false, false, a.now()
+	came := make(chan answers, 1) // so that who asks ends also when nobody looks any more
 	for {
 		s.look(out)
 		a.draw(out, s)
@@ -109,12 +123,18 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 			readAt = time.Time{}
 		case <-changes:
 			stale = true
+		case got := <-came:
+			s.take(got)
+			asking, readAt = false, a.now()
 		case <-ticks.C:
+		}
+		if asking { // keys work meanwhile, however long the server takes
+			continue
 		}
 		since := a.now().Sub(readAt)
 		if stale && since >= rereadAtMost || since >= rereadAtLeast {
-			s.trouble = s.read(ctx, c)
-			stale, readAt = false, a.now()
+			stale, asking = false, true
+			go func(s screen) { came <- ask(ctx, c, s) }(*s)
 		}
 	}
 }

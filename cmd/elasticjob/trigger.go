@@ -25,7 +25,7 @@ func (a *cli) triggerCommand() *cobra.Command {
 ends with status 0 if the run finished and 3 if it failed or was killed. An interrupt ends the waiting, and not the run.
 
 A server that changes its leader, or restarts, is waited for. The request has a key, so it makes one run also where it has to be sent twice; --key
-gives your own, so that a script which is started again does not trigger again.`,
+gives your own, so that a script which is started again does not trigger again. Where it ends without knowing whether there is a run, it prints the key.`,
 		Example: `  elasticjob job trigger nightly --parameter 2026-05-01 --wait
   elasticjob job trigger nightly --wait --logs`}
 	flags := cmd.Flags()
@@ -48,6 +48,9 @@ gives your own, so that a script which is started again does not trigger again.`
 			o.ShardingItemParameters = &t.itemParameters
 		}
 		made, err := c.TriggerJob(ctx, args[0], o, t.key)
+		if unknown := new(client.UnknownError); errors.As(err, &unknown) {
+			a.note(fmt.Sprintf("the run may have been made: the same command with --key %s sends it again without a second run", unknown.Key))
+		}
 		if err != nil {
 			return a.nearJob(ctx, c, err, args[0])
 		}
@@ -88,7 +91,7 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 		w.changed(now.Value)
 	}
 	if output != nil {
-		output.finish()
+		_ = output.finish() // it was printed, and the status is the run's
 	}
 	w.ended(last.Value)
 	if a.output != "table" {

@@ -123,14 +123,16 @@ func TestDocuments(t *testing.T) {
 		"a: 1\n---\nb: 2": "more than one document",
 		"a: &x 1\nb: *x":  "alias",
 		"a: [1":           "neither YAML nor JSON",
+		"a: *secret":      "an alias (*) of no anchor",
+		"a: !!int secret": "line 1",
 		"a: .inf":         "",
 	} {
 		d, err := parseDocument([]byte(text))
 		if err == nil {
 			_, err = d.raw()
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v: want %q in it", text, err, want)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v: want %q in it, and no value", text, err, want)
 		}
 	}
 }

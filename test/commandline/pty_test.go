@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -122,6 +126,38 @@ func TestTopIsLive(t *testing.T) {
 	shown := s.out.text()
 	if took, gave := strings.Index(shown, "\x1b[?1049h"), strings.LastIndex(shown, "\x1b[?1049l"); took < 0 || gave < took {
 		t.Errorf("the terminal's screen was not given back: %q", shown)
+	}
+}
+
+// TestTopsKeysWorkWhileItsServerIsSilent: q ends it before the server is given up.
+func TestTopsKeysWorkWhileItsServerIsSilent(t *testing.T) {
+	t.Parallel()
+	var silent atomic.Bool
+	asked := make(chan struct{}, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/events" {
+			<-r.Context().Done()
+			return
+		}
+		if silent.Load() {
+			asked <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, `{"rows":[]}`)
+	}))
+	t.Cleanup(server.Close)
+	u := &user{Machine: system.New(t, bin), home: t.TempDir(), env: []string{"ELASTICJOB_SERVER=" + server.URL}}
+	s := u.types("top")
+	s.shows("s sort: lastRun")
+	silent.Store(true)
+	s.press("s")
+	<-asked
+	s.press("s")
+	s.shows("s sort: failures")
+	s.press("q")
+	if status := s.ends(); status != 0 || strings.Contains(s.out.text(), "this is old") {
+		t.Errorf("status %d: %q: want it to end without waiting for the server", status, s.out.text())
 	}
 }
 

@@ -1,0 +1,200 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+// abort ends the connection without an answer.
+func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// TestWhatPasses: a read is sent again after what a server that restarts gives, or a proxy before it, and not after what stays.
+func TestWhatPasses(t *testing.T) {
+	t.Parallel()
+	page := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", status) }
+	}
+	refusal := func(code string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			refuse(w, http.StatusServiceUnavailable, code, "not now")
+		}
+	}
+	for name, test := range map[string]struct {
+		first  http.HandlerFunc
+		passes bool
+	}{
+		"a proxy's 502":   {page(http.StatusBadGateway), true},
+		"a proxy's 503":   {page(http.StatusServiceUnavailable), true},
+		"a proxy's 504":   {page(http.StatusGatewayTimeout), true},
+		"access_unknown":  {refusal("access_unknown"), true},
+		"registry_silent": {refusal("registry_silent"), true},
+		"registry_lost":   {refusal("registry_lost"), true},
+		"term_ended":      {refusal("term_ended"), true},
+		"a broken answer": {abort, true},
+		"no_history":      {refusal("no_history"), false},
+		"tls_differs":     {refusal("tls_differs"), false},
+		"a fault":         {page(http.StatusInternalServerError), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1) == 1 {
+					test.first(w, r)
+					return
+				}
+				fmt.Fprint(w, `[]`)
+			})
+			c.SetPatience(time.Hour, time.Hour)
+			if _, err := c.Apps(t.Context()); (err == nil) != test.passes {
+				t.Errorf("%v: want it to pass: %t", err, test.passes)
+			}
+		})
+	}
+}
+
+// TestATriggerWhoseOutcomeIsUnknownNamesItsKey, with which it can be sent again.
+func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answer  http.HandlerFunc
+		unknown bool
+	}{
+		"unknown": {func(w http.ResponseWriter, _ *http.Request) {
+			refuse(w, http.StatusServiceUnavailable, "outcome_unknown", "look first")
+		}, true},
+		"broken":  {abort, true},
+		"a proxy": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusGatewayTimeout) }, true},
+		"not begun": {func(w http.ResponseWriter, _ *http.Request) {
+			refuse(w, http.StatusServiceUnavailable, "no_leader", "nobody")
+		}, false},
+		"not there":  {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "job_not_found", "no") }, false},
+		"not let in": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "not_allowed", "no") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			keys := make(chan string, 100)
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				keys <- r.Header.Get("Idempotency-Key")
+				test.answer(w, r)
+			})
+			c.SetPatience(0, 0)
+			_, err := c.TriggerJob(t.Context(), "j", client.Overrides{}, "")
+			var unknown *client.UnknownError
+			if err == nil || errors.As(err, &unknown) != test.unknown {
+				t.Fatalf("%v: want an unknown outcome: %t", err, test.unknown)
+			}
+			if sent := <-keys; unknown != nil && unknown.Key != sent {
+				t.Errorf("it was sent with %q, and the error has %q", sent, unknown.Key)
+			}
+		})
+	}
+}
+
+// TestATriggerOutlivesItsServer: one that was sent is sent again also to a server that can't be connected to for a moment.
+func TestATriggerOutlivesItsServer(t *testing.T) {
+	t.Parallel()
+	var stop func()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server, asked := newServer(t, func(http.ResponseWriter, *http.Request) { stop() })
+	stop = func() { _ = server.Listener.Close(); panic(http.ErrAbortHandler) }
+	c := connect(t, client.Options{Server: server.URL})
+	c.SetPatience(time.Second, 0)
+	_, err := c.TriggerJob(ctx, "j", client.Overrides{}, "k")
+	var unknown *client.UnknownError
+	if !errors.As(err, &unknown) || !strings.Contains(err.Error(), "refused") || asked.Load() != 1 {
+		t.Errorf("%v after %d requests: want it to have been tried until nobody listens", err, asked.Load())
+	}
+	c.SetPatience(time.Hour, 0)
+	if _, err := c.TriggerJob(ctx, "j", client.Overrides{}, "k"); err == nil || errors.As(err, &unknown) {
+		t.Errorf("%v: want one that can't have been sent to fail at once, without a key", err)
+	}
+}
+
+// TestAQuietStreamIsOpenedAgain, however long ago its last byte came, and also after a rotation.
+func TestAQuietStreamIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, "hello\n")
+	})
+	c.SetPatience(0, 0)
+	var got strings.Builder
+	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true}); err != nil || got.String() != "hello\n" {
+		t.Errorf("%q, %v: want what came after the connection broke", got.String(), err)
+	}
+}
+
+// TestOnlyAServerThatHasAnsweredIsWaitedFor: another one may have the wrong address. That it is waited for is said once.
+func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	never := connect(t, client.Options{Server: "http://127.0.0.1:1", Waiting: func(error) { t.Error("it is waited for") }})
+	for _, err := range never.Watch(t.Context(), "x") {
+		if err == nil {
+			t.Error("an answer of nobody")
+		}
+	}
+	if err := never.CopyLog(t.Context(), io.Discard, client.Output{Task: "t", Follow: true}); err == nil {
+		t.Error("output of nobody")
+	}
+	var asked, noted atomic.Int32
+	server, _ := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/events" {
+			fmt.Fprint(w, "event: changed\ndata: {\"all\":true}\n\n")
+			return
+		}
+		switch asked.Add(1) {
+		case 1:
+			fmt.Fprint(w, `{"state":"RUNNING"}`)
+		case 2, 3:
+			refuse(w, http.StatusServiceUnavailable, "no_leader", "nobody leads")
+		default:
+			fmt.Fprint(w, `{"state":"FINISHED"}`)
+		}
+	})
+	c := connect(t, client.Options{Server: server.URL, Waiting: func(error) { noted.Add(1) }})
+	c.SetPatience(0, time.Hour)
+	var last client.Execution
+	for now, err := range c.Watch(t.Context(), "x") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = now.Value
+	}
+	if !last.Ended() || noted.Load() != 1 {
+		t.Errorf("%+v after %d notes: want the end, and one note", last, noted.Load())
+	}
+}
+
+// TestTheEndOfOutputIsReadAgain when the connection breaks in the middle.
+func TestTheEndOfOutputIsReadAgain(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Elasticjob-Log-Offset", "7")
+		_, _ = io.WriteString(w, "one\n")
+		if asked.Add(1) == 1 {
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, "two\n")
+	})
+	text, offset, err := c.ReadLog(t.Context(), client.Output{Task: "t", Tail: 100})
+	if err != nil || string(text) != "one\ntwo\n" || offset != 7 {
+		t.Errorf("%q at %d, %v", text, offset, err)
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// serve starts a server that counts what it is asked.
+func serve(t *testing.T, handle http.HandlerFunc) (url string, asked *atomic.Int32) {
+	t.Helper()
+	asked = &atomic.Int32{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); handle(w, r) }))
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+// refuses answers as a scheduler that refuses.
+func refuses(w http.ResponseWriter, status int, code, message string) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"error":{"code":%q,"message":%q}}`, code, message)
+}
+
+// TestOfSeveralNamesEachHasADocument that a program can tell from the next one.
+func TestOfSeveralNamesEachHasADocument(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "{\"appName\": %q}", strings.Split(r.URL.Path, "/")[3])
+	})
+	for form, want := range map[string]string{
+		"json": "{\"appName\":\"a\"}\n{\"appName\":\"b\"}\n",
+		"yaml": "appName: a\n---\nappName: b\n",
+	} {
+		if got := newSession(t).ok("--server", server, "app", "disable", "a", "b", "-o", form); got != want {
+			t.Errorf("%s: %q, want %q", form, got, want)
+		}
+	}
+	if got := newSession(t).ok("--server", server, "app", "disable", "a", "-o", "json"); got != "{\n  \"appName\": \"a\"\n}\n" {
+		t.Errorf("of one name: %q", got)
+	}
+}
+
+// TestOutputThatCannotBeRead is an error for each stream, whether it is followed or not, and hides no other stream.
+func TestOutputThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/api/execution/j@1":
+			fmt.Fprint(w, `{"state":"FINISHED","shards":[{"item":0,"taskId":"t0"},{"item":1,"taskId":"t1"}]}`)
+		case r.URL.Path == "/api/task/t1/logs" && r.URL.Query().Get("stream") == "stderr":
+			fmt.Fprint(w, "here\n")
+		case strings.HasSuffix(r.URL.Path, "/logs"):
+			refuses(w, http.StatusGone, "log_gone", "it is gone")
+		default:
+			<-r.Context().Done()
+		}
+	})
+	for _, args := range [][]string{{"logs", "j@1"}, {"logs", "-f", "j@1"}} {
+		s := newSession(t)
+		a, _, said := s.cli("")
+		a.err = &lockedWriter{w: said}
+		status := a.run(s.Context(), append([]string{"--server", server}, args...))
+		if err := said.String(); status != statusNotFound || strings.Count(err, "it is gone") != 3 || !strings.Contains(err, "here") {
+			t.Errorf("%v: status %d: %s: want three errors and one line", args, status, err)
+		}
+	}
+}
+
+// TestATriggerWhoseOutcomeIsUnknownSaysItsKey, so that it can be sent again.
+func TestATriggerWhoseOutcomeIsUnknownSaysItsKey(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	keys := make(chan string, 1)
+	server, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		keys <- r.Header.Get("Idempotency-Key")
+		interrupt()
+		<-r.Context().Done()
+	})
+	a, _, said := newSession(t).cli("")
+	if status := a.run(ctx, []string{"--server", server, "job", "trigger", "j"}); status != statusInterrupted {
+		t.Errorf("status %d", status)
+	}
+	if want := "--key " + <-keys + " sends it again without a second run"; !strings.Contains(said.String(), want) {
+		t.Errorf("%q, want %q in it", said.String(), want)
+	}
+}
