@@ -107,15 +107,26 @@ func (s *Server) identify(r *http.Request, rule rule) (who caller, err error) {
 	return who, err
 }
 
-// isOfThisMachine reports whether a request came in by a loopback address of a listener that has no others.
+// isOfThisMachine reports whether a request came in by a loopback address of a listener that has no others, and by no proxy: one on this
+// machine connects from here for clients that are anywhere.
 func isOfThisMachine(r *http.Request) bool {
 	wide, _ := r.Context().Value(wideKey{}).(bool)
 	here, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return !wide && ok && here.IP.IsLoopback()
+	return !wide && ok && here.IP.IsLoopback() && !isProxied(r)
+}
+
+// isProxied reports whether a request has a header that a proxy adds. What the header says is never believed.
+func isProxied(r *http.Request) bool {
+	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via"} {
+		if _, there := r.Header[name]; there {
+			return true
+		}
+	}
+	return false
 }
 
 var (
-	errNoUsers = failed(http.StatusForbidden, "no_users", "this server has no users yet, and its address can be reached from other machines: so it serves health and artifacts only. "+
+	errNoUsers = failed(http.StatusForbidden, "no_users", "this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: so it serves health and artifacts only. "+
 		"On its machine, type: scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
 	errAccessUnknown = notBegun("access_unknown", "who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")
 	errTokenMissing  = failed(http.StatusUnauthorized, "token_missing", "this server asks who you are: POST /api/login with a username and a password, and send the accessToken of its answer, "+

@@ -69,6 +69,26 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	}
 }
 
+// TestAProxyIsNotThisMachine: without users a proxy on this machine opens the API to nobody, whatever Host it passes on.
+func TestAProxyIsNotThisMachine(t *testing.T) {
+	t.Parallel()
+	b := newFakeScheduler()
+	server := start(t, api.Options{Scheduler: b})
+	for _, header := range []string{"X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: localhost", "X-Forwarded-Proto: https", "X-Real-IP: ::1", "Forwarded: for=127.0.0.1", "Via: 1.1 proxy"} {
+		for _, route := range []string{"GET /api/app/list", "POST /api/users", "POST /api/task/t/forget", "GET /metrics"} {
+			method, path, _ := strings.Cut(route, " ")
+			before := b.changed()
+			answer, text := call(t, server, method, path, "", "Host: localhost", header)
+			if e := readError(t, answer, text); answer.StatusCode != http.StatusForbidden || e.Error.Code != "no_users" || b.changed() != before {
+				t.Errorf("%s, %s: %d %s", header, route, answer.StatusCode, text)
+			}
+		}
+		if answer, text := call(t, server, "GET", "/readyz", "", "Host: localhost", header); answer.StatusCode != http.StatusOK {
+			t.Errorf("%s, GET /readyz: %d %s", header, answer.StatusCode, text)
+		}
+	}
+}
+
 // The token may come as Authorization: Bearer or in the header of the original's clients.
 func TestTokenHeaders(t *testing.T) {
 	t.Parallel()

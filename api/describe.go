@@ -102,10 +102,7 @@ func pathParameter(name string) openapi.Parameter {
 
 // errors are the statuses of errors: those that its row implies, and its own.
 func (r route) errors() []int {
-	list := append([]int{http.StatusForbidden}, r.does.errors...)
-	if r.answer != nil {
-		list = append(list, http.StatusInternalServerError)
-	}
+	list := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.does.errors...)
 	if r.answer != nil && !r.anyQuery || len(r.takes) > 0 || r.scope != open {
 		list = append(list, http.StatusBadRequest)
 	}

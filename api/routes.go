@@ -218,7 +218,7 @@ func (s *Server) routes() []route {
 			{method: get, path: "/", rule: everybody, raw: s.front, local: true,
 				does: does("Says what this is; a browser gets the console").streams("text/plain; charset=utf-8", "Some lines for people.", nil).orGives("text/html; charset=utf-8")},
 			{method: get, path: "/static/{hash}/{file}", rule: everybody, raw: s.static, local: true,
-				does: does("Gives a file of the console").streams("*/*", "The file.", nil)},
+				does: does("Gives a file of the console; the file may be in folders, and then has slashes").streams("*/*", "The file.", nil)},
 			{method: get, path: "/healthz", rule: everybody, answer: s.healthz, local: true, anyQuery: true,
 				does: does("Answers while the process lives").gives(health{})},
 			{method: get, path: "/readyz", rule: everybody, answer: s.readyz, local: true, anyQuery: true,

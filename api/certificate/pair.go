@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -83,6 +84,24 @@ func (f Files) parse(c contents) (*pair, error) {
 	if err := whole(c.cert); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Cert, err)
 	}
+	roots, err := f.roots(c)
+	if err != nil {
+		return nil, err
+	}
+	return &pair{certificate: found, roots: roots}, nil
+}
+
+// Roots are the certificates that servers with such files are checked with, beside the system's. The key is not read.
+func (f Files) Roots() (*x509.CertPool, error) {
+	path := cmp.Or(f.CA, f.Cert)
+	text, err := readFile(path, 0)
+	if err != nil {
+		return nil, err
+	}
+	return f.roots(contents{cert: text, ca: text})
+}
+
+func (f Files) roots(c contents) (*x509.CertPool, error) {
 	// Without the system's roots there are still our own.
 	roots, err := x509.SystemCertPool()
 	if err != nil {
@@ -98,7 +117,7 @@ func (f Files) parse(c contents) (*pair, error) {
 	if !roots.AppendCertsFromPEM(trusted) {
 		return nil, fmt.Errorf("%s holds no certificate in PEM form", path)
 	}
-	return &pair{certificate: found, roots: roots}, nil
+	return roots, nil
 }
 
 // whole says what is wrong with a file of certificates of which the end, or anything between, is missing: the library takes what it

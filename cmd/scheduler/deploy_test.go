@@ -35,10 +35,16 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	stages := stages(t)
-	published := map[string]string{}
+	published, built := map[string]string{}, map[string]string{}
 	for name, s := range project.Services {
 		if s.Build != nil && !slices.Contains(stages, s.Build.Target) {
 			t.Errorf("%s is built of the Dockerfile's stage %q, of which there is none among %q", name, s.Build.Target, stages)
+		}
+		if s.Build != nil {
+			if built[s.Image] != "" {
+				t.Errorf("%s and %s both build %s, at the same time: one of them should, and the other have its image only", name, built[s.Image], s.Image)
+			}
+			built[s.Image] = name
 		}
 		for _, p := range s.Ports {
 			if p.HostIP != "127.0.0.1" || published[p.Published] != "" {
@@ -64,6 +70,11 @@ func TestCompose(t *testing.T) {
 		}
 		if strings.HasPrefix(s.Image, "elasticjob:") {
 			checkServer(t, name, s)
+		}
+	}
+	for name, s := range project.Services {
+		if strings.HasPrefix(s.Image, "elasticjob") && (built[s.Image] == "" || s.Build == nil && s.PullPolicy != types.PullPolicyNever) {
+			t.Errorf("%s has the image %s, which %q builds: want a builder, and that the others do not pull it", name, s.Image, built[s.Image])
 		}
 	}
 }

@@ -2,13 +2,20 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // readyAnswer is how long a server may take to say that it is ready, and readyMost how much of what it says is printed.
@@ -19,32 +26,63 @@ const (
 
 // readyCommand asks a server whether it is ready. It is for images without a shell, whose health check this is.
 func readyCommand() *cobra.Command {
+	var c config
 	server := ""
 	cmd := &cobra.Command{
 		Use:   "ready",
 		Short: "Ask a server whether it is ready; the exit status is 0 if it is",
 		Long: `ready asks a server's /readyz, prints what is missing if it is not ready, and ends with status 1 then. It is a
-health check for where there is no curl, such as in a container.`,
+health check for where there is no curl, such as in a container.
+
+Give the server's own flags (or ` + envPrefix + `…): those that say where it listens, and with which certificate, count, the
+others are ignored. A server elsewhere is asked with --server, and checked with --tls-ca.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			env := environment(os.Environ())
+			delete(env, envPrefix+"SERVER") // the command line's, which need not be this server
+			return newSettings(&c, cmd.Flags()).completeAddress(env)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return askReady(cmd.Context(), server)
+			return askReady(cmd.Context(), &c, server)
 		},
 	}
 	refuseBadFlags(cmd)
-	cmd.Flags().StringVar(&server, "server", "http://127.0.0.1:8899", "address of the server")
+	c.flags(cmd.Flags())
+	where := []string{"listen", "advertise", "tls-cert", "tls-ca", "config"}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
+	cmd.Flags().StringVar(&server, "server", "", "address of the server (default: the one of this machine that --listen and --tls-cert, or the environment, name)")
 	return cmd
 }
 
-func askReady(ctx context.Context, server string) error {
+// askReady asks the server at an address, or, if that is empty, the one that has these flags.
+func askReady(ctx context.Context, c *config, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyAnswer)
 	defer cancel()
-	url := strings.TrimSuffix(server, "/") + "/readyz"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	trust := &tls.Config{MinVersion: tls.VersionTLS12}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, DisableKeepAlives: true}
+	if server == "" {
+		at, err := dialable(c.listen)
+		if err != nil {
+			return err
+		}
+		server = c.scheme() + "://" + at
+		transport.Proxy = nil // it is on this machine
+		// Its certificate has the name by which others find it, and need not have that of this machine's own address.
+		trust.ServerName, _, _ = net.SplitHostPort(c.advertise)
+	}
+	if c.tlsFiles.Cert != "" || c.tlsFiles.CA != "" {
+		roots, err := c.tlsFiles.Roots()
+		if err != nil {
+			return fmt.Errorf("read what the server's certificate is checked with: %w", err)
+		}
+		trust.RootCAs = roots
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+"/readyz", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("--server %q: %w", server, err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return fmt.Errorf("ask whether the server is ready: %w", err)
 	}
@@ -54,4 +92,22 @@ func askReady(ctx context.Context, server string) error {
 	}
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, readyMost)) // the status is what counts
 	return fmt.Errorf("the server is not ready: %s: %s", resp.Status, strings.TrimSpace(string(said)))
+}
+
+// dialable is an address at which this machine reaches a server that listens on another, which may stand for all addresses.
+func dialable(listen string) (string, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", fmt.Errorf("--listen %q: %w", listen, err)
+	}
+	if port == "0" {
+		return "", errors.New("with --listen on port 0 nobody knows where the server listens: say it, --server http://127.0.0.1:PORT")
+	}
+	switch ip, err := netip.ParseAddr(host); {
+	case host == "" || err == nil && ip.Is4() && ip.IsUnspecified():
+		host = "127.0.0.1"
+	case err == nil && ip.IsUnspecified():
+		host = "::1"
+	}
+	return net.JoinHostPort(host, port), nil
 }

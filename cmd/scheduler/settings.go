@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/api"
 )
 
 // settings fill a config from all places, and know where each value came from.
@@ -56,8 +58,26 @@ func (s *settings) complete(env map[string]string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// completeRegistry is complete for commands that need to know only where the registry is: other settings may be given, and are not judged.
+// completeRegistry is complete for commands that need to know only where the registry is.
 func (s *settings) completeRegistry(env map[string]string) error {
+	return s.completeSome(env, func(bad *complaints) {
+		s.checkZooKeeper(bad)
+		c := s.config
+		bad.unless(!c.local || c.zk == "", "%s and %s contradict each other: on one machine users and tokens are kept in a file", s.said("local"), s.said("zk"))
+		for _, flag := range []string{"zk-namespace", "zk-digest-file"} {
+			bad.unless(c.zk != "" || s.sources[flag] == "", "%s has no effect without --zk", s.said(flag))
+		}
+		bad.unless(c.zk != "" || c.dataDir != "", "--data-dir: no home folder is known here; name a folder")
+	})
+}
+
+// completeAddress is complete for commands that need to know only where this server listens.
+func (s *settings) completeAddress(env map[string]string) error {
+	return s.completeSome(env, func(bad *complaints) { bad.about(s.said("listen"), api.CheckListen(s.config.listen)) })
+}
+
+// completeSome is complete for commands that need a part of the settings, which is checked: the others may be given, and are not judged.
+func (s *settings) completeSome(env map[string]string, check func(*complaints)) error {
 	if err := errors.Join(refuseEmpty(s.flags), s.refuseEmptyVariables(env)); err != nil {
 		return err
 	}
@@ -66,13 +86,7 @@ func (s *settings) completeRegistry(env map[string]string) error {
 		errs = append(errs, s.fromOriginal(env))
 	}
 	var bad complaints
-	s.checkZooKeeper(&bad)
-	c := s.config
-	bad.unless(!c.local || c.zk == "", "%s and %s contradict each other: on one machine users and tokens are kept in a file", s.said("local"), s.said("zk"))
-	for _, flag := range []string{"zk-namespace", "zk-digest-file"} {
-		bad.unless(c.zk != "" || s.sources[flag] == "", "%s has no effect without --zk", s.said(flag))
-	}
-	bad.unless(c.zk != "" || c.dataDir != "", "--data-dir: no home folder is known here; name a folder")
+	check(&bad)
 	return errors.Join(errors.Join(errs...), errors.Join(bad...))
 }
 

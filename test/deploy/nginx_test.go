@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,8 +17,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestStreamsThroughNginx: behind deploy/nginx.conf, with TLS, the output of a task that runs arrives line by line, and so do
-// events; a login's cookie is for https only, and too many logins are refused.
+const password = "a password of many words"
+
+// TestStreamsThroughNginx: behind deploy/nginx.conf, with TLS, a server without users lets nobody in; with one, the output of a task that
+// runs arrives line by line, and so do events; a login's cookie is for https only, and too many logins are refused, in both ways to log in.
 func TestStreamsThroughNginx(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -28,13 +31,19 @@ func TestStreamsThroughNginx(t *testing.T) {
 	run := m.Trigger("job")
 	task := m.AwaitShards(run, "RUNNING").Shards[0].TaskID
 	client, url := nginx(t, m)
+	if status, text := ask(t, client, "GET", url+"/api/app/list", ""); status != http.StatusForbidden || !strings.Contains(text, "no_users") {
+		t.Fatalf("without users: %d %s", status, text)
+	}
+	refusesOtherNames(t, client, url)
+	m.OK("POST", "/api/users", fmt.Sprintf(`{"name":"ann","password":%q,"role":"admin"}`, password))
+	ann := login(t, client, url)
 
-	events, close := stream(t, client, url+"/api/events")
+	events, close := stream(t, client, url+"/api/events", ann)
 	defer close()
 	if line := next(t, events); line == "" {
 		t.Error("the first event is empty")
 	}
-	lines, close := stream(t, client, url+"/api/task/"+task+"/logs?follow=true")
+	lines, close := stream(t, client, url+"/api/task/"+task+"/logs?follow=true", ann)
 	defer close()
 	if line := next(t, lines); line != "first\n" {
 		t.Errorf("the first line is %q", line)
@@ -43,19 +52,82 @@ func TestStreamsThroughNginx(t *testing.T) {
 	if line := next(t, lines); line != "second\n" {
 		t.Errorf("the second line is %q", line)
 	}
-	m.Await(run, "FINISHED")
-	// Nobody has a login yet, and so each try is refused by the server, until nginx does it.
-	m.Until("nginx refuses one login too many", func() string {
-		resp, err := client.Post(url+"/api/login", "application/json", strings.NewReader(`{"username":"ann","password":"wrong"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "" { // the server's own 429 has that
-			return resp.Status
+	m.Until("the run ends", func() string {
+		if said := m.OK("GET", "/api/execution/"+run, "", ann); !strings.Contains(said, `"state":"FINISHED"`) {
+			return said
 		}
 		return ""
 	})
+	// Each try is refused by the server, until nginx does it.
+	for _, path := range []string{"/api/session", "/api/login"} {
+		m.Until("nginx refuses one POST "+path+" too many", func() string {
+			status, text := ask(t, client, "POST", url+path, `{"username":"ann","password":"wrong"}`)
+			if status != http.StatusTooManyRequests || !strings.Contains(text, "nginx") {
+				return text
+			}
+			return ""
+		})
+	}
+	if status, text := ask(t, client, "GET", url+"/api/login", ""); status != http.StatusOK {
+		t.Errorf("GET /api/login counts as a login: %d %s", status, text)
+	}
+}
+
+// refusesOtherNames: nothing is answered to who names the server otherwise than nginx.conf does, in TLS or as Host.
+func refusesOtherNames(t *testing.T, client *http.Client, url string) {
+	t.Helper()
+	for _, c := range []struct{ url, host string }{{strings.Replace(url, "localhost", "127.0.0.1", 1), ""}, {url, "127.0.0.1"}, {url, "evil.example"}} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/readyz", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		if answer, err := client.Do(r); err == nil {
+			_ = answer.Body.Close()
+			t.Errorf("%s with the host %q: %s", c.url, c.host, answer.Status)
+		}
+	}
+}
+
+// login logs ann in as the console does, and gives the header of her requests.
+func login(t *testing.T, client *http.Client, url string) (header string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/session", strings.NewReader(fmt.Sprintf(`{"username":"ann","password":%q}`, password)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Origin", url)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	cookies := answer.Cookies()
+	if answer.StatusCode != http.StatusOK || len(cookies) != 1 || !cookies[0].Secure {
+		t.Fatalf("login: %s, cookies %v", answer.Status, cookies)
+	}
+	return "Authorization: Bearer " + cookies[0].Value
+}
+
+// ask sends a request and gives the answer.
+func ask(t *testing.T, client *http.Client, method, url, body string) (status int, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(said)
 }
 
 // nginx starts one before the machine's server, by deploy/nginx.conf with other addresses, and gives a client that trusts it and its address.
@@ -75,6 +147,7 @@ func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 	site := replace(t, read(t, "../../deploy/nginx.conf"),
 		"server 127.0.0.1:8899 ", "server "+strings.TrimPrefix(m.URL(), "http://")+" ",
 		"listen 80;", fmt.Sprintf("listen 127.0.0.1:%d;", ports[0]),
+		"listen 443 ssl default_server;", fmt.Sprintf("listen 127.0.0.1:%d ssl default_server;", ports[1]),
 		"listen 443 ssl;", fmt.Sprintf("listen 127.0.0.1:%d ssl;", ports[1]),
 		"/etc/nginx/elasticjob.crt", cert, "/etc/nginx/elasticjob.key", key,
 		"elasticjob.example.com", "localhost")
@@ -116,9 +189,15 @@ func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 	return client, url
 }
 
-func stream(t *testing.T, client *http.Client, url string) (lines *bufio.Reader, end func()) {
+func stream(t *testing.T, client *http.Client, url, header string) (lines *bufio.Reader, end func()) {
 	t.Helper()
-	resp, err := client.Get(url)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, value, _ := strings.Cut(header, ": ")
+	r.Header.Set(name, value)
+	resp, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,9 @@ import (
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	analyze := program(t, "systemd-analyze")
+	if analyze == "" && os.Getenv("CI") != "" {
+		t.Fatal("there is no systemd-analyze: type tools/prepare")
+	}
 	if analyze == "" {
 		t.Skip("there is no systemd-analyze: this is no machine that the units are for")
 	}

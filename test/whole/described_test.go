@@ -180,7 +180,7 @@ func (c *conversation) cluster() {
 	c.ask("POST /api/task/"+task+"/kill", "")
 	c.Await(id, "KILLED")
 	c.ask("POST /api/execution/"+next+"/kill", "")
-	c.ask("POST /api/operate/reconcile/explicit", "", http.StatusOK, http.StatusTooManyRequests)
+	c.ask("POST /api/operate/reconcile/explicit", "")
 	c.ask("POST /api/operate/reconcile/implicit", "", http.StatusOK, http.StatusTooManyRequests)
 	c.ask("DELETE /api/app/long", "", http.StatusConflict)
 	c.ask("DELETE /api/app/long?jobs=true", "")
