@@ -19,22 +19,31 @@ type Node struct {
 	Value []byte `json:"value"`
 }
 
-// ErrBusy is wrapped by Backup's error when the leader has committed something during each try to read all of it.
-var ErrBusy = errors.New("the leader commits something all the time")
+// ErrBusy is wrapped by Backup's error when ctx ended before it had read all of the namespace with no commit meanwhile, and ErrUnfinished
+// when what it had read last was of one moment, but has half of a large commit, which only a leader can finish.
+var (
+	ErrBusy       = errors.New("no pause between two commits of the leader was long enough to read all of it")
+	ErrUnfinished = errors.New("a large commit waits to be finished by a leader")
+)
 
 // Backup reads a namespace as it is between two commits, whoever leads: if the fence has changed meanwhile it reads again, until ctx ends,
-// which is ErrBusy then. What people edit may have changed while it is read. Sessions' own nodes and parts of commits are left out.
+// which is ErrBusy or ErrUnfinished then. What people edit may have changed while it is read. Sessions' own nodes and parts of commits are left out.
 func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	err = o.within(ctx, func(c *client) error {
-		for tries := 0; ; tries++ {
-			done := false
-			switch nodes, done, err = c.readBetweenCommits(ctx); {
-			case tries > 0 && ctx.Err() != nil:
-				return ErrBusy
-			case done || err != nil:
+		why := ErrBusy
+		for {
+			read, err := c.readBetweenCommits(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return why
+			case err == nil:
+				nodes = read
+				return nil
+			case !errors.Is(err, ErrBusy) && !errors.Is(err, ErrUnfinished):
 				return err
-			case c.Pause(ctx) != nil:
-				return ErrBusy
+			}
+			if why = err; c.Pause(ctx) != nil {
+				return why
 			}
 		}
 	})
@@ -70,26 +79,31 @@ func (o Options) within(ctx context.Context, do func(*client) error) error {
 	return do(c)
 }
 
-// readBetweenCommits reads all nodes, and reports whether they are of one moment for what only the leader writes.
-func (c *client) readBetweenCommits(ctx context.Context) (nodes []Node, sure bool, err error) {
+// readBetweenCommits reads all nodes. It is ErrBusy or ErrUnfinished if they are not all of one moment between two commits, as far as only the
+// leader writes them.
+func (c *client) readBetweenCommits(ctx context.Context) (nodes []Node, err error) {
 	before, err := c.fenceZxid(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	for level := []string{""}; len(level) > 0; {
 		read, below, err := c.readLevel(ctx, level)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		nodes, level = append(nodes, read...), below
 	}
 	after, err := c.fenceZxid(ctx)
-	if err != nil {
-		return nil, false, err
+	switch {
+	case err != nil:
+		return nil, err
+	case before != after:
+		return nil, ErrBusy
+	case slices.ContainsFunc(nodes, func(n Node) bool { return n.Path == namedPath }):
+		return nil, ErrUnfinished
 	}
-	applying := slices.ContainsFunc(nodes, func(n Node) bool { return n.Path == namedPath })
 	slices.SortFunc(nodes, func(a, b Node) int { return strings.Compare(a.Path, b.Path) })
-	return nodes, before == after && !applying, nil
+	return nodes, nil
 }
 
 // fenceZxid is another one after each commit.
@@ -147,60 +161,40 @@ func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, b
 	return nodes, below, err
 }
 
-// makeAll makes nodes, those nearest to the root first, but for the fence: what is there without it is half a copy.
-func (c *client) makeAll(ctx context.Context, nodes []Node) error {
-	byDepth := map[int][]Node{}
-	for _, n := range nodes {
-		if n.Path != fencePath {
-			depth := strings.Count(n.Path, "/")
-			byDepth[depth] = append(byDepth[depth], n)
-		}
-	}
-	for _, depth := range slices.Sorted(maps.Keys(byDepth)) {
-		level := byDepth[depth]
-		if err := parallel(ctx, reads, len(level), func(_ context.Context, i int) error {
-			return c.make(c.place.full(level[i].Path), level[i].Value)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// restoring is the fence's value while a namespace is restored: no server can begin a term on it.
+const restoring = "restoring"
 
-// termsApart is how many terms there may have been since a backup: the first one after it was restored has a number that none of
-// them had, so that nothing takes the one for the other, the history above all.
-const termsApart = 1000
-
-// Restore makes the nodes of a backup in a namespace that is not there, or has nothing in it; any other is refused, and left as it is. No
-// server may run with it meanwhile. Cut off, it leaves what it has made, which is to be removed before the next try.
-func Restore(ctx context.Context, o Options, nodes []Node) error {
+// Restore makes the nodes of a backup in a namespace that is not there, or has nothing in it; any other is refused, and left as it is. The
+// entries at the paths of without are left out. No server may run with the namespace meanwhile: one that does can't lead, and the restore
+// fails as soon as it sees what that has made. What a restore that failed or was cut off has made can't be led either; it is to be removed before the next try.
+func Restore(ctx context.Context, o Options, nodes []Node, without ...string) error {
 	for _, n := range nodes {
 		if err := checkPath(n.Path); err != nil && !isEdited(n.Path) {
 			return fmt.Errorf("the backup is damaged: %w", err)
 		}
 	}
-	err := o.within(ctx, func(c *client) error {
-		root := c.place.root
-		names, _, err := c.Children(root)
-		switch {
-		case err == nil && len(names) > 0:
-			return fmt.Errorf("there is something already: %s has %s; choose another --zk-namespace, or stop all servers and remove it (zkCli.sh deleteall %s)",
-				root, strings.Join(names, ", "), root)
-		case err != nil && !errors.Is(err, zk.ErrNoNode):
-			return c.place.explain("list", root, err)
-		}
-		fence := slices.IndexFunc(nodes, func(n Node) bool { return n.Path == fencePath })
-		if fence < 0 {
-			return errors.New("the backup is damaged: it has no " + fencePath)
-		}
-		if err := c.makeAll(ctx, nodes); err != nil {
+	at := slices.IndexFunc(nodes, func(n Node) bool { return n.Path == fencePath })
+	if at < 0 {
+		return errors.New("the backup is damaged: it has no " + fencePath)
+	}
+	f, err := readFence(nodes[at].Value)
+	if err != nil {
+		return fmt.Errorf("the backup is damaged: its fence: %w", err)
+	}
+	err = o.within(ctx, func(c *client) error {
+		if err := c.isEmpty(); err != nil {
 			return err
 		}
-		value, err := laterFence(nodes[fence].Value)
-		if err != nil {
-			return fmt.Errorf("the backup is damaged: its fence: %w", err)
+		if err := c.make(c.place.full(ownPath), nil); err != nil {
+			return err
 		}
-		return c.make(c.place.full(fencePath), value)
+		if err := c.makeNew(Node{fencePath, []byte(restoring)}); err != nil {
+			return err
+		}
+		if err := c.makeAll(ctx, nodes, without); err != nil {
+			return err
+		}
+		return c.openFence(fence{term: f.term})
 	})
 	if err != nil {
 		return fmt.Errorf("restore into the namespace %s of ZooKeeper %s: %w", o.Namespace, o.Servers, err)
@@ -208,8 +202,71 @@ func Restore(ctx context.Context, o Options, nodes []Node) error {
 	return nil
 }
 
-// laterFence is a fence whose terms can't be those of after a backup.
-func laterFence(value []byte) ([]byte, error) {
-	f, err := readFence(value)
-	return fence{term: f.term + termsApart}.bytes(), err
+// isEmpty says what is in the namespace, if anything is.
+func (c *client) isEmpty() error {
+	root := c.place.root
+	names, _, err := c.Children(root)
+	switch {
+	case err == nil && len(names) > 0:
+		return fmt.Errorf("there is something already: %s has %s; choose another --zk-namespace, or stop all servers and remove it (zkCli.sh deleteall %s)",
+			root, strings.Join(names, ", "), root)
+	case err != nil && !errors.Is(err, zk.ErrNoNode):
+		return c.place.explain("list", root, err)
+	}
+	return nil
+}
+
+// makeAll makes nodes, those nearest to the root first, but for the registry's own folder and its fence, which are there.
+func (c *client) makeAll(ctx context.Context, nodes []Node, without []string) error {
+	left := []string{ownPath, fencePath}
+	for _, path := range without {
+		left = append(left, nodeOf(path))
+	}
+	byDepth := map[int][]Node{}
+	for _, n := range nodes {
+		if !slices.Contains(left, n.Path) {
+			depth := strings.Count(n.Path, "/")
+			byDepth[depth] = append(byDepth[depth], n)
+		}
+	}
+	for _, depth := range slices.Sorted(maps.Keys(byDepth)) {
+		level := byDepth[depth]
+		if err := parallel(ctx, reads, len(level), func(_ context.Context, i int) error { return c.makeNew(level[i]) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeNew makes a node that must not be there: whoever has made it while the namespace is restored may have other keys than the backup.
+func (c *client) makeNew(n Node) error {
+	full := c.place.full(n.Path)
+	_, err := c.Create(full, n.Value, 0, c.place.acl)
+	if errors.Is(err, zk.ErrNodeExists) {
+		return c.meddled(full + " has just been made by somebody else")
+	}
+	if err != nil {
+		return c.place.explain("make the node", full, err)
+	}
+	return nil
+}
+
+// openFence lets servers lead, unless one stands for election already, which may have kept what it saw meanwhile.
+func (c *client) openFence(f fence) error {
+	standing, err := c.standing()
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	if len(standing) > 0 {
+		return c.meddled("a server stands for election")
+	}
+	full := c.place.full(fencePath)
+	if _, err := c.Set(full, f.bytes(), 0); err != nil {
+		return c.place.explain("write", full, err)
+	}
+	return nil
+}
+
+func (c *client) meddled(how string) error {
+	return fmt.Errorf("a server runs with this namespace: %s; stop all servers, remove what is there (zkCli.sh deleteall %s), and restore again", how, c.place.root)
 }

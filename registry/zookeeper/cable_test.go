@@ -24,7 +24,10 @@ type cable struct {
 	at map[uint32]func(*plug, []byte) (int, error)
 }
 
-const opMulti = 14
+const (
+	opCreate = 1
+	opMulti  = 14
+)
 
 func newCable() *cable {
 	return &cable{conns: map[*plug]bool{}, at: map[uint32]func(*plug, []byte) (int, error){}}

@@ -124,6 +124,10 @@ func (c *client) begin(own candidate, who string, highest int64) (leader registr
 	if err != nil {
 		return leader, 0, p.explain("read", p.full(fencePath), err)
 	}
+	if string(value) == restoring {
+		return leader, 0, fmt.Errorf("%w: the namespace %s has what a restore has made that has not ended: if it does not run any more, stop all servers, remove that (zkCli.sh deleteall %s), and restore again",
+			registry.ErrUnusable, p.Namespace, p.root)
+	}
 	before, err := readFence(value)
 	if err != nil {
 		return leader, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",

@@ -150,6 +150,8 @@ func TestOneServer(t *testing.T) {
 		"CandidateWithoutItsNodeDeposesNobody":        testCandidateWithoutItsNodeDeposesNobody,
 		"BackupAndRestore":                            testBackupAndRestore,
 		"BackupIsOfOneMoment":                         testBackupIsOfOneMoment,
+		"BackupOfHalfACommit":                         testBackupOfHalfACommit,
+		"RestoreBesideAServer":                        testRestoreBesideAServer,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}

@@ -32,7 +32,8 @@ type recording struct {
 	executions map[string]*execution
 	batches    int64
 	// base tells the terms of this registry from those of another one before it, whose rows the same database may hold: it is
-	// added to their numbers. isNew is set until it is written.
+	// added to their numbers. isNew is set until it is written. A restored backup has none, since its terms come after those of the backup, as the
+	// terms of the lost registry did, and those of another restore of it.
 	base  int64
 	isNew bool
 	// former has, by term, how many batches each of the last terms has made.
@@ -52,7 +53,7 @@ type recording struct {
 type recordedUpTo struct{ batch, ended, audit int64 }
 
 const (
-	// formerTerms is of how many terms a leader says how many batches they made.
+	// formerTerms is of how many terms before its own a leader says how many batches they made, beside those that the registry has.
 	formerTerms = 20
 	// endsPerStep bounds the shards of executions whose ends one step records: a term may begin with many.
 	endsPerStep = 2000
@@ -65,6 +66,9 @@ func newRecording(s *shared) recording {
 }
 
 func (h *recording) on() bool { return h.opt.History }
+
+// NotRestored are the entries that a restore of a backup leaves out: what tells this registry from any other.
+func NotRestored() []string { return []string{pathHistoryBase} }
 
 // termsOfOneBase is more than a registry will ever have.
 const termsOfOneBase = 1_000_000
@@ -103,8 +107,15 @@ func (h *recording) loaded(open map[string]*execution, ended []*execution, audit
 	if h.isNew = h.base == 0; h.isNew {
 		h.base = h.wall.Unix() * termsOfOneBase
 	}
+	// Terms that could not load the state, such as an older release's, are in none of the commits that forget former ones, however many they are.
+	saying := maps.Clone(h.former)
 	for t := max(h.opt.Term-formerTerms, 1); t < h.opt.Term; t++ {
-		h.rows.Terms = append(h.rows.Terms, event.Term{Number: h.base + t, Batches: h.former[t]})
+		saying[t] = h.former[t]
+	}
+	for _, t := range slices.Sorted(maps.Keys(saying)) {
+		if t < h.opt.Term {
+			h.rows.Terms = append(h.rows.Terms, event.Term{Number: h.base + t, Batches: saying[t]})
+		}
 	}
 	h.recorded = h.stored
 	for _, e := range ended {

@@ -2,8 +2,12 @@ package cluster_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,38 +23,75 @@ func TestBackupAndRestore(t *testing.T) {
 	c.Job("long", "app", system.Doc{"env": env("HOLD", hold)})
 	id := c.Trigger("long")
 	task := c.AwaitShards(id, "RUNNING").Shards[0].TaskID
-	typed := func(input []byte, args ...string) (out []byte, said string, err error) {
-		cmd := exec.Command(bin.Scheduler(), append(args, "--zk", c.ZK)...)
-		var stderr bytes.Buffer
-		cmd.Stdin, cmd.Stderr, cmd.Dir = bytes.NewReader(input), &stderr, c.Dir
-		cmd.Env = []string{"HOME=" + filepath.Join(c.Dir, "home")}
-		out, err = cmd.Output()
-		return out, stderr.String(), err
+	document, err := os.ReadFile("../../docs/upgrade.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	backup, said, err := typed(nil, "backup")
-	if err != nil || !strings.Contains(said, "keys and secrets") {
+	// typed types the document's line that begins with words, with other ones behind it.
+	typed := func(words, behind string) (said string, err error) {
+		line := regexp.MustCompile("(?m)^```sh\n(" + words + " .*)$").FindStringSubmatch(string(document))
+		if line == nil {
+			t.Fatalf("docs/upgrade.md has no block that begins with %s", words)
+		}
+		cmd := exec.Command("sh", "-c", strings.NewReplacer("h1:2181,h2:2181", c.ZK, " --zk-digest-file FILE", "").Replace(line[1])+behind)
+		cmd.Dir = c.Dir
+		cmd.Env = []string{"HOME=" + filepath.Join(c.Dir, "home"), "PATH=" + filepath.Dir(bin.Scheduler()) + ":" + os.Getenv("PATH")}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	file := filepath.Join(c.Dir, "elasticjob.backup")
+	if err := os.WriteFile(file, []byte("an older one"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := typed("scheduler backup", " --zk-namespace nothing"); err == nil || !strings.Contains(said, "no server has led there") {
+		t.Errorf("a namespace that is not there: %v\n%s", err, said)
+	}
+	if kept, err := os.ReadFile(file); err != nil || string(kept) != "an older one" {
+		t.Errorf("a backup that failed has left of the older one %q, %v", kept, err)
+	}
+	if said, err := typed("scheduler backup", ""); err != nil || !strings.Contains(said, "keys and secrets") {
 		t.Fatalf("scheduler backup: %v\n%s", err, said)
 	}
-	if _, said, err := typed(backup, "restore"); err == nil || !strings.Contains(said, "there is something already") {
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the backup is %v, %v: want it for its owner only", info, err)
+	}
+	backup, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := typed("scheduler restore", ""); err == nil || !strings.Contains(said, "there is something already") {
 		t.Errorf("restored over what is there: %v\n%s", err, said)
 	}
 	c.StopServer(1)
 	c.RemoveNode("")
-	for _, damaged := range []struct {
+	ofUser := bytes.Replace(backup, []byte(`"digest":false`), []byte(`"digest":true`), 1)
+	if at := bytes.LastIndex(ofUser, []byte(`{"sha256"`)); at > 0 {
+		ofUser = fmt.Appendf(ofUser[:at:at], "{\"sha256\":\"%x\"}\n", sha256.Sum256(ofUser[:at]))
+	}
+	for _, refused := range []struct {
 		input []byte
 		want  string
 	}{
 		{nil, "has no backup"},
 		{[]byte("{}\n"), "has no backup"},
-		{backup[:len(backup)/2], "damaged after"},
+		{backup[:len(backup)/2], "damaged or cut off after"},
 		{backup[:bytes.LastIndexByte(bytes.TrimSpace(backup), '\n')+1], "cut off"},
+		{bytes.Replace(backup, []byte(`"release":"`), []byte(`"release":"v`), 1), "checksum"},
 		{bytes.Replace(backup, []byte(`"elasticjobBackup":1`), []byte(`"elasticjobBackup":2`), 1), "format 2"},
+		{ofUser, "--open if that is what you want"},
 	} {
-		if _, said, err := typed(damaged.input, "restore"); err == nil || !strings.Contains(said, damaged.want) {
-			t.Errorf("a damaged backup, want %q: %v\n%s", damaged.want, err, said)
+		if err := os.WriteFile(file, refused.input, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := typed("scheduler restore", ""); err == nil || !strings.Contains(said, refused.want) {
+			t.Errorf("a backup to be refused, want %q: %v\n%s", refused.want, err, said)
 		}
 	}
-	if _, said, err := typed(backup, "restore"); err != nil {
+	if err := os.WriteFile(file, ofUser, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := typed("scheduler restore", " --open"); err != nil {
 		t.Fatalf("scheduler restore: %v\n%s", err, said)
 	}
 	c.StartServer(1)

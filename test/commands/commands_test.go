@@ -37,7 +37,7 @@ func TestDocuments(t *testing.T) {
 				notRun = append(notRun, fmt.Sprintf("%s:%d: %s", path, b.line, b.notRun))
 			case b.runBy != "":
 				others++
-				if fault := untested(b.runBy); fault != "" {
+				if fault := untested(path, b.runBy); fault != "" {
 					t.Errorf("%s:%d: %s", path, b.line, fault)
 				}
 			default:
@@ -60,13 +60,14 @@ func TestDocuments(t *testing.T) {
 // follows types one block.
 func (s *sandbox) follows(path string, b block) {
 	s.Helper()
+	at := fmt.Sprintf("%s:%d", path, b.line)
 	if b.ends {
 		s.ends()
 	}
 	for _, step := range b.before {
 		if step.stays != "" {
 			s.opens(step.commands, step.stays)
-		} else if said, status := s.types(step.commands, ""); status != 0 {
+		} else if said, status := s.types(at, step.commands, ""); status != 0 {
 			s.Fatalf("%s:%d: exit status %d of what comes before: %s\nof\n%s", path, b.line, status, said, step.commands)
 		}
 	}
@@ -76,7 +77,7 @@ func (s *sandbox) follows(path string, b block) {
 	case b.answers:
 		s.calls(path, b)
 	default:
-		said, status := s.types(b.commands, b.given)
+		said, status := s.types(at, b.commands, b.given)
 		if status != b.exits {
 			s.Fatalf("%s:%d: exit status %d, want %d: %s\nof\n%s", path, b.line, status, b.exits, said, b.commands)
 		}
@@ -90,7 +91,7 @@ func (s *sandbox) follows(path string, b block) {
 func (s *sandbox) calls(path string, b block) {
 	s.Helper()
 	for _, c := range b.calls() {
-		said, status := s.types(c.line, "")
+		said, status := s.types(fmt.Sprintf("%s:%d", path, b.line), c.line, "")
 		if refused := strings.HasPrefix(c.answer, `{"error"`); refused != (status != 0) {
 			s.Errorf("%s:%d: exit status %d: %s\nof\n%s", path, b.line, status, said, c.line)
 		} else if field := unanswered(c.answer, said); field != "" {
@@ -112,17 +113,28 @@ func builtClone(t *testing.T) (folder string) {
 	return folder
 }
 
-// untested says what is wrong with "folder: test" where that names no test.
-func untested(reference string) string {
+// untested says what is wrong with "folder: test" where that names no test, or one of a package that does not read the document: who changes a
+// line of it would not know that the test types another.
+func untested(path, reference string) string {
 	folder, name, _ := strings.Cut(reference, ": ")
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
 	if err != nil {
 		return err.Error()
 	}
+	there, reads := false, false
 	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "\nfunc "+name+"(t *testing.T)") {
-			return ""
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err.Error()
 		}
+		there = there || strings.Contains(string(text), "\nfunc "+name+"(t *testing.T)")
+		reads = reads || strings.Contains(string(text), filepath.Base(path)+`"`)
 	}
-	return fmt.Sprintf("%q is not of the form folder: Test, or there is no such test", reference)
+	switch {
+	case !there:
+		return fmt.Sprintf("%q is not of the form folder: Test, or there is no such test", reference)
+	case !reads:
+		return fmt.Sprintf("the tests of %s do not read this document: let them type what it says, or say why it is not run", folder)
+	}
+	return ""
 }

@@ -5,7 +5,7 @@
 // commands, one that begins with ```sh, that they are about:
 //
 //	<!-- not run: REASON -->                     nobody types it here, and why
-//	<!-- run by test/examples: TestWordcount --> another test does
+//	<!-- run by test/examples: TestWordcount --> another test does, which reads the document
 //	<!-- stays until URL -->                     the command goes on; it is ready when that address answers
 //	<!-- ends what stays -->                     first, all that goes on is ended
 //	<!-- is given LINE -->                       what is typed where a command asks

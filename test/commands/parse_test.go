@@ -34,6 +34,19 @@ func TestBlocksOf(t *testing.T) {
 	}
 }
 
+func TestUntested(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ path, reference, want string }{
+		{"docs/cli.md", "test/commandline: TestCompletion", ""},
+		{"docs/cli.md", "test/commandline: TestNothing", "no such test"},
+		{"docs/cli.md", "test/dist: TestTwoBuildsOfACommitAreTheSame", "do not read"},
+	} {
+		if got := untested(c.path, c.reference); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s of %s: %q, want %q", c.reference, c.path, got, c.want)
+		}
+	}
+}
+
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ want, said, missing string }{

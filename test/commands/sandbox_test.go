@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -95,20 +97,31 @@ const remember = `trap '{ export -p | grep -v "^declare -[a-z]*r"; printf "cd %q
 const helpers = `eventually() { local tried; for tried in $(seq 600); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; echo "never: $*" >&2; "$@"; }
 `
 
-// types types commands in the terminal that is in use, and what they ask for, and gives what they wrote and their exit status.
-func (s *sandbox) types(commands, given string) (said string, status int) {
+// longest is how long commands may take that come to an end.
+const longest = 3 * time.Minute
+
+// types types commands in the terminal that is in use, and what they ask for, and gives what they wrote and their exit status. At is where
+// the document has them.
+func (s *sandbox) types(at, commands, given string) (said string, status int) {
 	s.Helper()
-	cmd := s.bash(remember + s.text.Replace(commands))
+	ctx, cancel := context.WithTimeout(s.Context(), longest)
+	defer cancel()
+	cmd := s.bash(ctx, remember+s.text.Replace(commands))
+	// What the shell has started ends with it: it would go on for ever.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(given+"\n"), &out, &out
 	cmd.WaitDelay = 10 * time.Second
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
+	case ctx.Err() != nil:
+		s.Fatalf("%s: it has not ended within %v: %s\nof\n%s", at, longest, &out, commands)
 	case errors.As(err, &exit):
 		return out.String(), exit.ExitCode()
 	case err != nil:
-		s.Fatalf("%v: %s\nof\n%s", err, &out, commands)
+		s.Fatalf("%s: %v: %s\nof\n%s", at, err, &out, commands)
 	}
 	return out.String(), 0
 }
@@ -122,7 +135,7 @@ func (s *sandbox) opens(commands, address string) {
 	}
 	log := filepath.Join(s.dir, fmt.Sprint("terminal-", len(s.terminals)))
 	// With a command behind it the shell stays, and does not become the last one of them.
-	p, err := child.Start(s.bash(s.text.Replace(commands)+"\n:\n"), log)
+	p, err := child.Start(s.bash(context.Background(), s.text.Replace(commands)+"\n:\n"), log)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -162,8 +175,8 @@ func answers(address string) error {
 	return errors.Join(err, answer.Body.Close())
 }
 
-func (s *sandbox) bash(script string) *exec.Cmd {
-	cmd := exec.Command("bash", "-aeuo", "pipefail", "-c", `. "$STATE"`+"\n"+helpers+script)
+func (s *sandbox) bash(ctx context.Context, script string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "bash", "-aeuo", "pipefail", "-c", `. "$STATE"`+"\n"+helpers+script)
 	cmd.Dir, cmd.Env = s.clone, append(s.env, "STATE="+s.state())
 	return cmd
 }

@@ -34,8 +34,16 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 	if commit != again {
 		t.Fatalf("the clones have different commits, %s and %s: the test compares builds of one", commit, again)
 	}
+	// Habits of somebody else: a file that is in no commit, and settings of go that are kept.
+	if err := os.WriteFile(filepath.Join(second, "docs", "notes.md"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	settings := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(settings, []byte("GOFIPS140=latest\nGOEXPERIMENT=nodwarf5\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	built := makeDist(t, first, "TZ=UTC", "LC_ALL=C")
-	for name, content := range makeDist(t, second, "TZ=Asia/Shanghai", "LC_ALL=C.UTF-8", "GOFLAGS=-buildvcs=true", "GOAMD64=v2") {
+	for name, content := range makeDist(t, second, "TZ=Asia/Shanghai", "LC_ALL=C.UTF-8", "GOFLAGS=-buildvcs=true", "GOAMD64=v2", "GOENV="+settings) {
 		if !bytes.Equal(built[name], content) {
 			t.Errorf("%s is not the same in both builds: SHA-256 %x and %x", name, sha256.Sum256(built[name]), sha256.Sum256(content))
 		}
@@ -69,7 +77,7 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 			t.Errorf("there is no licence of %s", of)
 		}
 	}
-	for _, file := range []string{"LICENSE", "CHANGELOG.md", "README.md", "docs/security.md", "deploy/prometheus/alerts.yml", "sbom.cdx.json"} {
+	for _, file := range []string{"LICENSE", "CHANGELOG.md", "README.md", "README.zh-CN.md", "docs/security.md", "deploy/prometheus/alerts.yml", "sbom.cdx.json"} {
 		read(t, filepath.Join(dir, file))
 	}
 }

@@ -20,11 +20,32 @@ func (r release) compile(into, system, arch string, programs []string) error {
 	for _, program := range programs {
 		args = append(args, "./cmd/"+program)
 	}
-	build := exec.Command("go", args...)
-	build.Dir, build.Stdout, build.Stderr = r.root, os.Stderr, os.Stderr
-	build.Env = append(slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GOEXPERIMENT=") }),
-		"CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0")
+	build, err := r.command(args...)
+	if err != nil {
+		return err
+	}
+	build.Stdout = os.Stderr
+	build.Env = append(build.Env, "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0")
 	return build.Run()
+}
+
+// fetching are the settings of go that say where modules are and come from, and nothing of what is built.
+var fetching = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOINSECURE"}
+
+// command is one of go in the repository. Of the settings of who builds, in the environment, kept by go env -w or in a workspace, only those
+// for fetching reach it.
+func (r release) command(args ...string) (*exec.Cmd, error) {
+	kept, err := exec.Command("go", append([]string{"env"}, fetching...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask go where modules come from: %w", err)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Stderr = r.root, os.Stderr
+	cmd.Env = append(os.Environ(), "GOENV=off", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
+	for i, value := range strings.Split(strings.TrimSuffix(string(kept), "\n"), "\n") {
+		cmd.Env = append(cmd.Env, fetching[i]+"="+value)
+	}
+	return cmd, nil
 }
 
 // linkedModule is a Go module that is in a program.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -56,8 +55,10 @@ func (r release) licences(linked []linkedModule) ([]byte, error) {
 
 // folders are where the modules of the build list are on disk, and Go itself as "std".
 func (r release) folders() (map[string]string, error) {
-	list := exec.Command("go", "list", "-m", "-f", "{{with .Replace}}{{.Path}}\t{{.Dir}}{{else}}{{.Path}}\t{{.Dir}}{{end}}", "all")
-	list.Dir, list.Stderr = r.root, os.Stderr
+	list, err := r.command("list", "-m", "-f", "{{with .Replace}}{{.Path}}\t{{.Dir}}{{else}}{{.Path}}\t{{.Dir}}{{end}}", "all")
+	if err != nil {
+		return nil, err
+	}
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("list the modules: %w", err)
@@ -67,7 +68,11 @@ func (r release) folders() (map[string]string, error) {
 		path, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		folders[path] = dir
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	goroot, err := r.command("env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	root, err := goroot.Output()
 	folders["std"] = strings.TrimSpace(string(root))
 	return folders, err
 }

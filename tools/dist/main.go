@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,7 +147,11 @@ func (r release) programs(system string) ([]string, error) {
 func (r release) documents(a *archive, system string) error {
 	names := []string{"LICENSE", "CHANGELOG.md"}
 	if system == "linux" {
-		names = append(names, "README.md", "docs/*.md", "deploy/*", "deploy/*/*")
+		names = append(names, "README.md", "README.zh-CN.md", "docs/*.md", "deploy/*", "deploy/*/*")
+	}
+	tracked, err := r.tracked()
+	if err != nil {
+		return err
 	}
 	for _, pattern := range names {
 		found, err := filepath.Glob(filepath.Join(r.root, pattern))
@@ -158,12 +163,31 @@ func (r release) documents(a *archive, system string) error {
 			if err != nil {
 				return err
 			}
-			if name, _ := filepath.Rel(r.root, path); info.Mode().IsRegular() {
-				a.file(filepath.ToSlash(name), path, 0o644)
+			name, err := filepath.Rel(r.root, path)
+			if name = filepath.ToSlash(name); err == nil && info.Mode().IsRegular() && tracked(name) {
+				a.file(name, path, 0o644)
+			}
+			if err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// tracked tells a file of the commit from one that only lies beside it. Outside of a clone, as in an image's build, all are taken for the commit's.
+func (r release) tracked() (func(name string) bool, error) {
+	if _, err := os.Stat(filepath.Join(r.root, ".git")); errors.Is(err, fs.ErrNotExist) {
+		return func(string) bool { return true }, nil
+	}
+	git := exec.Command("git", "ls-files", "-z")
+	git.Dir = r.root
+	out, err := git.Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask git for the files of the commit: %w", err)
+	}
+	names := strings.Split(string(out), "\x00")
+	return func(name string) bool { return slices.Contains(names, name) }, nil
 }
 
 // sum writes SHA256SUMS, as sha256sum -c reads it.
