@@ -42,13 +42,6 @@ func writeApp(method string, document json.RawMessage, check bool) request {
 	return r
 }
 
-// CheckApp says what is in an app's package, and changes nothing.
-func (c *Client) CheckApp(ctx context.Context, document json.RawMessage, update bool) (Answer[json.RawMessage], error) {
-	r := post("api", "app", "check").sending(document).with(flag("update", update))
-	r.timeout = checkTimeout
-	return call[json.RawMessage](ctx, c, r)
-}
-
 // SetAppEnabled enables or disables an app, and so all its jobs.
 func (c *Client) SetAppEnabled(ctx context.Context, name string, enabled bool) (Answer[App], error) {
 	action := "disable"
@@ -113,11 +106,6 @@ func (c *Client) ActOnJob(ctx context.Context, name string, action JobAction) (A
 // Explain says what a job does, and why.
 func (c *Client) Explain(ctx context.Context, name string) (Answer[Explanation], error) {
 	return call[Explanation](ctx, c, get("api", "job", name, "explain"))
-}
-
-// Schema is the JSON Schema of the documents of a kind, app or job.
-func (c *Client) Schema(ctx context.Context, kind string) (Answer[json.RawMessage], error) {
-	return call[json.RawMessage](ctx, c, get("api", "schema", kind))
 }
 
 func flag(name string, set bool) url.Values {

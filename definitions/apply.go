@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // ApplyOptions say how a plan is carried out.
 type ApplyOptions struct {
 	// Kill removes and disables also jobs with shards that run or wait, which ends these. Without it a job that is disabled is shut down, so
-	// that its shards run to their end; a step that would kill shards is not taken, and is reported as failed.
+	// that its shards run to their end; a step that would kill shards, running or waiting, is not taken, and is reported as failed.
 	Kill bool
 	// Report is called after each step.
 	Report func(Result)
@@ -40,8 +42,12 @@ func (r Result) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s: %s", done, r.Step, strings.Join(fields, ", ")), ": ")
 }
 
-// errAppFailed is that of the jobs of an app that could not be made as they need it.
-var errAppFailed = errors.New("not tried, since its app failed")
+// errAppFailed is that of the jobs of an app that could not be made as they need it; errJobFailed that of an app that would be enabled with
+// a job that is not as it is to be.
+var (
+	errAppFailed = errors.New("not tried, since its app failed")
+	errJobFailed = errors.New("not enabled, since a job of it failed, which would fire as it is")
+)
 
 // Check asks the server what it would refuse of the plan, and changes nothing. Jobs of an app that there is not yet can't be asked about.
 func (p *Plan) Check(ctx context.Context, server Server) error {
@@ -81,53 +87,96 @@ func (s *Step) problems(refusal *Refusal) (all Problems) {
 	return all
 }
 
-// Apply carries the plan out, step by step, whatever becomes of the others. It returns how many failed; the error is why it stopped before
-// the end.
+// Apply carries the plan out, step by step, whatever becomes of the others. Apps that become enabled are enabled last, so that none of their
+// jobs fires with settings that were to change. It returns how many steps failed; the error is why it stopped before the end.
 func (p *Plan) Apply(ctx context.Context, server Server, options ApplyOptions) (failed int, err error) {
-	failedApps := map[string]bool{}
+	a := &applier{server, options, map[string]bool{}, map[string]bool{}, 0}
+	var enabled []*Step
 	for _, s := range p.Steps {
-		if s.Action == Keep {
-			continue
+		switch err := ctx.Err(); {
+		case err != nil:
+			return a.failed, fmt.Errorf("stopped before %s: %w", s, context.Cause(ctx))
+		case s.Action == Keep:
+		case s.Kind == App && s.Enable:
+			if err := a.send(ctx, s); err != nil {
+				a.report(s, err)
+			} else {
+				enabled = append(enabled, s)
+			}
+		default:
+			a.report(s, a.carryOut(ctx, s))
 		}
-		if err := ctx.Err(); err != nil {
-			return failed, fmt.Errorf("stopped before %s: %w", s, context.Cause(ctx))
-		}
-		result := Result{Step: s}
-		if s.Kind == Job && s.Action != Remove && failedApps[s.Job.AppName] {
-			result.Err = errAppFailed
-		} else {
-			result.Err = s.apply(ctx, server, options)
-		}
-		if result.Err != nil {
-			failed++
-			failedApps[s.Name()] = failedApps[s.Name()] || s.Kind == App
-		}
-		options.Report(result)
 	}
-	return failed, nil
+	for _, s := range enabled {
+		if err := ctx.Err(); err != nil {
+			return a.failed, fmt.Errorf("stopped before %s was enabled: %w", s, context.Cause(ctx))
+		}
+		a.report(s, a.enableApp(ctx, s))
+	}
+	return a.failed, nil
 }
 
-func (s *Step) apply(ctx context.Context, server Server, options ApplyOptions) error {
-	if s.Action == Remove {
-		return s.remove(ctx, server, options)
+// applier carries out one plan.
+type applier struct {
+	server  Server
+	options ApplyOptions
+	// failedApps have the apps that failed, and failedJobsOf the apps of which a job failed.
+	failedApps, failedJobsOf map[string]bool
+	failed                   int
+}
+
+func (a *applier) report(s *Step, err error) {
+	if err != nil {
+		a.failed++
+		if s.Kind == App {
+			a.failedApps[s.Name()] = true
+		} else {
+			a.failedJobsOf[s.Job.AppName] = true
+		}
 	}
-	if err := s.send(ctx, server); err != nil {
+	a.options.Report(Result{s, err})
+}
+
+func (a *applier) carryOut(ctx context.Context, s *Step) error {
+	switch {
+	case s.Action == Remove:
+		return a.remove(ctx, s)
+	case s.Kind == Job && a.failedApps[s.Job.AppName]:
+		return errAppFailed
+	case s.Disable && s.Action == Change: // before its settings change, so that it doesn't fire with them
+		if err := a.disable(ctx, s); err != nil {
+			return err
+		}
+		return a.send(ctx, s)
+	}
+	if err := a.send(ctx, s); err != nil {
 		return err
 	}
 	switch {
 	case s.Enable:
-		return server.Call(ctx, http.MethodPost, s.path()+"/enable", nil, nil)
+		return a.command(ctx, s, "enable", nil)
 	case s.Disable:
-		return s.disable(ctx, server, options)
+		return a.command(ctx, s, "disable", nil)
 	}
 	return nil
+}
+
+func (a *applier) enableApp(ctx context.Context, s *Step) error {
+	if a.failedJobsOf[s.Name()] {
+		return errJobFailed
+	}
+	return a.command(ctx, s, "enable", nil)
 }
 
 // path is that of the app or job below /api.
 func (s *Step) path() string { return "/" + s.Kind.word() + "/" + url.PathEscape(s.Name()) }
 
+func (a *applier) command(ctx context.Context, s *Step, command string, answer any) error {
+	return a.server.Call(ctx, http.MethodPost, s.path()+"/"+command, nil, answer)
+}
+
 // send sends the document, or the fields of it that differ.
-func (s *Step) send(ctx context.Context, server Server) error {
+func (a *applier) send(ctx context.Context, s *Step) error {
 	if s.body == nil {
 		return nil
 	}
@@ -140,41 +189,71 @@ func (s *Step) send(ctx context.Context, server Server) error {
 	case s.Action == Change:
 		method = http.MethodPut
 	}
-	return server.Call(ctx, method, path, s.body, nil)
+	return a.server.Call(ctx, method, path, s.body, nil)
 }
 
 // disable shuts a job down, unless shards may be killed. Apps can't be shut down: one whose jobs run stays as it is.
-func (s *Step) disable(ctx context.Context, server Server, options ApplyOptions) error {
-	if s.Kind == Job && s.Action == Change && !options.Kill {
-		return server.Call(ctx, http.MethodPost, s.path()+"/shutdown", nil, nil)
-	}
-	if s.Kind == App && s.Action == Change {
-		if err := s.refuseBusy(ctx, server, s.Name(), "", options); err != nil {
+func (a *applier) disable(ctx context.Context, s *Step) error {
+	switch {
+	case a.options.Kill:
+		return a.command(ctx, s, "disable", nil)
+	case s.Kind == App:
+		if err := a.refuseBusy(ctx, s); err != nil {
 			return err
 		}
+		return a.command(ctx, s, "disable", nil)
 	}
-	return server.Call(ctx, http.MethodPost, s.path()+"/disable", nil, nil)
+	shards, err := busy(ctx, a.server, s.Job.AppName, s.Name())
+	if err == nil && shards.waiting > 0 && s.Job.JobExecutionType != jobs.Daemon { // a daemon has no run to lose
+		err = fmt.Errorf("%d of its shards wait to run, and would be killed: apply again when they have begun, or give --kill", shards.waiting)
+	}
+	if err != nil {
+		return err
+	}
+	return a.command(ctx, s, "shutdown", nil)
 }
 
 // remove deletes an app or a job. An app that has got jobs meanwhile is refused by the server.
-func (s *Step) remove(ctx context.Context, server Server, options ApplyOptions) error {
-	if s.Kind == App {
-		return server.Call(ctx, http.MethodDelete, s.path(), nil, nil)
+func (a *applier) remove(ctx context.Context, s *Step) error {
+	switch {
+	case s.Kind == App:
+		return a.server.Call(ctx, http.MethodDelete, s.path(), nil, nil)
+	case !a.options.Kill:
+		if err := a.retire(ctx, s); err != nil {
+			return err
+		}
 	}
-	if err := s.refuseBusy(ctx, server, s.Job.AppName, s.Name(), options); err != nil {
+	return a.server.Call(ctx, http.MethodDelete, s.path()+"/deregister", nil, nil)
+}
+
+// retire sees to it that nothing runs when a job is deleted: it is counted, and then the job is shut down, whose answer says whether a
+// run began in between.
+func (a *applier) retire(ctx context.Context, s *Step) error {
+	if err := a.refuseBusy(ctx, s); err != nil {
 		return err
 	}
-	return server.Call(ctx, http.MethodDelete, s.path()+"/deregister", nil, nil)
+	var now struct{ State string }
+	if err := a.command(ctx, s, "shutdown", &now); err != nil {
+		return err
+	}
+	if now.State == shuttingDown {
+		return errors.New("a run of it has just begun, so it was shut down and not removed: apply again when that has ended, or give --kill")
+	}
+	return nil
 }
 
 // refuseBusy refuses a step that would kill shards, unless that is wanted.
-func (s *Step) refuseBusy(ctx context.Context, server Server, app, job string, options ApplyOptions) error {
-	if options.Kill {
-		return nil
+func (a *applier) refuseBusy(ctx context.Context, s *Step) error {
+	app, job, next := s.App.AppName, "", "apply again when they have ended, or give --kill"
+	if s.Kind == Job {
+		app, job = s.Job.AppName, s.Name()
 	}
-	shards, err := busy(ctx, server, app, job)
-	if err == nil && shards > 0 {
-		err = fmt.Errorf("%d of its shards run or wait, and would be killed: apply again when they have ended, or give --kill", shards)
+	if s.Job.JobExecutionType == jobs.Daemon { // they would not end by themselves
+		next = "give --kill if that is meant"
+	}
+	shards, err := busy(ctx, a.server, app, job)
+	if n := shards.running + shards.waiting; err == nil && n > 0 {
+		err = fmt.Errorf("%d of its shards run or wait, and would be killed: %s", n, next)
 	}
 	return err
 }

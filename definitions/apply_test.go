@@ -230,6 +230,87 @@ func TestDisabledIsLeftAsItIsUnlessTheFileSays(t *testing.T) {
 	}
 }
 
+func TestNoRunIsLostWithoutKill(t *testing.T) {
+	t.Parallel()
+	onlyApp := billing[:strings.Index(billing, "---")]
+	daemon := strings.Replace(billing, "TRANSIENT", "DAEMON", 1)
+	prune := definitions.PlanOptions{Prune: true}
+	for name, test := range map[string]struct {
+		before, after string
+		happens       func(*fakeServer)
+		fails         string
+		sent          []string
+	}{
+		"disabled while a run waits": {billing, billing + "disabled: true\n", func(s *fakeServer) { s.waiting["nightly"] = 2 }, "2 of its shards wait to run", nil},
+		"a daemon disabled while it waits": {daemon, daemon + "disabled: true\n", func(s *fakeServer) { s.waiting["nightly"] = 2 }, "",
+			[]string{"POST /job/nightly/shutdown"}},
+		"removed": {billing, onlyApp, func(*fakeServer) {}, "", []string{"POST /job/nightly/shutdown", "DELETE /job/nightly/deregister"}},
+		"removed while a run begins": {billing, onlyApp, func(s *fakeServer) { s.began["nightly"] = true }, "a run of it has just begun",
+			[]string{"POST /job/nightly/shutdown"}},
+		"a daemon removed": {daemon, onlyApp, func(s *fakeServer) { s.running["nightly"] = 1 }, "would be killed: give --kill if that is meant", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := newServer()
+			apply(t, server, test.before, options{})
+			server.changes()
+			test.happens(server)
+			_, reports := apply(t, server, test.after, options{PlanOptions: prune})
+			if failed := strings.HasPrefix(reports[0], "failed"); len(reports) != 1 || failed != (test.fails != "") || !strings.Contains(reports[0], test.fails) {
+				t.Errorf("reports %q", reports)
+			}
+			if sent := server.changes(); !slices.Equal(sent, test.sent) {
+				t.Errorf("sent %q, want %q", sent, test.sent)
+			}
+		})
+	}
+}
+
+func TestNothingFiresWithSettingsThatAreNotMeant(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	off := strings.Replace(billing, "appName: billing\n", "appName: billing\ndisabled: true\n", 1)
+	on := strings.NewReplacer("disabled: true", "disabled: false", "0 0 3", "0 30 3").Replace(off)
+	apply(t, server, off, options{})
+	server.changes()
+
+	server.refuse["PUT /job/update"] = "no room"
+	_, reports := apply(t, server, on, options{})
+	if want := []string{"failed to change job nightly: no room", "failed to change app billing: not enabled, since a job of it failed, which would fire as it is"}; !slices.Equal(reports, want) {
+		t.Errorf("reports %q", reports)
+	}
+	delete(server.refuse, "PUT /job/update")
+	update := `PUT /job/update {"cron":"0 30 3 * * ?","jobName":"nightly"}`
+	apply(t, server, on, options{})
+	if sent := server.changes(); !slices.Equal(sent, []string{update, "POST /app/billing/enable"}) {
+		t.Errorf("an app that becomes enabled: sent %q", sent)
+	}
+	apply(t, server, billing+"disabled: true\n", options{})
+	if sent := server.changes(); len(sent) != 2 || sent[0] != "POST /job/nightly/shutdown" {
+		t.Errorf("a job that becomes disabled: sent %q", sent)
+	}
+}
+
+func TestAJobThatIsInNoPageIsAskedFor(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	apply(t, server, billing+"disabled: true\n", options{})
+	server.unlisted["nightly"] = true
+	if shown, _ := apply(t, server, billing+"disabled: true\n", options{}); !strings.HasPrefix(shown, "Nothing differs") {
+		t.Errorf("shown\n%s", shown)
+	}
+}
+
+func TestUnknownAppsToRemoveAreNoted(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	apply(t, server, billing, options{})
+	plan := planOf(t, server, billing, definitions.PlanOptions{PruneApps: []string{"biling", "billing"}})
+	if want := []string{"--prune-app biling: the server has no such app; did you mean billing?"}; !slices.Equal(plan.Notes, want) {
+		t.Errorf("notes %q, want %q", plan.Notes, want)
+	}
+}
+
 func TestEachItemIsReportedAndTheOthersAreDone(t *testing.T) {
 	t.Parallel()
 	server := newServer()

@@ -65,8 +65,6 @@ type Definition struct {
 	Disabled *bool
 	// At is where it was read.
 	At Place
-	// Comments are lines that Encode writes in front of it.
-	Comments []string
 
 	lines map[string]int // of its fields
 }

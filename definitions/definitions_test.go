@@ -1,8 +1,11 @@
 package definitions_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -103,6 +106,32 @@ func TestProblemsShowNoSecret(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+func TestLinksToFoldersAreReadOrRefusedButNotSkipped(t *testing.T) {
+	t.Parallel()
+	folder, real := t.TempDir(), t.TempDir()
+	one := filepath.Join(real, "billing.yaml")
+	link := filepath.Join(folder, "defs")
+	if err := errors.Join(os.WriteFile(one, []byte(billing), 0o600), os.Symlink(real, link)); err != nil {
+		t.Fatal(err)
+	}
+	sources, err := definitions.Sources([]string{link}, nil)
+	if err != nil || len(sources) != 1 || sources[0].Name != filepath.Join(link, "billing.yaml") || string(sources[0].Text) != billing {
+		t.Errorf("of a link to a folder %v was read (%v)", sources, err)
+	}
+	if err := os.Symlink(one, filepath.Join(folder, "linked.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if sources, err = definitions.Sources([]string{folder}, nil); err == nil || !strings.Contains(err.Error(), link+" is a link to a folder") {
+		t.Errorf("below it %v was read (%v)", sources, err)
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if sources, err = definitions.Sources([]string{folder}, nil); err != nil || len(sources) != 1 {
+		t.Errorf("of a link to a file %v was read (%v)", sources, err)
 	}
 }
 

@@ -20,7 +20,8 @@ type Source struct {
 }
 
 // Sources reads files, folders with all that is below them (*.yaml and *.yml; what begins with a dot is left out), and, for "-", stdin. A
-// path that can't be read is an error, and so is a folder without any such file: nothing would be what the files say.
+// path that can't be read is an error, and so is a folder without any such file: nothing would be what the files say. So is a link below
+// a folder that leads to a folder or nowhere: were it skipped, pruning would remove the jobs behind it, and followed it might lead in circles.
 func Sources(paths []string, stdin io.Reader) ([]Source, error) {
 	var all []Source
 	var failed []error
@@ -32,31 +33,31 @@ func Sources(paths []string, stdin io.Reader) ([]Source, error) {
 }
 
 func sourcesAt(path string, stdin io.Reader) ([]Source, error) {
-	if path == "-" {
-		text, err := readAll(stdin)
-		return []Source{{"standard input", text}}, wrap("read standard input", err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, wrap("read definitions", err)
-	}
-	if !info.IsDir() {
-		text, err := readFile(path)
-		return []Source{{path, text}}, err
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		source, err := ReadFile(path, stdin)
+		return []Source{source}, err
 	}
 	var found []Source
-	err = filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
-		hidden := at != path && strings.HasPrefix(entry.Name(), ".")
+	root := path + string(filepath.Separator) + "." // of a link, the folder that it leads to
+	err := filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
+		hidden := at != root && strings.HasPrefix(entry.Name(), ".")
 		switch {
 		case err != nil:
 			return err
 		case hidden && entry.IsDir():
 			return fs.SkipDir
-		case hidden || entry.IsDir() || !isYAML(entry.Name()):
+		case hidden || entry.IsDir():
+			return nil
+		case entry.Type()&fs.ModeSymlink != 0:
+			if err := checkLink(at); err != nil {
+				return err
+			}
+		}
+		if !isYAML(entry.Name()) {
 			return nil
 		}
-		text, err := readFile(at)
-		found = append(found, Source{at, text})
+		source, err := ReadFile(at, stdin)
+		found = append(found, source)
 		return err
 	})
 	if err == nil && len(found) == 0 {
@@ -65,26 +66,38 @@ func sourcesAt(path string, stdin io.Reader) ([]Source, error) {
 	return found, wrap("read definitions", err)
 }
 
+// checkLink refuses a link to anything but a file.
+func checkLink(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a link to a folder, and such links are not followed; put the folder itself there, or name it beside this one", path)
+	}
+	return err
+}
+
 func isYAML(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// ReadFile reads one file, or, for "-", stdin. More than 64 MiB are refused.
+func ReadFile(path string, stdin io.Reader) (Source, error) {
+	source, from := Source{Name: path}, stdin
+	if path == "-" {
+		source.Name = "standard input"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return source, wrap("read definitions", err)
+		}
+		defer func() { _ = f.Close() }()
+		from = f
 	}
-	defer func() { _ = f.Close() }()
-	text, err := readAll(f)
-	return text, wrap("read "+path, err)
-}
-
-func readAll(from io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxFileBytes+1))
 	if err == nil && len(text) > maxFileBytes {
-		return nil, fmt.Errorf("it has more than %d MiB; split it", maxFileBytes>>20)
+		err = fmt.Errorf("it has more than %d MiB; split it", maxFileBytes>>20)
 	}
-	return text, err
+	source.Text = text
+	return source, wrap("read "+source.Name, err)
 }
 
 func wrap(doing string, err error) error {

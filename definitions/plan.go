@@ -3,6 +3,8 @@ package definitions
 import (
 	"fmt"
 	"slices"
+
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 // Action is what is done about one app or job.
@@ -33,7 +35,11 @@ type Step struct {
 
 // Plan is what makes a server have what the files say, in the order in which it is done: apps before their jobs, and what is removed
 // last, jobs before their apps.
-type Plan struct{ Steps []*Step }
+type Plan struct {
+	Steps []*Step
+	// Notes are about options that do nothing.
+	Notes []string
+}
 
 // PlanOptions say how far a plan goes.
 type PlanOptions struct {
@@ -80,7 +86,30 @@ func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 		plan.Steps = append(plan.Steps, step)
 	}
 	plan.Steps = append(plan.Steps, p.removals(state.All)...)
+	plan.Notes = p.unknownApps(state.All)
 	return plan, problems.OrNil()
+}
+
+// unknownApps notes apps that are to be removed and that the server does not have. It is no mistake: a second apply with the same
+// options does nothing.
+func (p *planner) unknownApps(stored []*Definition) (notes []string) {
+	var names []string
+	for _, d := range stored {
+		if d.Kind == App {
+			names = append(names, d.Name())
+		}
+	}
+	for _, name := range p.options.PruneApps {
+		if slices.Contains(names, name) {
+			continue
+		}
+		note := fmt.Sprintf("--prune-app %s: the server has no such app", name)
+		if near := spelling.Nearest(name, names); near != "" {
+			note += "; did you mean " + near + "?"
+		}
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 // checkApp reports a job whose app there will not be.

@@ -62,7 +62,7 @@ func (r *reader) readFile(source Source) {
 			return
 		}
 		if err != nil {
-			line, message := syntaxError(err)
+			line, message := SyntaxError(err)
 			r.problem(Place{source.Name, line}, "", "", "", "no YAML: %s", message)
 			return
 		}
@@ -74,9 +74,9 @@ func (r *reader) readFile(source Source) {
 	}
 }
 
-// syntaxError takes the line out of an error of the YAML library. What an alias is named stays out: it may be a password that was
-// meant to be in quotes.
-func syntaxError(err error) (line int, message string) {
+// SyntaxError takes the line out of an error of the YAML library, which is 1 if it names none. What an alias is named stays out: it may be
+// a password that was meant to be in quotes.
+func SyntaxError(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
 		_, message, _ = strings.Cut(message, ": ")

@@ -21,12 +21,15 @@ type fakeServer struct {
 	jobs     map[string]jobs.Config
 	disabled map[string]bool // "app x" or "job x"
 	running  map[string]int
+	waiting  map[string]int
+	began    map[string]bool   // a run of these jobs has begun since shards were counted
+	unlisted map[string]bool   // jobs in no row
 	refuse   map[string]string // calls that fail
 	calls    []string          // those that change something
 }
 
 func newServer() *fakeServer {
-	return &fakeServer{map[string]app.Config{}, map[string]jobs.Config{}, map[string]bool{}, map[string]int{}, map[string]string{}, nil}
+	return &fakeServer{map[string]app.Config{}, map[string]jobs.Config{}, map[string]bool{}, map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]string{}, nil}
 }
 
 func (s *fakeServer) Call(_ context.Context, method, path string, body, answer any) error {
@@ -76,8 +79,10 @@ func (s *fakeServer) answer(method, path string, body []byte) (any, error) {
 		return s.page(path)
 	case strings.HasSuffix(path, "/disable") && method == "GET":
 		return s.disabled["app "+name], nil
+	case strings.HasSuffix(path, "/explain"):
+		return map[string]any{"state": s.state(name)}, nil
 	case len(parts) == 3 || method == "DELETE":
-		return nil, s.command(method, parts)
+		return map[string]any{"state": s.state(name)}, s.command(method, parts)
 	case strings.HasPrefix(path, "/app"):
 		return nil, s.putApp(method, body)
 	case path == "/job/check":
@@ -94,12 +99,21 @@ func (s *fakeServer) page(path string) (any, error) {
 	query, err := url.ParseQuery(path[strings.Index(path, "?")+1:])
 	var page struct{ Rows []map[string]any }
 	for name, one := range s.jobs {
-		if of := query.Get("app"); of == "" || of == one.AppName {
-			state := map[bool]string{true: "DISABLED", false: "READY"}[s.disabled["job "+name]]
-			page.Rows = append(page.Rows, map[string]any{"jobName": name, "state": state, "running": s.running[name]})
+		if of := query.Get("app"); (of == "" || of == one.AppName) && !s.unlisted[name] {
+			page.Rows = append(page.Rows, map[string]any{"jobName": name, "state": s.state(name), "running": s.running[name], "waiting": s.waiting[name]})
 		}
 	}
 	return page, err
+}
+
+func (s *fakeServer) state(job string) string {
+	switch {
+	case s.began[job]:
+		return "SHUTTING_DOWN"
+	case s.disabled["job "+job]:
+		return "DISABLED"
+	}
+	return "READY"
 }
 
 func (s *fakeServer) command(method string, parts []string) error {

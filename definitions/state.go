@@ -48,6 +48,11 @@ type jobsPage struct {
 
 const rowsPerPage = 500
 
+// shuttingDown is the state of a job that was shut down and of which something still runs.
+const shuttingDown = "SHUTTING_DOWN"
+
+func isDisabled(state string) bool { return state == "DISABLED" || state == shuttingDown }
+
 // Fetch reads all apps and jobs that the caller may see.
 func Fetch(ctx context.Context, server Server) (*State, error) {
 	state := &State{}
@@ -79,7 +84,7 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 			return fmt.Errorf("read which jobs are disabled: %w", err)
 		}
 		for _, row := range rows.Rows {
-			disabled[row.JobName] = row.State == "DISABLED" || row.State == "SHUTTING_DOWN"
+			disabled[row.JobName] = isDisabled(row.State)
 		}
 		if len(rows.Rows) < rowsPerPage {
 			break
@@ -87,7 +92,15 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 	}
 	for _, d := range s.All {
 		if d.Kind == Job {
-			*d.Disabled = disabled[d.Name()]
+			mark, seen := disabled[d.Name()]
+			if !seen { // while pages are read, a job that is deleted moves others to a page that was read before
+				var one struct{ State string }
+				if err := server.Call(ctx, http.MethodGet, "/job/"+url.PathEscape(d.Name())+"/explain", nil, &one); err != nil {
+					return fmt.Errorf("read whether %s is disabled: %w", d, err)
+				}
+				mark = isDisabled(one.State)
+			}
+			*d.Disabled = mark
 			continue
 		}
 		if err := server.Call(ctx, http.MethodGet, "/app/"+url.PathEscape(d.Name())+"/disable", nil, d.Disabled); err != nil {
@@ -97,21 +110,25 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 	return nil
 }
 
+// shards are numbers of shards.
+type shards struct{ running, waiting int }
+
 // busy is how many shards of an app's jobs run or wait, or of one job of it if that is named.
-func busy(ctx context.Context, server Server, app, job string) (shards int, err error) {
+func busy(ctx context.Context, server Server, app, job string) (found shards, err error) {
 	for page := 1; ; page++ {
 		var rows jobsPage
 		path := fmt.Sprintf("/jobs?sort=name&app=%s&per_page=%d&page=%d", url.QueryEscape(app), rowsPerPage, page)
 		if err := server.Call(ctx, http.MethodGet, path, nil, &rows); err != nil {
-			return 0, fmt.Errorf("count the shards of app %s: %w", app, err)
+			return shards{}, fmt.Errorf("count the shards of app %s: %w", app, err)
 		}
 		for _, row := range rows.Rows {
 			if job == "" || row.JobName == job {
-				shards += row.Running + row.Waiting
+				found.running += row.Running
+				found.waiting += row.Waiting
 			}
 		}
 		if len(rows.Rows) < rowsPerPage {
-			return shards, nil
+			return found, nil
 		}
 	}
 }

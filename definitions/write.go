@@ -20,9 +20,6 @@ func Encode(all []*Definition) ([]byte, error) {
 		if i > 0 {
 			out.WriteString("---\n")
 		}
-		for _, comment := range d.Comments {
-			fmt.Fprintln(&out, strings.TrimRight("# "+comment, " "))
-		}
 		if err := d.encode(&out); err != nil {
 			return nil, fmt.Errorf("write %s: %w", d, err)
 		}

@@ -27,8 +27,8 @@ Of a folder all *.yaml and *.yml below it are read. A field that a file leaves o
 an app or a job is disabled, and without it that is left as it is.
 
 All is checked before anything is changed. Then apps are made before their jobs, and what one can't do is reported and the others are done.
-Changes hold from the next run on, and runs under way go on. A job that is disabled is shut down, and no run is killed for a removal, unless
-there is --kill.
+Changes hold from the next run on, and runs under way go on. Without --kill a job that is disabled is shut down, which is not done while
+runs wait, and one is not removed while any run or wait.
 
 A secret that the server hides can't be compared: one in the file makes no difference and is not sent, unless there is --send-secrets.
 Keep secrets out of the files with fromFile and fromEnv.
@@ -99,7 +99,7 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 	return o.apply(ctx, server, plan)
 }
 
-// noteChanged prints the notes about what changes: those about what is there already were printed when that came.
+// noteChanged prints the notes about the plan and about what changes: those about what is there already were printed when that came.
 func (o *applying) noteChanged(set *definitions.Set, plan *definitions.Plan) {
 	changes := map[string]bool{}
 	for _, s := range plan.Steps {
@@ -109,6 +109,9 @@ func (o *applying) noteChanged(set *definitions.Set, plan *definitions.Plan) {
 		if changes[note.Subject] {
 			o.note(note.String())
 		}
+	}
+	for _, note := range plan.Notes {
+		o.note(note)
 	}
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -11,9 +9,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions"
 	"github.com/elasticjob-go/elasticjob/definitions/convert"
 )
-
-// mostImported bounds a file to import, in bytes.
-const mostImported = 64 << 20
 
 // converter reads a file of another scheduler.
 type converter func(file string, text []byte, options convert.Options) (*convert.Result, error)
@@ -57,43 +52,21 @@ func (a *cli) importFrom(use, short, long string, convertFile converter, more fu
 		if err := a.onlyYAML(); err != nil {
 			return err
 		}
-		name, text, err := a.readImported(args[0])
+		source, err := definitions.ReadFile(args[0], a.in)
 		if err != nil {
-			return err
+			return usage(err)
 		}
 		o.Now = a.now()
-		if folder, _ := filepath.Split(filepath.Clean(name)); name == "/etc/crontab" || folder == "/etc/cron.d/" {
+		if folder, _ := filepath.Split(filepath.Clean(source.Name)); source.Name == "/etc/crontab" || folder == "/etc/cron.d/" {
 			o.System = true
 		}
-		result, err := convertFile(name, text, o)
+		result, err := convertFile(source.Name, source.Text, o)
 		if err != nil {
 			return usage(err)
 		}
 		return a.showImported(result)
 	}
 	return cmd
-}
-
-func (a *cli) readImported(file string) (name string, text []byte, err error) {
-	name, from := file, a.in
-	if file == "-" {
-		name = "standard input"
-	} else {
-		f, err := os.Open(file)
-		if err != nil {
-			return name, nil, usage(err)
-		}
-		defer func() { _ = f.Close() }()
-		from = f
-	}
-	text, err = io.ReadAll(io.LimitReader(from, mostImported+1))
-	if err == nil && len(text) > mostImported {
-		err = fmt.Errorf("it has more than %d MiB; import it in parts", mostImported>>20)
-	}
-	if err != nil {
-		return name, nil, usagef("read %s: %w", name, err)
-	}
-	return name, text, nil
 }
 
 // showImported writes the definitions for the next program, and the report for people.

@@ -85,15 +85,16 @@ type setting struct {
 type builder struct {
 	file    string
 	options Options
-	taken   map[string]bool // names of jobs
-	said    map[string]bool // remarks that are made once
+	taken   map[string]bool   // names of jobs
+	said    map[string]bool   // remarks that are made once
+	secrets map[string]string // by the path of the file that is to hold it
 	apps    []string
 	result  Result
 }
 
 func newBuilder(file string, options Options) *builder {
 	options.CPUCount, options.MemoryMB = cmp.Or(options.CPUCount, 0.1), cmp.Or(options.MemoryMB, 128)
-	return &builder{file: file, options: options, taken: map[string]bool{}, said: map[string]bool{}}
+	return &builder{file: file, options: options, taken: map[string]bool{}, said: map[string]bool{}, secrets: map[string]string{}}
 }
 
 func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
@@ -190,10 +191,23 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	}
 	text := document.Text{Value: value}
 	if text.Shown(name) != text {
-		text = document.Text{FromFile: "/etc/elasticjob/secrets/" + name}
+		text = document.Text{FromFile: b.secretFile(name, value)}
 		b.once(line, true, fmt.Sprintf("%s is a secret, and is not written down: put it into the file %s on the agents", name, text.FromFile))
 	}
 	d.Job.Env[name] = text
+}
+
+// secretFile is the path of a file for a secret: that of another value which has the same name is another one.
+func (b *builder) secretFile(name, value string) string {
+	base := "/etc/elasticjob/secrets/" + name
+	path := base
+	for n := 2; ; n++ {
+		if there, taken := b.secrets[path]; !taken || there == value {
+			b.secrets[path] = value
+			return path
+		}
+		path = base + "-" + strconv.Itoa(n)
+	}
 }
 
 // done adds the apps in front of the jobs, and judges all.

@@ -131,6 +131,18 @@ func TestFilesOfOtherThingsAreRefusedWithWhatToGive(t *testing.T) {
 	}
 }
 
+func TestErrorsOfFilesShowNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"elasticjob:\n  jobs:\n    x: {props: {email.password: *hunter2}}\n",
+		"<beans>\n<prop key='email.password'>a&hunter2;</prop></beans>",
+	} {
+		if _, err := convert.Lite("x", []byte(text), convert.Options{Now: now}); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "line ") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestOldTablesOfXXLJobAreKnownByTheirColumns(t *testing.T) {
 	t.Parallel()
 	old := `INSERT INTO xxl_job_info VALUES (5,1,'0 0 0 * * ? *','Old',NULL,NULL,'a','','FIRST','oldHandler','','SERIAL_EXECUTION',0,0,'BEAN','','',NULL,'',1,0,0);`

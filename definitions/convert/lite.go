@@ -37,7 +37,7 @@ func plainKey(name string) string {
 // the configurations in its ZooKeeper, YAML or JSON, several with "---" between them.
 func Lite(file string, text []byte, options Options) (*Result, error) {
 	l := &lite{newBuilder(file, options)}
-	var found []*liteJob
+	var found *liteFile
 	var err error
 	if trimmed := bytes.TrimLeft(text, "\ufeff \t\r\n"); bytes.HasPrefix(trimmed, []byte("<")) {
 		found, err = liteXML(text)
@@ -47,16 +47,44 @@ func Lite(file string, text []byte, options Options) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if len(found) == 0 {
+	if len(found.jobs) == 0 {
 		return nil, fmt.Errorf("%s has no job of ElasticJob-Lite: give a YAML file with elasticjob.jobs, an XML file with elasticjob:job, or a job's configuration from ZooKeeper, with jobName", file)
 	}
-	for _, one := range found {
+	for _, one := range found.jobs {
 		l.add(one)
+	}
+	for _, one := range found.beside {
+		l.addBeside(one)
 	}
 	return l.done("bin/start.sh"), nil
 }
 
 type lite struct{ *builder }
+
+// besideJobs are the settings of a file that are of no job, by the beginning of their plainKey, and what is to be done about them; "" is nothing.
+var besideJobs = []struct{ prefix, advice string }{
+	{"regcenter", ""},
+	{"zookeeper", ""},
+	{"tracing", "runs are recorded by the server; give it --db for a history in MySQL"},
+	{"rdb", "runs are recorded by the server; give it --db for a history in MySQL"},
+	{"dump", "\"elasticjob job explain\" says what a job does"},
+}
+
+func (l *lite) addBeside(one setting) {
+	name := strings.TrimPrefix(plainKey(one.key), "elasticjob.")
+	for _, known := range besideJobs {
+		switch {
+		case !strings.HasPrefix(name, known.prefix):
+		case known.advice == "":
+			l.note(one.line, "", "%s is left out: jobs are kept by the server", one.key)
+			return
+		default:
+			l.lost(one.line, "", "%s has no counterpart: %s", one.key, known.advice)
+			return
+		}
+	}
+	l.lost(one.line, "", "%s is not known, and left out", one.key)
+}
 
 // liteJobReader moves the settings of one job; what is left in the end is not known.
 type liteJobReader struct {

@@ -9,35 +9,57 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/elasticjob-go/elasticjob/definitions"
 )
 
+// liteFile is what a file has of ElasticJob-Lite: its jobs, and the names of what stands beside them.
+type liteFile struct {
+	jobs   []*liteJob
+	beside []setting
+}
+
 // liteYAML reads the documents of a YAML file: those of Spring Boot, and configurations from ZooKeeper. JSON is YAML.
-func liteYAML(text []byte) (found []*liteJob, err error) {
+func liteYAML(text []byte) (*liteFile, error) {
+	found := &liteFile{}
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document yaml.Node
 		switch err := decoder.Decode(&document); {
 		case errors.Is(err, io.EOF):
 			return found, nil
 		case err != nil:
-			return nil, fmt.Errorf("no YAML: %.150s", strings.TrimPrefix(err.Error(), "yaml: "))
+			line, message := definitions.SyntaxError(err)
+			return nil, fmt.Errorf("no YAML: line %d: %s", line, message)
 		}
 		root := document.Content[0]
 		if nodes := 0; !bounded(root, 0, &nodes) {
 			return nil, errors.New("it is nested too deep, or too large with its aliases written out")
 		}
 		if name := child(root, "jobname"); name != nil {
-			found = append(found, liteNode(name.Value, root.Line, root))
+			found.jobs = append(found.jobs, liteNode(name.Value, root.Line, root))
 			continue
 		}
-		all := child(child(root, "elasticjob"), "jobs")
-		if all == nil {
-			all = child(root, "elasticjob.jobs")
-		}
-		if all == nil || all.Kind != yaml.MappingNode {
-			continue
-		}
-		for i := 0; i+1 < len(all.Content); i += 2 {
-			found = append(found, liteNode(all.Content[i].Value, all.Content[i].Line, all.Content[i+1]))
+		found.addSpring("elasticjob.", child(root, "elasticjob"))
+		found.addSpring("", root)
+	}
+}
+
+// addSpring adds what a map has of Spring Boot's settings below elasticjob. Prefix is what its keys have in front of them.
+func (f *liteFile) addSpring(prefix string, settings *yaml.Node) {
+	if settings == nil || settings.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(settings.Content); i += 2 {
+		key, value := settings.Content[i], resolved(settings.Content[i+1])
+		name, ours := strings.CutPrefix(plainKey(prefix+key.Value), "elasticjob.")
+		switch {
+		case !ours:
+		case name != "jobs":
+			f.beside = append(f.beside, setting{line: key.Line, key: prefix + key.Value})
+		case value.Kind == yaml.MappingNode:
+			for j := 0; j+1 < len(value.Content); j += 2 {
+				f.jobs = append(f.jobs, liteNode(value.Content[j].Value, value.Content[j].Line, value.Content[j+1]))
+			}
 		}
 	}
 }
@@ -127,12 +149,14 @@ func flatten(prefix string, n *yaml.Node, into map[string]setting) {
 
 // Namespaces of ElasticJob in Spring, since 3.0 and before that.
 const (
-	springNamespace    = "http://shardingsphere.apache.org/schema/elasticjob"
-	springNamespaceOld = "http://www.dangdang.com/schema/ddframe/job"
+	springNamespace     = "http://shardingsphere.apache.org/schema/elasticjob"
+	springNamespacesOld = "http://www.dangdang.com/schema/ddframe/"
+	springNamespaceOld  = springNamespacesOld + "job"
 )
 
 // liteXML reads the jobs of a Spring file: elasticjob:job, or in 2.x job:simple, job:dataflow and job:script.
-func liteXML(text []byte) (found []*liteJob, err error) {
+func liteXML(text []byte) (*liteFile, error) {
+	found := &liteFile{}
 	decoder := xml.NewDecoder(bytes.NewReader(text))
 	decoder.Entity = xml.HTMLEntity
 	decoder.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
@@ -144,15 +168,18 @@ func liteXML(text []byte) (found []*liteJob, err error) {
 			return found, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("no XML: %w", err)
+			return nil, xmlError(err)
 		}
 		line, _ := decoder.InputPos()
 		switch t := token.(type) {
 		case xml.StartElement:
 			if isLiteJob(t.Name) {
 				job = springJob(t, line)
-				found = append(found, job)
+				found.jobs = append(found.jobs, job)
 				continue
+			}
+			if job == nil && isLite(t.Name) {
+				found.beside = append(found.beside, setting{line: line, key: t.Name.Local})
 			}
 			prop = ""
 			if job != nil {
@@ -168,6 +195,20 @@ func liteXML(text []byte) (found []*liteJob, err error) {
 			}
 		}
 	}
+}
+
+// xmlError is an error of the decoder. What follows an '&' stays out: it may be a part of a password.
+func xmlError(err error) error {
+	var syntax *xml.SyntaxError
+	if errors.As(err, &syntax) && strings.Contains(syntax.Msg, "character entity") {
+		return fmt.Errorf("no XML: line %d: an & that begins no entity; write &amp; for it", syntax.Line)
+	}
+	return fmt.Errorf("no XML: %w", err)
+}
+
+// isLite reports whether an element is ElasticJob's: in 2.x its registry center has a namespace of its own.
+func isLite(name xml.Name) bool {
+	return name.Space == springNamespace || strings.HasPrefix(name.Space, springNamespacesOld)
 }
 
 func isLiteJob(name xml.Name) bool {
