@@ -92,6 +92,8 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 		message := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
 		if meant := nearCommand(cmd, args[0]); meant != "" {
 			message += fmt.Sprintf("; did you mean %s?", meant)
+		} else {
+			message += fmt.Sprintf("; %s --help lists what there is", cmd.CommandPath())
 		}
 		return usage(errors.New(message))
 	}}
