@@ -2,6 +2,8 @@
 #   docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=$(git describe --tags --always --dirty) \
 #     --build-arg COMMIT=$(git rev-parse HEAD) --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) -t elasticjob .
 # There is no shell in it. Jobs run on agents; --local, which would run them here, is for a machine, not for this image.
+# On Kubernetes jobs run in pods: those of apps without an image of their own in the image of the target task (--target task -t elasticjob-task),
+# which also brings the executor to the others.
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
@@ -22,11 +24,24 @@ RUN make dist PLATFORMS=$TARGETOS/$TARGETARCH VERSION=$VERSION COMMIT=$COMMIT \
  && echo 'elasticjob:x:65532:' >/image/etc/group \
  && chmod 1777 /image/tmp && chmod 0700 /data/elasticjob
 
+# The account of tasks, whose home is the folder that they work in, and over which some pods have a volume.
+RUN mkdir -p /task/etc /task/elasticjob && chmod 1777 /task/elasticjob && printf '%s\n' 'root:x:0:0:root:/root:/bin/sh' 'task:x:65532:65532::/elasticjob:/bin/sh' >/task/etc/passwd \
+ && printf '%s\n' 'root:x:0:' 'task:x:65532:' >/task/etc/group
+
 # What docker-compose.yml starts first: it makes the secrets of a trial, for which it needs a shell.
 FROM alpine:3.22 AS setup
 COPY --from=build /image/opt/elasticjob/scheduler /opt/elasticjob/scheduler
 COPY deploy/compose/setup.sh /opt/elasticjob/setup.sh
 ENTRYPOINT ["/bin/sh", "/opt/elasticjob/setup.sh"]
+
+# What a pod of a shard runs, and fetches packages with: a shell with the usual commands, certificates, the executor. Its root file system may be
+# read-only.
+FROM alpine:3.22 AS task
+COPY --from=build /task/ /
+COPY --from=build /image/etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /image/opt/elasticjob/executor /opt/elasticjob/executor
+USER 65532:65532
+ENTRYPOINT ["/opt/elasticjob/executor", "pod"]
 
 FROM scratch AS server
 COPY --from=build /image/ /

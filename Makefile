@@ -35,12 +35,17 @@ ON       ?= mesos
 HAVE_MESOS := test -n "$${MESOS_HOME-}" -a "$${MESOS_HOME-}" != none
 NO_MESOS   := *** NOT RUN: the tests on a real Mesos. Set MESOS_HOME to the folder of one, with bin, libexec and webui. ***
 
+# Those on a real Kubernetes need one, and root. Their names begin with TestOnKubernetes.
+HAVE_KUBERNETES := test "$$(id -u)" = 0 -a -n "$${KUBERNETES_HOME-}" -a "$${KUBERNETES_HOME-}" != none
+NO_KUBERNETES   := *** NOT RUN: the tests on a real Kubernetes. As root set KUBERNETES_HOME to the folder of one, with its programs in bin. ***
+ON_KUBERNETES   := $$(grep -rlE '^func TestOnKubernetes' --include='*_test.go' . | xargs -r -n 1 dirname | sort -u)
+
 # So many worlds are played by make test, and so by CI.
 WORLDS := 1000
 
 # The simulated worlds play in one goroutine each and take ten times as long with
 # the race detector: all of them run without it, and so many with it.
-RACEDWORLDS := 40
+RACEDWORLDS := 24
 
 .PHONY: help
 help: ## list the targets
@@ -67,12 +72,13 @@ test: prepare lint imports ## lint, then all tests with the race detector; insta
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run $(GO) test -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
-	run $(GO) test -race -timeout 10m ./scheduler/sim -sim.seeds $(RACEDWORLDS); \
+	run $(GO) test -race -timeout 30m ./scheduler/sim -sim.seeds $(RACEDWORLDS); \
 	run $(GO) test -race -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
 	run $(GO) -C tools test ./...; \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
 	@echo "all tests have passed"
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
+	@$(HAVE_KUBERNETES) || echo "$(NO_KUBERNETES)" >&2
 
 # Their names begin with TestAsRoot. Everywhere else they are skipped unless root runs them; here a skipped one is a failure.
 .PHONY: test-root
@@ -83,6 +89,8 @@ test-root: ## the tests that only root can run, such as with small disks and oth
 	$(GO) test -race -timeout 10m -count=1 -v -run '^TestAsRoot' $$packages >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
 	grep -E '^(---|ok)' "$$out"; \
 	if grep -E -- '--- SKIP' "$$out"; then echo "a test for root was skipped as root" >&2; exit 1; fi
+	@$(HAVE_KUBERNETES) || echo "$(NO_KUBERNETES)" >&2
+	@if $(HAVE_KUBERNETES); then $(MAKE) --no-print-directory test-kubernetes; fi
 	@# The agent limits memory only as root, with cgroups of version 1, and runs executors as other users.
 	@if $(HAVE_MESOS); then $(GO) test -race -timeout 10m -count=1 -v -run '^(TestReasons|TestRunAs)$$/^(over_the_memory_limit|mesos)$$' ./test/mesos | grep -E '^ *(---|ok|FAIL)|_test.go'; fi
 
@@ -91,6 +99,15 @@ test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the sa
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
 	$(GO) test -race -timeout 20m -count=1 ./test/mesosserver ./test/mesos
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
+
+# A skipped one is a failure here, too.
+.PHONY: test-kubernetes
+test-kubernetes: prepare ## as root: the tests on a real Kubernetes, that of KUBERNETES_HOME
+	@if ! $(HAVE_KUBERNETES); then echo "$(NO_KUBERNETES)" >&2; exit 1; fi
+	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
+	$(GO) test -race -timeout 30m -count=1 -p 1 -v -run '^TestOnKubernetes' $(ON_KUBERNETES) >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
+	grep -E '^(---|ok)' "$$out"; \
+	if grep -E -- '--- SKIP' "$$out"; then echo "a test on Kubernetes was skipped" >&2; exit 1; fi
 
 .PHONY: soak
 soak: prepare ## kill and freeze everything at random for DURATION (10m), ON=mesos, local-cluster or local; SEED=n repeats its choices

@@ -127,7 +127,7 @@ func isProxied(r *http.Request) bool {
 
 var (
 	errNoUsers = failed(http.StatusForbidden, "no_users", "this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: so it serves health and artifacts only. "+
-		"On its machine, type: scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
+		"On its machine, type: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
 	errAccessUnknown = notBegun("access_unknown", "who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")
 	errTokenMissing  = failed(http.StatusUnauthorized, "token_missing", "this server asks who you are: POST /api/login with a username and a password, and send the accessToken of its answer, "+
 		"or an API token, as Authorization: Bearer TOKEN")

@@ -16,7 +16,9 @@ func (s *Server) newApps() documents[app.Config, core.AppView] {
 	return documents[app.Config, core.AppView]{
 		kind: "app", schema: app.Schema,
 		check: func(c app.Config) (document.Violations, []string) {
-			return c.Check(app.CheckOptions{Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile}), nil
+			return c.Check(app.CheckOptions{
+				Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile, PodTemplate: s.opts.PodTemplate, NoContainers: s.opts.PodTemplate == nil,
+			}), nil
 		},
 		add: of.RegisterApp, change: of.UpdateApp, all: of.Apps, one: of.App, setDisabled: of.SetAppDisabled,
 		keep:   app.Config.KeepSecrets,

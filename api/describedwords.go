@@ -139,9 +139,11 @@ func describedTypes() openapi.Types {
 			reflect.TypeFor[auth.Role]():       {auth.Admin.String(), auth.Operator.String(), auth.Viewer.String(), auth.Metrics.String()},
 		},
 		Schemas: map[reflect.Type]openapi.Schema{
-			reflect.TypeFor[time.Time]():     {"type": "string", "format": "date-time"},
-			reflect.TypeFor[search.Time]():   {"type": []any{"string", "null"}, "format": "date-time"},
-			reflect.TypeFor[document.Text](): text,
+			reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
+			reflect.TypeFor[search.Time]():     {"type": []any{"string", "null"}, "format": "date-time"},
+			reflect.TypeFor[document.Text]():   text,
+			reflect.TypeFor[document.Object](): {"type": "object"},
+			reflect.TypeFor[document.List]():   {"type": "array", "items": textSchema},
 		},
 		About: func(of reflect.Type, field string) string {
 			switch of {
@@ -160,7 +162,8 @@ func describedTypes() openapi.Types {
 var exampleWords = map[string]any{
 	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": exampleExecution,
 	"taskId": exampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": exampleAgent, "slaveId": exampleAgent, "hostname": "node1", "ip": "10.0.0.7",
-	"appURL": "http://127.0.0.1:8080/my-job.tar.gz", "bootstrapScript": "bin/start.sh", "appSHA256": "", "memoryMB": 64, "cpuCount": 0.1,
+	"appURL": "http://127.0.0.1:8080/my-job.tar.gz", "bootstrapScript": "bin/start.sh", "appSHA256": "",
+	"image": "", "imagePullPolicy": "", "imagePullSecrets": document.List(""), "podTemplate": document.Object(""), "memoryMB": 64, "cpuCount": 0.1,
 	"appCacheEnable": true, "eventTraceSamplingCount": 0, "jobExecutionType": jobs.Transient, "cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
 	"shardingItemParameters": "0=north,1=east,2=south", "jobParameter": "2026-05-01", "description": "", "timeZone": "Europe/Berlin", "words": "at 03:00, from Monday to Friday",
 	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0, "packageSHA256": "", "note": "", "lifeNote": "",

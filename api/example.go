@@ -23,6 +23,10 @@ var exampleScript []byte
 const (
 	exampleCommand = "bin/hello.sh"
 	examplePath    = "/artifacts/example.tar.gz"
+	// exampleLine does the same without a package, in any image with a shell: pods may not reach this server.
+	exampleLine = `/bin/sh -c 'echo "Hello from shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"; ` +
+		`for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; echo "$second of 10"; done; ` +
+		`if [ "$ELASTICJOB_SHARDING_ITEM $ELASTICJOB_JOB_PARAMETER" = "2 fail" ]; then echo "shard 2 was asked to fail, by the job parameter" >&2; exit 1; fi'`
 )
 
 // packExample makes the example's package. One build of this program makes the same bytes each time.
@@ -63,6 +67,9 @@ func (s *Server) example(*gin.Context) (any, error) {
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "example", s.opts.AgentURL+examplePath, exampleCommand
 	a.CPUCount, a.MemoryMB = 0.1, 64
+	if s.opts.ExampleImage != "" {
+		a.AppURL, a.Image, a.BootstrapScript = "", s.opts.ExampleImage, exampleLine
+	}
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.Cron = "hello", a.AppName, jobs.Transient, "0/30 * * * * ?"
 	j.ShardingTotalCount, j.ShardingItemParameters, j.CPUCount, j.MemoryMB = 3, "0=north,1=east,2=south", 0.1, 32
@@ -70,9 +77,13 @@ func (s *Server) example(*gin.Context) (any, error) {
 	return exampleDocuments{App: a, Jobs: []jobs.Config{j}}, nil
 }
 
-// schemaOfApp and schemaOfJob are what forms and editors are made of.
+// schemaOfApp and schemaOfJob are what forms and editors are made of: the fields that this server takes.
 func (s *Server) schemaOfApp(*gin.Context) (any, error) {
-	return app.Schema.JSONSchema("App", app.Hints()), nil
+	schema := app.Schema.JSONSchema("App", app.Hints())
+	if s.opts.PodTemplate == nil {
+		schema = schema.Without(app.ContainerFields()...)
+	}
+	return schema, nil
 }
 
 func (s *Server) schemaOfJob(*gin.Context) (any, error) {

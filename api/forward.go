@@ -316,7 +316,7 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 		return err
 	case errors.Is(err, errNoAnswer) && read:
 		return unavailable("timeout",
-			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when its ZooKeeper session ends", p.address, p.server.opts.ForwardTimeout)
+			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when it has lost the lead", p.address, p.server.opts.ForwardTimeout)
 	}
 	return notBegun("leader_unreachable", "the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)
 }

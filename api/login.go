@@ -43,7 +43,7 @@ func (s *Server) login(c *gin.Context) (any, error) {
 }
 
 var errNobodyToLogIn = failed(http.StatusForbidden, "no_users", "there are no users yet; to make the first, type on the server's machine: "+
-	"scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has")
+	"scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
 
 func (s *Server) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
 	f, err := readForm[loginBody](c)

@@ -88,7 +88,7 @@ func (l *log) begin(ctx context.Context) error {
 
 // measure finds the file, and how large it is. One that a live task has not made yet is empty.
 func (l *log) measure(ctx context.Context) (err error) {
-	if err := l.locate(ctx); err != nil || l.place.AgentURL == "" {
+	if err := l.locate(ctx); err != nil || l.place.Dir == "" {
 		return err
 	}
 	l.size, err = l.files.Size(ctx, l.place.AgentURL, l.path())
@@ -123,7 +123,7 @@ func (l *log) path() string { return l.place.Dir + "/" + l.stream }
 // next reads the next page; it is empty when there is no more for now.
 func (l *log) next(ctx context.Context) error {
 	l.page = nil
-	if err := l.locate(ctx); err != nil || l.place.AgentURL == "" {
+	if err := l.locate(ctx); err != nil || l.place.Dir == "" {
 		return err
 	}
 	return l.problem(ctx, l.readPage(ctx))
@@ -159,6 +159,8 @@ func (l *log) problem(ctx context.Context, err error) error {
 	switch {
 	case err == nil, errors.Is(err, cluster.ErrGone) && l.place.Live:
 		return nil
+	case errors.Is(err, cluster.ErrOneStream):
+		return failed(http.StatusNotFound, "one_stream", "the cluster keeps what task %s writes to stderr in its stdout, in its order: ask for stdout", quoted(l.taskID))
 	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
 		return failed(http.StatusGone, "log_gone", "there is no %s of task %s: it was not rotated, or its agent no longer keeps it", l.stream, quoted(l.taskID))
 	case errors.Is(err, cluster.ErrGone):
@@ -166,8 +168,11 @@ func (l *log) problem(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return err
 	}
-	silent := unavailable("agent_unreachable",
-		"the agent at %s, which keeps the output of task %s, did not give it: try again", l.place.AgentURL, quoted(l.taskID))
+	keeper := "the cluster"
+	if l.place.AgentURL != "" {
+		keeper = "the agent at " + l.place.AgentURL
+	}
+	silent := unavailable("agent_unreachable", "%s, which keeps the output of task %s, did not give it: try again", keeper, quoted(l.taskID))
 	silent.cause = err
 	return silent
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 const stdout, stderr = "/sandbox/tasks/1/stdout", "/sandbox/tasks/1/stderr"
@@ -54,7 +56,8 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	b, f := newFakeScheduler(), &files{}
 	b.place("over", false)
 	b.place("live", true)
-	broken := &files{err: errors.New("connection refused by 10.1.2.3")}
+	b.places["pod"] = core.LogPlace{Dir: "jobs/p/u"} // whose agent has no address
+	broken, single := &files{err: errors.New("connection refused by 10.1.2.3")}, &files{err: cluster.ErrOneStream}
 	for _, c := range []struct {
 		files  *files
 		path   string
@@ -71,6 +74,8 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		{f, "/api/task/over/logs?stream=stdout&stream=stderr", 400, "bad_query", `"field":"stream"`},
 		{broken, "/api/task/over/logs", 503, "agent_unreachable", "http://agent:5051"},
 		{broken, "/api/task/live/logs?follow=true", 503, "agent_unreachable", ""},
+		{broken, "/api/task/pod/logs", 503, "agent_unreachable", `"the cluster, which keeps the output of task`},
+		{single, "/api/task/pod/logs?stream=stderr", 404, "one_stream", "ask for stdout"},
 	} {
 		server := start(t, api.Options{Scheduler: b, Logs: c.files})
 		answer, text := call(t, server, "GET", c.path, "")

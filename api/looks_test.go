@@ -108,6 +108,20 @@ func TestCheckAJob(t *testing.T) {
 	}
 }
 
+// Where jobs run in images the example needs no package, which pods might not reach.
+func TestExampleInAnImage(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), PodTemplate: noNodeName, AgentURL: "http://127.0.0.1:8899", ExampleImage: "elasticjob-task:1"})
+	_, text := call(t, server, "GET", "/api/example", "")
+	var example struct{ App json.RawMessage }
+	if err := json.Unmarshal([]byte(text), &example); err != nil || !strings.Contains(text, `"image":"elasticjob-task:1"`) || strings.Contains(text, "127.0.0.1") {
+		t.Fatalf("%s: %v", text, err)
+	}
+	if answer, text := call(t, server, "POST", "/api/app", string(example.App)); answer.StatusCode != http.StatusOK || strings.Contains(text, `"notes"`) {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+}
+
 // What the example offers is taken as it is, and the schemas know every field of it.
 func TestExampleAndSchemas(t *testing.T) {
 	t.Parallel()

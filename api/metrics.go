@@ -37,12 +37,21 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 	if opts.TLS != nil {
 		registry.MustRegister(collector[time.Time]{opts.TLS.NotAfter, tlsFamilies})
 	}
+	if opts.Throttled != nil {
+		registry.MustRegister(collector[int64]{opts.Throttled, kubernetesFamilies})
+	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), durations
 }
 
 // tlsFamilies are the metrics of the certificate that is in force.
 var tlsFamilies = []family[time.Time]{
 	gauge("tls_certificate_expiry_timestamp_seconds", "with `--tls-cert`: when the certificate that is in force expires", func(t *time.Time) int64 { return t.Unix() }),
+}
+
+// kubernetesFamilies are the metrics of a server whose jobs run on Kubernetes.
+var kubernetesFamilies = []family[int64]{
+	counter("kubernetes_requests_throttled", "with `--kubernetes`: requests of this server that the API server put off with status 429, those of leases, pods and output alike; most are sent again by themselves",
+		func(n *int64) int64 { return *n }),
 }
 
 // collector takes one picture of some statistics per scrape, so that the numbers of a scrape belong together.

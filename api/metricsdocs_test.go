@@ -14,7 +14,7 @@ import (
 
 // metricSections are the sections of docs/metrics.md, with what follows elasticjob_ in the names of their metrics.
 var metricSections = []struct{ title, metrics string }{
-	{"Leader and cluster", "leading subscribed term subscriptions_total build_info"},
+	{"Leader and cluster", "leading subscribed term subscriptions_total kubernetes_requests_throttled_total build_info"},
 	{"Jobs and fires", "apps jobs fires_total fires_dropped_total fires_missed_total triggers_total fire_delay_seconds fire_begin_delay_seconds"},
 	{"Queues", "executions_waiting shards_waiting oldest_wait_seconds execution_wait_seconds"},
 	{"Executions, tasks, runs", `executions_running executions_ended_total execution_run_seconds tasks_running tasks_launched_total tasks_ended_total
@@ -33,7 +33,7 @@ func TestReferenceOfMetrics(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	b.stats = someStats()
-	server := start(t, api.Options{Scheduler: b, HistoryStats: someHistory, TLS: keep(t, certificates.New(t))})
+	server := start(t, api.Options{Scheduler: b, HistoryStats: someHistory, Throttled: func() int64 { return 7 }, TLS: keep(t, certificates.New(t))})
 	call(t, server, "GET", "/api/job/jobs/any", "")
 	_, scrape := call(t, server, "GET", "/metrics", "")
 	rows := map[string]string{}

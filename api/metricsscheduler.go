@@ -11,9 +11,9 @@ type stats = core.Stats
 // schedulerFamilies are the metrics of the scheduler. docs/metrics.md has all of them.
 var schedulerFamilies = []family[stats]{
 	gauge("leading", "1 on the server that leads, else 0", func(s *stats) int { return one(s.Leading) }),
-	gauge("subscribed", "1 while the leader is connected to Mesos, and its events come in", func(s *stats) int { return one(s.Subscribed) }),
+	gauge("subscribed", "1 while the leader is subscribed to the cluster, and its events come in", func(s *stats) int { return one(s.Subscribed) }),
 	gauge("term", "the number of the leader's term. It grows with each change of the leader", func(s *stats) int64 { return s.Term }),
-	counter("subscriptions", "subscriptions to Mesos: more than one in a term mean that the connection was lost", func(s *stats) int64 { return s.Subscriptions }),
+	counter("subscriptions", "subscriptions to the cluster: more than one in a term mean that the connection was lost", func(s *stats) int64 { return s.Subscriptions }),
 	gauge("apps", "published apps", func(s *stats) int { return s.Apps }),
 	gauge("jobs", "registered jobs", func(s *stats) int { return s.Jobs }),
 

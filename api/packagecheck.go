@@ -87,6 +87,9 @@ func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts,
 	if err := mayPublish(c.Request.Context(), config.AppName); err != nil {
 		return facts, err
 	}
+	if config.AppURL == "" {
+		return facts, document.Violations{document.Violate("appURL", "", "is empty, so there is no package to be checked: the app has an image, which the cluster's nodes pull")}
+	}
 	if s.opts.Packages == nil {
 		return facts, errNoPackages
 	}
@@ -159,13 +162,16 @@ type publishedApp struct {
 	Package *PackageFacts `json:"package,omitempty"`
 }
 
-// goodPackage is factsOf, where a problem refuses the app.
-func (s *Server) goodPackage(c *gin.Context, config app.Config) (PackageFacts, error) {
+// goodPackage is factsOf, where a problem refuses the app; nil for an app that has an image alone.
+func (s *Server) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
+	if config.AppURL == "" {
+		return nil, mayPublish(c.Request.Context(), config.AppName)
+	}
 	facts, err := s.factsOf(c, config)
 	if err == nil {
 		err = facts.Problems.OrNil()
 	}
-	return facts, err
+	return &facts, err
 }
 
 var checkFirst = flagParameter("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
@@ -210,7 +216,7 @@ func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 	}
 	var (
 		notes   []string
-		facts   PackageFacts
+		facts   *PackageFacts
 		checked app.Config
 	)
 	view, err := s.opts.Scheduler.UpdateApp(c.Request.Context(), name, func(stored app.Config) (changed app.Config, err error) {
@@ -224,7 +230,7 @@ func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 	return s.published(view, notes, facts), err
 }
 
-func (s *Server) published(view core.AppView, notes []string, facts PackageFacts) publishedApp {
+func (s *Server) published(view core.AppView, notes []string, facts *PackageFacts) publishedApp {
 	view.Config, view.Notes = view.Config.WithoutSecrets(), joinNotes(notes, view.Notes)
-	return publishedApp{view, &facts}
+	return publishedApp{view, facts}
 }

@@ -72,7 +72,7 @@ func (s *Server) proven(c *gin.Context) {
 
 func (s *Server) checkProof(r *http.Request, by, client, proof []string) error {
 	forged := failed(http.StatusForbidden, "bad_forwarding", "the headers X-Elasticjob-Forwarded-… are for the servers of this cluster alone, and these are not of one: "+
-		"leave them out. If a server of the cluster sent them, it has another ZooKeeper or --zk-namespace than the leader")
+		"leave them out. If a server of the cluster sent them, it has another registry (--zk, --zk-namespace, --registry) than the leader")
 	if len(by) != 1 || len(client) != 1 || len(proof) != 1 {
 		return forged
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -59,12 +60,19 @@ type Options struct {
 	Warning func() string
 	// AllowFile accepts apps with file URLs: everything runs on this machine.
 	AllowFile bool
+	// PodTemplate has all that is wrong with the podTemplate of an app, on a cluster that runs each shard in a pod of its own; nil on
+	// others, where nothing that is about containers is taken.
+	PodTemplate func(template []byte) document.Violations
+	// ExampleImage is what the example runs in where jobs run in images; "" where it is a package, which agents fetch at AgentURL.
+	ExampleImage string
 	// Version is shown on the front page and by /healthz.
 	Version string
 	// Now decides whether a cron still fires; nil is time.Now.
 	Now func() time.Time
 	// HistoryStats, if not nil, is asked at each scrape of /metrics. It must not wait.
 	HistoryStats func() HistoryStats
+	// Throttled, if not nil, is how many requests of this process the API server of a Kubernetes has put off (429). It must not wait.
+	Throttled func() int64
 	// Zone is that of crons whose job names none; nil is UTC.
 	Zone *time.Location
 
@@ -193,7 +201,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	wide := ok && !tcp.IP.IsLoopback()
 	if wide && s.state() == auth.Empty {
-		s.log.Warn("no users yet: this address serves health and artifacts only, until scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that this server has, has made one", "address", l.Addr().String())
+		s.log.Warn("no users yet: this address serves health and artifacts only, until scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that this server has, has made one", "address", l.Addr().String())
 	}
 	return s.serve(ctx, l, func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, wideKey{}, wide) })
 }
@@ -357,9 +365,9 @@ func (s *Server) front(c *gin.Context) {
 	}
 	switch {
 	case s.state() == auth.Empty && who.Kind == auth.Machine:
-		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has\n"
+		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
 	case s.state() == auth.Empty && !who.letIn():
-		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --zk, --zk-namespace or --data-dir that the server has\n"
+		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
 	}
 	console := ""
 	if s.opts.Console != nil {

@@ -17,6 +17,10 @@ type CheckOptions struct {
 	Reserved func(name string) bool
 	// AllowFile accepts file URLs: everything runs on one machine.
 	AllowFile bool
+	// PodTemplate has all that is wrong with a podTemplate; nil where nobody knows its rules, and the server will say it.
+	PodTemplate func(template []byte) document.Violations
+	// NoContainers refuses what is about containers: the cluster runs none for each task.
+	NoContainers bool
 }
 
 // Limits of resources. They are far above any machine, and their sums over
@@ -40,7 +44,13 @@ var namePattern = regexp.MustCompile(NamePattern)
 // Check returns all rules that the document breaks [D12].
 func (c Config) Check(opts CheckOptions) document.Violations {
 	bad := append(c.checkPlaceholders(), CheckName("appName", c.AppName, opts.Reserved)...)
-	bad = append(bad, checkURL("appURL", c.AppURL, opts.AllowFile)...)
+	if c.AppURL != "" || c.Image == "" || opts.NoContainers {
+		url := checkURL("appURL", c.AppURL, opts.AllowFile)
+		if c.AppURL == "" && !opts.NoContainers {
+			url = document.Violations{document.Violate("appURL", "", "is missing; say where the package is, such as http://host/my-job.tar.gz, or give an image that has the program")}
+		}
+		bad = append(bad, url...)
+	}
 	bad = append(bad, CheckCommand("bootstrapScript", c.BootstrapScript)...)
 	bad = append(bad, CheckAmounts(c.CPUCount, c.MemoryMB)...)
 	if c.EventTraceSamplingCount < 0 {
@@ -49,6 +59,7 @@ func (c Config) Check(opts CheckOptions) document.Violations {
 	if sum, err := hex.DecodeString(c.AppSHA256); c.AppSHA256 != "" && (err != nil || len(sum) != 32) {
 		bad = append(bad, document.Violate("appSHA256", c.AppSHA256, "must be 64 hex digits, as sha256sum prints them, or empty"))
 	}
+	bad = append(bad, c.checkContainer(opts)...)
 	return bad.And(Schema.CheckText(c))
 }
 

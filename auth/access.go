@@ -158,7 +158,7 @@ func (d *Access) refresh(ctx context.Context) error {
 		d.fresh(began)
 		return nil
 	case old != nil && e.Version < old.version:
-		return fmt.Errorf("users and tokens are older than those that were read before (version %d after %d), as of a ZooKeeper server that lags behind: "+
+		return fmt.Errorf("users and tokens are older than those that were read before (version %d after %d), as of a ZooKeeper server or a replica that lags behind: "+
 			"if somebody has brought back a copy of them, start the servers again to take it", e.Version, old.version)
 	}
 	return d.adopt(e, began)

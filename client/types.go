@@ -7,16 +7,21 @@ import (
 
 // App is an app's document, and whether it is disabled.
 type App struct {
-	AppName                 string   `json:"appName"`
-	AppURL                  string   `json:"appURL"`
-	BootstrapScript         string   `json:"bootstrapScript"`
-	CPUCount                float64  `json:"cpuCount"`
-	MemoryMB                float64  `json:"memoryMB"`
-	AppCacheEnable          bool     `json:"appCacheEnable"`
-	EventTraceSamplingCount int      `json:"eventTraceSamplingCount"`
-	AppSHA256               string   `json:"appSHA256"`
-	Disabled                bool     `json:"disabled"` // in answers to commands only
-	Notes                   []string `json:"notes"`
+	AppName                 string  `json:"appName"`
+	AppURL                  string  `json:"appURL"`
+	BootstrapScript         string  `json:"bootstrapScript"`
+	CPUCount                float64 `json:"cpuCount"`
+	MemoryMB                float64 `json:"memoryMB"`
+	AppCacheEnable          bool    `json:"appCacheEnable"`
+	EventTraceSamplingCount int     `json:"eventTraceSamplingCount"`
+	AppSHA256               string  `json:"appSHA256"`
+	// Those of apps on Kubernetes: what their shards' pods are made of.
+	Image            string          `json:"image"`
+	ImagePullPolicy  string          `json:"imagePullPolicy"`
+	ImagePullSecrets []string        `json:"imagePullSecrets"`
+	PodTemplate      json.RawMessage `json:"podTemplate"`
+	Disabled         bool            `json:"disabled"` // in answers to commands only
+	Notes            []string        `json:"notes"`
 }
 
 // Job is what all jobs' documents have, and the state of the job. Answer.Raw has all fields.
@@ -99,6 +104,7 @@ type Shard struct {
 	CompleteTime *time.Time `json:"completeTime"`
 	ExitStatus   *int       `json:"exitStatus"`
 	FailureCause string     `json:"failureCause"`
+	Reason       string     `json:"reason"`
 	Progress     *Progress  `json:"progress"`
 	Daemon       *Daemon    `json:"daemon"`
 }
@@ -135,6 +141,7 @@ type Explanation struct {
 		State       string    `json:"state"`
 		Agent       string    `json:"agent"`
 		Since       time.Time `json:"since"`
+		Reason      string    `json:"reason"`
 		Progress    *Progress `json:"progress"`
 	} `json:"running"`
 	LastRun      *Summary `json:"lastRun"`

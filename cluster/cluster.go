@@ -11,6 +11,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 // ErrGone is wrapped by the errors of reading a task's files when the agent
 // no longer keeps them.
 var ErrGone = errors.New("no longer kept")
+
+// ErrOneStream is wrapped by the errors of reading a task's stderr where the cluster keeps it in the task's stdout.
+var ErrOneStream = errors.New("it stands in stdout")
 
 // Reserved is the part of some resources that belongs to one reservation of our role on an agent. A cluster takes a task
 // only if its resources name exactly the reservations of the offer that they are taken from.
@@ -80,6 +84,23 @@ type Session interface {
 	Close() error
 }
 
+// Demander is a Session that shows others what finds no room, so that they bring more agents.
+type Demander interface {
+	// ShowUnplaced shows these shards, and no others any more. It decides nothing: losing it, or its error, does no harm.
+	ShowUnplaced(ctx context.Context, all []Unplaced) error
+}
+
+// Unplaced is a shard that could be launched, and that no agent has room for or suits.
+type Unplaced struct {
+	Execution, Job string
+	Item           int
+	// Resources and Container are those of the task that it would be.
+	Resources resources.Amount
+	Container Container
+	// Why is a sentence for people.
+	Why string
+}
+
 // Refused is a call's error when the cluster answered and said no. With status
 // 0 the driver itself said no: the call could not be written down, nothing was sent.
 type Refused struct {
@@ -97,6 +118,8 @@ type Kill struct {
 	TaskID, AgentID string
 	// Grace is the time between SIGTERM and SIGKILL.
 	Grace time.Duration
+	// Reason is why, for people; it may be empty.
+	Reason string
 }
 
 // Ack acknowledges one status update.
@@ -120,9 +143,27 @@ type TaskLaunch struct {
 	Resources    resources.Amount
 	// Reserved is what of Resources is taken from reservations; the rest is unreserved.
 	Reserved []Reserved
+	// Executor runs it. It is zero on a cluster where each task has an executor of its own, which takes nothing beside Resources
+	// (core.Options.TaskExecutors).
 	Executor Executor
+	// Container is what the task's own container is made of, on a cluster that makes one for each task.
+	Container Container
 	// Data is wire.Task, encoded.
 	Data []byte
+}
+
+// Container is what an app says of the containers that its tasks run in. Clusters that make none for each task ignore it.
+type Container struct {
+	// Image is run; the cluster's own when empty. PullPolicy and PullSecrets are the cluster's words for how it is fetched.
+	Image, PullPolicy string
+	PullSecrets       []string
+	// Template is what else the container is to have, as JSON in the cluster's own words; nil for nothing.
+	Template json.RawMessage
+}
+
+// IsZero reports whether the app says nothing.
+func (c Container) IsZero() bool {
+	return c.Image == "" && c.PullPolicy == "" && len(c.PullSecrets) == 0 && len(c.Template) == 0
 }
 
 // Executor describes an executor. The same Executor always becomes the
@@ -177,9 +218,36 @@ type Offer struct {
 	// ExecutorIDs are our executors that the master knew on the agent when it
 	// made the offer (rule X3).
 	ExecutorIDs []string
+	// Total is all that the agent has, whoever uses it; zero when the cluster does not say it.
+	Total resources.Amount
+	// MaxTasks is how many tasks may be launched on the offer, whatever is free; 0 sets no bound.
+	MaxTasks int
+	// Attributes decide which apps may be placed on the agent, by the cluster's own rules (core.Options.Unfit); nil without any.
+	// As long as they are the same the same pointer is given, and what it leads to does not change.
+	Attributes *Attributes
 	// Unavailable is when the agent's maintenance begins, zero when none is planned;
 	// AvailableAgain when it is planned to end, zero when that is not said.
 	Unavailable, AvailableAgain time.Time
+}
+
+// Attributes are what operators have said of an agent: labels to choose it by, and taints, which keep off every task that does not tolerate them.
+type Attributes struct {
+	Labels map[string]string
+	Taints []Taint
+}
+
+// Taint keeps tasks off an agent, or is only to be avoided, as its effect says.
+type Taint struct{ Key, Value, Effect string }
+
+// Closed reports that no tasks may be placed on an agent that the cluster has, or, without Why, that they may again, as an offer of it also says.
+// It is for people: nothing is offered of such an agent. Not every cluster says it.
+type Closed struct {
+	AgentID, Hostname string
+	// Total and Attributes are as in offers.
+	Total      resources.Amount
+	Attributes *Attributes
+	// Why is half a sentence, such as "it is cordoned".
+	Why string
 }
 
 // Rescind takes an offer back.
@@ -235,6 +303,7 @@ type Heartbeat struct{}
 
 func (Subscribed) event()     {}
 func (Offers) event()         {}
+func (Closed) event()         {}
 func (Rescind) event()        {}
 func (Failure) event()        {}
 func (FrameworkError) event() {}
@@ -299,4 +368,6 @@ const (
 	ReasonAgentRemoved          Reason = "AGENT_REMOVED"
 	ReasonAgentDraining         Reason = "AGENT_DRAINING"
 	ReasonAgentReregistered     Reason = "AGENT_REREGISTERED"
+	// ReasonTaskRemoved is no word of Mesos: somebody has removed a task from a cluster, whose agent ends it now, if it lives.
+	ReasonTaskRemoved Reason = "TASK_REMOVED"
 )

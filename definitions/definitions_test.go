@@ -1,6 +1,7 @@
 package definitions_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -143,6 +144,17 @@ func TestAliasesWithoutEndAreRefused(t *testing.T) {
 	}
 }
 
+func object(random *rand.Rand) (o document.Object) {
+	text, err := json.Marshal(map[string]any{text(random): []any{text(random), true, nil, 1.5, map[string]any{"a": text(random), "b": map[string]any{}}}, "c": 7})
+	if err == nil {
+		err = o.UnmarshalJSON(text)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return o
+}
+
 // fill gives each field of a document a value that is not its default.
 func fill(value reflect.Value, random *rand.Rand) {
 	for i := range value.NumField() {
@@ -155,6 +167,10 @@ func fill(value reflect.Value, random *rand.Rand) {
 			f.SetInt(f.Int() + int64(random.IntN(50)) + 1)
 		case float64:
 			f.SetFloat(float64(random.IntN(100_000)) / 1000)
+		case document.List:
+			f.Set(reflect.ValueOf(document.ListOf(text(random), text(random))))
+		case document.Object:
+			f.Set(reflect.ValueOf(object(random)))
 		case document.Texts:
 			f.Set(reflect.ValueOf(document.Texts{
 				"plain" + fmt.Sprint(random.IntN(9)): {Value: text(random)},

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of one definition, with its aliases written out. A document of the server is three deep, and has far fewer values.
+// Bounds of one definition, with its aliases written out. A pod's template is eleven deep, and no document has so many values.
 const (
 	maxDepth  = 16
 	maxValues = 1 << 17
@@ -41,7 +41,9 @@ func (t *translator) write(path string, n *yaml.Node, depth int) error {
 			if i > 0 {
 				t.out.WriteByte(',')
 			}
-			if err := t.write(path, one, depth+1); err != nil {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			t.lines[at] = one.Line
+			if err := t.write(at, one, depth+1); err != nil {
 				return err
 			}
 		}

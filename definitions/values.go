@@ -3,6 +3,7 @@ package definitions
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -52,7 +53,24 @@ func entries(object json.RawMessage) values {
 	return all
 }
 
-// Difference is a field, or an entry of env or props, that is another one on the server. Old and New are JSON; "" is none.
+// leaves adds what stands at each path of a nested value, such as spec.containers[0].name.
+func (v values) leaves(path string, value json.RawMessage) {
+	var list []json.RawMessage
+	switch object := entries(value); {
+	case len(object) > 0:
+		for name, of := range object {
+			v.leaves(strings.TrimPrefix(path+"."+name, "."), of)
+		}
+	case json.Unmarshal(value, &list) == nil && len(list) > 0:
+		for i, of := range list {
+			v.leaves(fmt.Sprintf("%s[%d]", path, i), of)
+		}
+	case value != nil:
+		v[path] = value
+	}
+}
+
+// Difference is a field, an entry of env or props, or a place in podTemplate, that is another one on the server. Old and New are JSON; "" is none.
 type Difference struct{ Field, Old, New string }
 
 // isMap reports whether a field has entries of its own.
@@ -67,11 +85,18 @@ func compare(kind Kind, old, new values) []Difference {
 		}
 	}
 	for _, field := range kind.fields() {
-		if !isMap(field) {
+		var before, after values
+		switch {
+		case isMap(field):
+			before, after = entries(old[field]), entries(new[field])
+		case field == "podTemplate":
+			before, after = values{}, values{}
+			before.leaves("", old[field])
+			after.leaves("", new[field])
+		default:
 			add(field, old[field], new[field])
 			continue
 		}
-		before, after := entries(old[field]), entries(new[field])
 		names := maps.Clone(before)
 		maps.Copy(names, after)
 		for _, name := range slices.Sorted(maps.Keys(names)) {

@@ -75,6 +75,14 @@ func node(value any) *yaml.Node {
 			whole.Content = append(whole.Content, textNode(name), node(v[name]))
 		}
 		return whole
+	case []any:
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, one := range v {
+			list.Content = append(list.Content, node(one))
+		}
+		return list
+	case nil:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
 	default:
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)}
 	}
@@ -88,6 +96,8 @@ func textNode(value string) *yaml.Node {
 		n.Style = yaml.DoubleQuotedStyle // it has escapes for them
 	case lines:
 		n.Style = yaml.LiteralStyle
+	case value == "<<":
+		n.Style = yaml.SingleQuotedStyle // else it merges maps
 	}
 	return n
 }

@@ -14,8 +14,7 @@ const (
 	maxStoredBytes = 1 << 20
 	// maxFields is more than any document that the API takes can hold.
 	maxFields = 1 << 16
-	// maxDepth bounds how deep maps and lists are nested; those of a document that can be
-	// used are two deep.
+	// maxDepth bounds how deep maps and lists are nested. Those of a pod's template are eleven deep.
 	maxDepth = 16
 	// maxNodes bounds a document with its aliases written out.
 	maxNodes = 4 * maxFields

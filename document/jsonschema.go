@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"slices"
 )
 
@@ -11,6 +10,8 @@ import (
 type Hint struct {
 	Description string
 	Required    bool
+	// Or names a field that may be given in place of this one: one of the two is required.
+	Or string
 	// Minimum and Maximum bound a number; Maximum is 0 where only the Minimum does.
 	Minimum, Maximum float64
 	// Enum are the only values of a text.
@@ -39,6 +40,7 @@ type JSONSchema struct {
 	Properties  Properties `json:"properties,omitempty"`
 	// AdditionalProperties is false, or the schema of all entries of a map.
 	AdditionalProperties any           `json:"additionalProperties,omitempty"`
+	Items                *JSONSchema   `json:"items,omitempty"`
 	AnyOf                []*JSONSchema `json:"anyOf,omitempty"`
 }
 
@@ -89,6 +91,10 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 			one.Type = "number"
 		case Texts:
 			one.Type, one.AdditionalProperties = "object", textSchema()
+		case Object:
+			one.Type = "object"
+		case List:
+			one.Type, one.Items = "array", &JSONSchema{Type: "string"}
 		}
 		if one.Type == "integer" || one.Type == "number" {
 			one.Minimum = &hint.Minimum
@@ -102,8 +108,12 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 			if one.Type == "string" {
 				one.MinLength = 1
 			}
-		case f.zero.Kind() == reflect.Map:
+		case hint.Or != "":
+			whole.AnyOf = append(whole.AnyOf, &JSONSchema{Required: []string{f.name}}, &JSONSchema{Required: []string{hint.Or}})
+		case one.Type == "object":
 			one.Default = Texts{}
+		case one.Type == "array":
+			one.Default = []string{}
 		default:
 			one.Default = f.zero.Interface()
 		}
@@ -118,6 +128,19 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 		whole.Properties = append(whole.Properties, Property{name, JSONSchema{Description: s.ignored[name], Deprecated: true}})
 	}
 	return whole
+}
+
+// Without is a schema without some fields, for who does not take them: what may be given in place of one of them is required.
+func (s *JSONSchema) Without(fields ...string) *JSONSchema {
+	less := *s
+	less.Properties = slices.DeleteFunc(slices.Clone(s.Properties), func(p Property) bool { return slices.Contains(fields, p.Name) })
+	less.AnyOf, less.Required = nil, slices.Clone(s.Required)
+	for _, one := range s.AnyOf {
+		if !slices.Contains(fields, one.Required[0]) {
+			less.Required = append(less.Required, one.Required...)
+		}
+	}
+	return &less
 }
 
 // textSchema is that of an entry of Texts.

@@ -101,7 +101,7 @@ func splitObject(object []byte) ([]member, error) {
 
 func isReadable(into reflect.Value) bool {
 	switch into.Addr().Interface().(type) {
-	case *string, **string, *bool, *float64, *int, *Texts:
+	case *string, **string, *bool, *float64, *int, *Texts, *Object, *List:
 		return true
 	}
 	return false
@@ -156,6 +156,10 @@ func readValue(name string, raw json.RawMessage, into reflect.Value) Violations 
 			return Violations{Violate(name, "", "an object of strings is expected, found %s", describe(raw))}
 		}
 		return readMap(name, raw, p)
+	case *Object:
+		return readObject(name, raw, p)
+	case *List:
+		return readList(name, raw, p)
 	}
 	return nil
 }

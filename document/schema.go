@@ -22,7 +22,7 @@ import (
 
 // Schema reads JSON documents of type C strictly. Everything about a field is
 // said by the struct C itself: its name by the json tag, its type by the Go
-// type (string, float64, int, bool or Texts; *string where a text that is not given
+// type (string, float64, int, bool, Texts, Object or List; *string where a text that is not given
 // differs from an empty one, which is never stored), its default by the
 // tag "default", written as JSON; without one it is the zero value. A Schema
 // never changes and may be used by several goroutines.
@@ -98,7 +98,7 @@ func (s *Schema[C]) find(name string) *field {
 }
 
 // Decode merges the fields that the JSON object in body gives into base; null
-// sets a field's default, a given map replaces the whole map. Base is not
+// sets a field's default, a given map, object or list replaces the whole one. Base is not
 // changed. The notes say which fields were ignored.
 //
 // The error is a *SyntaxError when body is no JSON object, or else Violations
@@ -205,6 +205,10 @@ func (s *Schema[C]) CheckText(c C) Violations {
 				check(f.name, key)
 				check(f.name+"."+key, v[key].Value+v[key].FromFile+v[key].FromEnv)
 			}
+		case Object:
+			check(f.name, strings.ReplaceAll(strings.ReplaceAll(string(v), `\\`, ""), `\u0000`, "\x00"))
+		case List:
+			check(f.name, strings.Join(v.Texts(), ""))
 		}
 	}
 	return bad

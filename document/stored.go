@@ -15,15 +15,15 @@ import (
 // A stored document is one from a registry that people and the original write to, too:
 // YAML as ElasticJob-Cloud 3.x writes it (contract 2.1), or JSON as 2.x did and we do.
 
-// entry is one field of a stored document: a scalar, a map of scalars or of such maps, or a list, which no
-// field can hold.
+// entry is one field of a stored document: a scalar, or a map or list of entries.
 type entry struct {
 	name string
 	kind entryKind
 	// text is a scalar as it was written; plain means without quotes, so that it
 	// may stand for a number, a boolean or nothing.
-	text   string
-	plain  bool
+	text  string
+	plain bool
+	// fields are those of a map, or the elements of a list, which have no names.
 	fields []entry
 }
 
@@ -108,8 +108,7 @@ func entriesOf(doc []byte) ([]entry, error) {
 	return parseYAML(doc)
 }
 
-// jsonEntries reads the fields of a document, those of maps among them, and those of texts in these that are objects;
-// what is deeper no field can hold.
+// jsonEntries reads the fields of a document, with all that is in them.
 func jsonEntries(given []member, depth int) ([]entry, error) {
 	out := make([]entry, 0, len(given))
 	seen := make(map[string]bool, len(given))
@@ -118,31 +117,74 @@ func jsonEntries(given []member, depth int) ([]entry, error) {
 			return nil, fmt.Errorf("field %s is given more than once", shorten(m.name, shortStored))
 		}
 		seen[m.name] = true
-		e := entry{name: m.name}
-		switch m.raw[0] {
-		case '"':
-			if err := json.Unmarshal(m.raw, &e.text); err != nil {
-				return nil, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
-			}
-		case '{':
-			if e.kind = isMap; depth > 1 {
-				break
-			}
-			inner, err := splitObject(m.raw)
-			if err != nil {
-				return nil, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
-			}
-			if e.fields, err = jsonEntries(inner, depth+1); err != nil {
-				return nil, fmt.Errorf("in %s: %w", shorten(m.name, shortStored), err)
-			}
-		case '[':
-			e.kind = isList
-		default:
-			e.text, e.plain = string(m.raw), true
+		e, err := jsonEntry(m, depth)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+func jsonEntry(m member, depth int) (entry, error) {
+	e := entry{name: m.name}
+	var err error
+	switch m.raw[0] {
+	case '"':
+		if err = json.Unmarshal(m.raw, &e.text); err != nil {
+			return e, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
+		}
+	case '{', '[':
+		var inner []member
+		if depth >= maxDepth {
+			return e, errTooDeep
+		}
+		if e.kind = isMap; m.raw[0] == '[' {
+			e.kind = isList
+			inner, err = splitList(m.raw)
+		} else {
+			inner, err = splitObject(m.raw)
+		}
+		if err != nil {
+			return e, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
+		}
+		if e.kind == isMap {
+			e.fields, err = jsonEntries(inner, depth+1)
+		} else {
+			e.fields, err = jsonElements(inner, depth+1)
+		}
+		if err != nil {
+			return e, fmt.Errorf("in %s: %w", shorten(m.name, shortStored), err)
+		}
+	default:
+		e.text, e.plain = string(m.raw), true
+	}
+	return e, nil
+}
+
+func jsonElements(list []member, depth int) ([]entry, error) {
+	out := make([]entry, 0, len(list))
+	for _, m := range list {
+		e, err := jsonEntry(m, depth)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// splitList reads a list that is known to be valid JSON; its elements have no names.
+func splitList(list []byte) ([]member, error) {
+	var raws []json.RawMessage
+	if err := json.Unmarshal(list, &raws); err != nil {
+		return nil, err
+	}
+	members := make([]member, len(raws))
+	for i, raw := range raws {
+		members[i].raw = raw
+	}
+	return members, nil
 }
 
 // setStored sets a field to what was stored; nothing leaves its default.
@@ -182,6 +224,16 @@ func setStored(e *entry, into reflect.Value) Violations {
 			return wrong("a map of strings")
 		}
 		return setStoredMap(e, p)
+	case *Object:
+		if e.kind != isMap {
+			return wrong("an object")
+		}
+		return setObject(e.name, e.nested(), p)
+	case *List:
+		if e.kind != isList {
+			return wrong("a list of strings")
+		}
+		return setStoredList(e, p)
 	}
 	return nil
 }
@@ -200,6 +252,17 @@ func setStoredMap(e *entry, into *Texts) Violations {
 		*into = read
 	}
 	return bad
+}
+
+// setStoredList takes texts as setStored does, whatever they look like.
+func setStoredList(e *entry, into *List) Violations {
+	values := make([]any, len(e.fields))
+	for i := range e.fields {
+		if f := &e.fields[i]; f.kind == isScalar && !f.isNull() {
+			values[i] = f.text
+		}
+	}
+	return setList(e.name, values, into)
 }
 
 // shortStored is how much is shown of a name or value of a stored document.

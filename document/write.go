@@ -46,6 +46,10 @@ func valueNode(value any) *yaml.Node {
 			entries.Content = append(entries.Content, textNode(name), x[name].node())
 		}
 		return entries
+	case Object:
+		return nodeOfJSON(string(x))
+	case List:
+		return nodeOfJSON(string(x))
 	default:
 		return textNode(value.(string))
 	}

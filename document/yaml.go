@@ -70,7 +70,14 @@ func (r *yamlReader) read(name string, n *yaml.Node, depth int) (entry, error) {
 	case yaml.AliasNode:
 		return r.read(name, n.Alias, depth+1)
 	case yaml.SequenceNode:
-		e.kind = isList
+		e.kind, e.fields = isList, make([]entry, 0, len(n.Content))
+		for _, one := range n.Content {
+			inner, err := r.read("", one, depth+1)
+			if err != nil {
+				return e, err
+			}
+			e.fields = append(e.fields, inner)
+		}
 	case yaml.MappingNode:
 		return r.readMap(e, n.Content, depth)
 	default:

@@ -18,7 +18,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 )
 
-// This file and local.go are all that know Mesos' types; this one the agent's v1 executor API, protobuf over HTTP.
+// This file, local.go and pod.go are all that know Mesos' types; this one the agent's v1 executor API, protobuf over HTTP.
 
 // agent is who launches tasks and takes their updates. Its methods may be called concurrently.
 type agent interface {

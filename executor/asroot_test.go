@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -37,4 +38,21 @@ func TestAsRootDiskFull(t *testing.T) {
 		t.Fatal("root can mount no file system here")
 	}
 	diskFull(t, work, limit)
+}
+
+// TestAsRootPodsFirstProcess: a job can neither kill nor stop the executor that is the first process of its container, and what it leaves behind is reaped.
+func TestAsRootPodsFirstProcess(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	task := taskOf("t", script(t, `kill -KILL 1; kill -STOP 1; (setsid sleep 1000 &); for i in 1 2 3; do (true &); done
+while grep -q '^State:.Z' /proc/[0-9]*/status; do sleep 0.02; done; echo "first is $PPID"; exit 3`))
+	p := startPod(t, podDir(t), task, func(c *exec.Cmd) {
+		program := c.Path
+		c.Path = "/usr/bin/unshare"
+		c.Args = append([]string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc", program}, c.Args[1:]...)
+	})
+	status, left := p.end()
+	if status != 3 || p.text.String() != "first is 1\n" || left.ExitStatus == nil || *left.ExitStatus != 3 {
+		t.Errorf("status %d, %q, %q, %+v", status, p.text.String(), p.stderr.String(), left)
+	}
 }

@@ -59,6 +59,8 @@ type Config struct {
 	// KeepFailed is how many working folders of failed tasks are kept, in the sandbox's folder "failed", each by the
 	// number that its output has in "tasks". The newest are.
 	KeepFailed int
+
+	container *container // the pod's that this runs in, nil elsewhere
 }
 
 // HideVariable has, in an executor's environment, what is hidden from its tasks: isolation.Places in JSON.

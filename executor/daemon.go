@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"sync"
@@ -94,9 +95,7 @@ func (s *shard) newRunner() (runner, error) {
 		return nil, err
 	}
 	root, search := s.root(s.spec), s.session.base["PATH"]
-	if root == "" {
-		root = os.DevNull // there is nothing in it
-	}
+	root = cmp.Or(root, s.session.config.container.startsIn(root), os.DevNull) // there is nothing in the last one
 	if own, ok := s.spec.Env["PATH"]; ok {
 		search = own
 	}

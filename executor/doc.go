@@ -22,6 +22,23 @@
 // with the reason, and nothing else. Packages, output and the time that fetching takes
 // are bounded, by defaults or as arguments and environment say: see limits.go for the names.
 //
+// # In a pod
+//
+// On Kubernetes a task has a pod of its own, and the executor is the first process of its container ("executor pod", pod.go). Then there is no agent, and
+// nothing is sent anywhere. A stand-in for one (podAgent) launches the one task and writes what must be known while it runs into the container's output, as records
+// between what the job writes (wire.PodRecord): that its package is being fetched, and then no more; the runs of a daemon's shard; progress. The end is
+// in the exit status and, in full, in the termination message. A signal to the first process is the kill. The job has the container's own streams
+// (containeroutput.go) and variables (container.go); there are no output files, and nothing is kept for another task. A daemon's shard is drained when a file says so. The executor is its own
+// supervisor (supervisor.Inside): as the first process of the container no task can kill it, and with it everything ends.
+//
+// A container can be started a second time, although its pod says Never: by a kubelet whose container runtime was killed in the moment of the first start.
+// What the first one was fetching is fetched from the beginning. A task that it had begun is not begun again: before its process is made, a request
+// sent or a daemon's shard fired, that is on disk in the pod's folder, which outlives containers (podonce.go). The second container runs nothing, and says that
+// the task may have run, as of one whose supervisor was lost. A job that removes the marker from that folder takes this from itself.
+//
+// Where an app has an image of its own, an init container of the project's image fetches and unpacks first, and leaves this program for the app's
+// image (podprepare.go).
+//
 // # TLS and users
 //
 // An agent that speaks TLS is one for which LIBPROCESS_SSL_ENABLED is set: by the scheduler in the ExecutorInfo, with

@@ -41,9 +41,9 @@ func baseEnvironment(as *isolation.Account) environment {
 	}
 }
 
-// places are a task's folders; root is that of its package, "" without one.
+// places are a task's folders; root is that of its package, "" without one, and start the one that its process begins in.
 type places struct {
-	temporary, work, root string
+	temporary, work, root, start string
 }
 
 // of adds the job's own variables, which may change what base says, and then ours, which they can't. A process that is not started

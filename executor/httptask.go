@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
@@ -65,14 +63,12 @@ func (t *task) requestEnded(code int, err error) {
 	t.report(failedState, readable(first, messageLength), status)
 }
 
-// requestOutput makes the file that the answers to a task's requests go to.
-func (t *task) requestOutput() (*os.File, error) {
-	folder, err := t.session.outputs.folder(t.number)
-	if err != nil {
+// requestOutput is where the answers to a task's requests go.
+func (t *task) requestOutput() (io.Writer, error) {
+	if err := t.beginOutput(); err != nil {
 		return nil, err
 	}
-	t.releases = append(t.releases, t.session.outputs.add(t.number))
-	file, err := os.OpenFile(filepath.Join(folder, "stdout"), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
+	file, err := t.session.outputs.answers(t.number)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +83,7 @@ func (t *task) requestOutput() (*os.File, error) {
 // requestRunner makes a shard's runs by requests.
 type requestRunner struct {
 	*shard
-	output *os.File
+	output io.Writer
 	end    context.CancelCauseFunc // of the request under way, nil without one
 }
 

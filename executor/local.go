@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
@@ -44,6 +45,37 @@ type Ending struct {
 	Status  wire.Status
 }
 
+// ExitStatus is the exit status of a program that ran the task and ends as it did: the process's own, 128 and the signal's number if a signal
+// ended it, 124 if it timed out, 143 if it was killed, 125 if nothing was started, and 1 if it failed otherwise.
+func (e Ending) ExitStatus() int {
+	s := e.Status
+	switch {
+	case e.Finished:
+		return 0
+	case e.TimedOut:
+		return 124 // as timeout(1)
+	case e.Killed:
+		return 128 + int(syscall.SIGTERM)
+	case s.StartTime.IsZero():
+		return 125
+	case s.ExitStatus != nil && *s.ExitStatus != 0:
+		return *s.ExitStatus
+	case s.Signal != "":
+		return 128 + signalNumber(s.Signal)
+	}
+	return 1
+}
+
+// signalNumber is the number of a signal by the name that Go gives it.
+func signalNumber(name string) int {
+	for n := 1; n < 65; n++ {
+		if syscall.Signal(n).String() == name {
+			return n
+		}
+	}
+	return 0
+}
+
 // RunLocal runs one task, and returns when nothing of it is left. When ctx ends, it is killed with its grace. The error is for
 // what kept it from being run at all.
 func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
@@ -60,10 +92,8 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	if err != nil {
 		return Ending{}, err
 	}
-	a := &localAgent{task: l.Task.TaskID, timeout: l.Timeout, progress: l.Progress, events: make(chan *executor.Event, 16)}
-	a.send(&executor.Event{Type: executor.Event_LAUNCH, Launch: &executor.Event_Launch{
-		Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: l.Task.TaskID}, Data: data},
-	}})
+	a := newLocalAgent(l.Task.TaskID, data)
+	a.timeout, a.progress = l.Timeout, l.Progress
 	followed, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var following sync.WaitGroup
 	for name, to := range map[string]io.Writer{"stdout": l.Stdout, "stderr": l.Stderr} {
@@ -96,6 +126,17 @@ type localAgent struct {
 
 var _ agent = (*localAgent)(nil)
 
+func newLocalAgent(task string, data []byte) *localAgent {
+	a := &localAgent{task: task, events: make(chan *executor.Event, 16)}
+	a.send(&executor.Event{Type: executor.Event_LAUNCH, Launch: &executor.Event_Launch{Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: task}, Data: data}}})
+	return a
+}
+
+// kill asks for the end of the task, with its own grace unless the policy names another.
+func (a *localAgent) kill(policy *mesos.KillPolicy) {
+	a.send(&executor.Event{Type: executor.Event_KILL, Kill: &executor.Event_Kill{TaskID: mesos.TaskID{Value: a.task}, KillPolicy: policy}})
+}
+
 func (a *localAgent) send(e *executor.Event) { a.events <- e }
 
 func (a *localAgent) subscribe(ctx context.Context, _ []assignment, _ []update) (eventStream, error) {
@@ -119,7 +160,7 @@ func (a *localAgent) update(_ context.Context, u update) error {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.timedOut = true
-			a.send(&executor.Event{Type: executor.Event_KILL, Kill: &executor.Event_Kill{TaskID: mesos.TaskID{Value: a.task}}})
+			a.kill(nil)
 		})
 	}
 	return nil

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
 // OutputLimits bound what tasks' output may take on the disk.
@@ -30,6 +32,24 @@ type OutputLimits struct {
 // DefaultOutputLimits keep an executor below about 1.1 GiB, plus 128 MiB per running task.
 func DefaultOutputLimits() OutputLimits {
 	return OutputLimits{File: 32 << 20, Tasks: 1000, Bytes: 1 << 30, Every: 200 * time.Millisecond}
+}
+
+// output is where tasks write to: files in the sandbox, or the streams of a pod's container (containerOutput).
+type output interface {
+	// begin makes room for a task's output. end must be called when its processes are gone.
+	begin(number string) (end func(), err error)
+	// streams gives a process of the task its standard output and standard error, by what it is started with: by the specification, or by
+	// descriptors, which the caller closes once the process has them. ended must be called when nothing of the process is left, or it was not started.
+	streams(number string, spec *supervisor.Spec) (files []*os.File, ended func(), err error)
+	// answers takes what a task's requests are answered.
+	answers(number string) (io.WriteCloser, error)
+	// mark says where the output of what comes next begins.
+	mark(number string) outputMark
+	// cause is why something failed: the end of what was written to stderr since the mark, after what happened. hide sees what is read before it is
+	// cut to its length, so that no half of a secret is left.
+	cause(number, what string, since outputMark, hide func(string) string) string
+	// watch bounds what running tasks write, until ctx ends.
+	watch(ctx context.Context)
 }
 
 // outputs looks after the files that tasks write to. They are plain files, so that output costs
@@ -53,7 +73,16 @@ type folder struct {
 	contents
 }
 
-var streams = []string{"stdout", "stderr"}
+var streamNames = []string{"stdout", "stderr"}
+
+var _ output = (*outputs)(nil)
+
+func newOutput(config Config, as *isolation.Account, log *slog.Logger) output {
+	if config.container != nil {
+		return config.container.output
+	}
+	return newOutputs(config.Sandbox, config.Output, as, log)
+}
 
 func newOutputs(sandbox string, limits OutputLimits, as *isolation.Account, log *slog.Logger) *outputs {
 	owner := uint32(os.Geteuid())
@@ -67,12 +96,28 @@ func (o *outputs) file(number, name string) string {
 	return filepath.Join(o.sandbox, tasksFolder, number, name)
 }
 
+func (o *outputs) begin(number string) (end func(), err error) {
+	if _, err := o.folder(number); err != nil {
+		return nil, err
+	}
+	return o.add(number), nil
+}
+
+func (o *outputs) streams(number string, spec *supervisor.Spec) ([]*os.File, func(), error) {
+	spec.Stdout, spec.Stderr = o.file(number, streamNames[0]), o.file(number, streamNames[1])
+	return nil, func() {}, nil
+}
+
+func (o *outputs) answers(number string) (io.WriteCloser, error) {
+	return os.OpenFile(o.file(number, streamNames[0]), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
+}
+
 // add begins to look after a task's output. The function that it gives must be called when its processes are gone.
 func (o *outputs) add(number string) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.live[number] = &watched{
-		paths: [2]string{o.file(number, streams[0]), o.file(number, streams[1])}, every: o.often(), due: time.Now().Add(o.often()),
+		paths: [2]string{o.file(number, streamNames[0]), o.file(number, streamNames[1])}, every: o.often(), due: time.Now().Add(o.often()),
 	}
 	select {
 	case o.begun <- struct{}{}:
@@ -113,7 +158,7 @@ func (o *outputs) end(number string) {
 
 // shorten leaves the end of what an ended task's output is too large of.
 func (o *outputs) shorten(number string) {
-	for _, stream := range streams {
+	for _, stream := range streamNames {
 		path := o.file(number, stream)
 		if sizeOf(path) > o.limits.File {
 			if err := keepEnd(path, o.limits.File); err != nil {

@@ -22,6 +22,8 @@ const (
 	// what happened stands before the output.
 	causeLength   = 1600
 	messageLength = 300
+	// keptOutput is how much of a stream's end is read for that: something is left when secrets and terminal colours were taken out.
+	keptOutput = 4 * causeLength
 )
 
 // openOwn opens a file that nothing was put in the place of.
@@ -83,11 +85,11 @@ func sizeOfAll(dir string) (bytes int64) {
 	return bytes
 }
 
-// diskFull reports whether the disk has no space left for what tasks write, their last words included.
-func (o *outputs) diskFull() bool {
+// diskFull reports whether the disk of a folder has no space left for what tasks write, their last words included.
+func diskFull(folder string) bool {
 	const reserve = 64 << 10
 	var disk syscall.Statfs_t
-	return syscall.Statfs(o.sandbox, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < reserve
+	return syscall.Statfs(folder, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < reserve
 }
 
 // contents are what is in a folder of output.
@@ -100,7 +102,7 @@ type contents struct {
 
 func (o *outputs) contentsOf(dir string) (c contents) {
 	entries, err := readOwnDir(dir)
-	c.plain, c.empty = err == nil && len(entries) == len(streams), true
+	c.plain, c.empty = err == nil && len(entries) == len(streamNames), true
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || !info.Mode().IsRegular() {
@@ -112,7 +114,7 @@ func (o *outputs) contentsOf(dir string) (c contents) {
 		c.bytes, c.largest = c.bytes+size, max(c.largest, size)
 		c.empty = c.empty && info.Size() == 0
 		stat, ok := info.Sys().(*syscall.Stat_t)
-		c.plain = c.plain && slices.Contains(streams, entry.Name()) &&
+		c.plain = c.plain && slices.Contains(streamNames, entry.Name()) &&
 			(!ok || stat.Nlink == 1 && stat.Uid == o.owner && info.Mode().Perm()&0o600 == 0o600)
 	}
 	return c
@@ -124,7 +126,7 @@ func (o *outputs) emptied(dir string) bool {
 	if !c.plain || c.empty {
 		return c.plain
 	}
-	for _, stream := range streams {
+	for _, stream := range streamNames {
 		f, err := openOwn(filepath.Join(dir, stream), os.O_WRONLY|os.O_TRUNC)
 		if err != nil {
 			return false
@@ -190,9 +192,8 @@ func copyEnd(source *os.File, to string, limit int64) error {
 // outputMark is how much a task had written to its streams at some moment.
 type outputMark [2]int64
 
-// mark says where the output of what comes next begins.
 func (o *outputs) mark(number string) (m outputMark) {
-	for i, stream := range streams {
+	for i, stream := range streamNames {
 		if info, err := os.Lstat(o.file(number, stream)); err == nil {
 			m[i] = info.Size()
 		}
@@ -200,20 +201,27 @@ func (o *outputs) mark(number string) (m outputMark) {
 	return m
 }
 
-// cause is why something failed: the end of the stderr since the mark, or of its stdout if that is empty, after what happened. hide
-// sees what is read before it is cut to its length, so that no half of a secret is left.
+// cause takes the end of stdout if nothing was written to stderr.
 func (o *outputs) cause(number, what string, since outputMark, hide func(string) string) string {
-	for i := len(streams) - 1; i >= 0; i-- {
-		path := o.file(number, streams[i])
+	if diskFull(o.sandbox) {
+		what += "; the agent's disk is full"
+	}
+	for i := len(streamNames) - 1; i >= 0; i-- {
+		path := o.file(number, streamNames[i])
 		end, whole := tail(path, since[i], hide)
 		if end == "" && whole {
 			end, _ = tail(path+".1", 0, hide)
 		}
 		if end != "" {
-			return withReason(what, end) + "; end of " + streams[i] + ":\n" + end
+			return withEnd(what, streamNames[i], end)
 		}
 	}
 	return what + "; it wrote nothing"
+}
+
+// withEnd adds the end of a stream to what happened.
+func withEnd(what, stream, end string) string {
+	return withReason(what, end) + "; end of " + stream + ":\n" + end
 }
 
 // tail reads the end of a file, what was in it at a mark left out. whole says that all of the file is newer: it was empty then, or was rotated since.
@@ -230,8 +238,7 @@ func tail(path string, since int64, hide func(string) string) (text string, whol
 	if size < since {
 		since = 0
 	}
-	const most = 4 * causeLength
-	enough := min(size-since, most)
+	enough := min(size-since, keptOutput)
 	end, err := endOf(f, enough)
 	if err != nil {
 		return "", since == 0
@@ -240,10 +247,15 @@ func tail(path string, since int64, hide func(string) string) (text string, whol
 	if err != nil {
 		return "", since == 0
 	}
-	if len(data) == most { // perhaps cut in a character
+	return lastOf(data, hide), since == 0
+}
+
+// lastOf is the end of a stream, of which at most keptOutput bytes were read, as a cause has it.
+func lastOf(data []byte, hide func(string) string) string {
+	if len(data) == keptOutput { // perhaps cut in a character
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
-	return readable(hide(string(data)), causeLength), since == 0
+	return readable(hide(string(data)), causeLength)
 }
 
 // readable keeps the last limit bytes of a text, in whole characters, without control characters

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
+	"os"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
@@ -16,6 +16,7 @@ import (
 type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
+	ended    func()                // ends its output
 	releases []func(keepAs string) // of its folders
 }
 
@@ -33,12 +34,8 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 			p.release("")
 		}
 	}()
-	if t.output == "" {
-		if t.output, err = t.session.outputs.folder(t.number); err != nil {
-			t.output = ""
-			return nil, err
-		}
-		t.releases = append(t.releases, t.session.outputs.add(t.number))
+	if err := t.beginOutput(); err != nil {
+		return nil, err
 	}
 	temporary, giveBack, err := t.session.temporaries.take("", "")
 	if err != nil {
@@ -54,11 +51,24 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		return nil, err
 	}
 	p.releases = append(p.releases, putBack)
-	if err := t.startIn(places{temporary: temporary, work: work, root: root}, p, spec); err != nil {
+	if err := t.startIn(places{temporary: temporary, work: work, root: root, start: cmp.Or(t.session.config.container.startsIn(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
 	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })
 	return p, nil
+}
+
+// beginOutput makes room for the task's output, once.
+func (t *task) beginOutput() error {
+	if t.writes {
+		return nil
+	}
+	end, err := t.session.outputs.begin(t.number)
+	if err != nil {
+		return err
+	}
+	t.writes, t.releases = true, append(t.releases, end)
+	return nil
 }
 
 var errNoCommand = errors.New("the app has no command to run")
@@ -82,7 +92,7 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		return err
 	}
 	env := t.session.base.of(spec, at, shard)
-	path, args, err := findCommand(cmp.Or(at.root, at.work), spec.Command, env["PATH"])
+	path, args, err := findCommand(cmp.Or(at.root, at.start), spec.Command, env["PATH"])
 	if err != nil {
 		return err
 	}
@@ -90,19 +100,26 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		return err
 	}
 	path, args = inView(at.root, at.work, path, args)
-	ends, theirs, err := pipe.Open()
+	start := supervisor.Spec{
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.start,
+		Processes: t.session.config.Processes, As: t.session.as,
+	}
+	files, ended, err := t.session.outputs.streams(t.number, &start)
 	if err != nil {
 		return err
 	}
-	p.Process, err = t.session.supervisor.Start(supervisor.Spec{
-		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.work,
-		Processes: t.session.config.Processes, As: t.session.as, Stdout: filepath.Join(t.output, "stdout"), Stderr: filepath.Join(t.output, "stderr"),
-	}, theirs...)
-	for _, f := range theirs {
-		_ = f.Close()
+	defer closeAll(files)
+	ends, theirs, err := pipe.Open()
+	if err != nil {
+		ended()
+		return err
 	}
+	defer closeAll(theirs)
+	p.ended = ended
+	p.Process, err = t.session.supervisor.Start(start, append(files, theirs...)...)
 	if err != nil {
 		ends.Close()
+		ended()
 		var refused *supervisor.StartError
 		if errors.As(err, &refused) {
 			return explainStart(path, spec.Command[0], refused)
@@ -119,10 +136,17 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 	return nil
 }
 
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
 // wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor was lost first.
 func (p *process) wait() (supervisor.Exit, bool) {
 	exit, ok := p.Exit()
 	p.pipe.Ended()
+	p.ended()
 	return exit, ok
 }
 

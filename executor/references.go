@@ -35,6 +35,8 @@ const maxSecret = 64 << 10
 // in folders that the agent's operator has set aside. A symbolic link leads nowhere outside of its folder (os.Root), and a
 // folder of apps is for the app of its name alone. Of the executor's variables those are refused that it has from its agent
 // or from the scheduler: its token is among them.
+//
+// In a pod, where the job can read every file itself, the folder is the root.
 type references struct {
 	folders []string
 	lookup  func(name string) (string, bool) // os.LookupEnv
@@ -89,7 +91,7 @@ func (r references) file(path, app string) (string, error) {
 		if err != nil || !filepath.IsLocal(inside) {
 			continue
 		}
-		if first, rest, _ := strings.Cut(inside, "/"); first == ofApps && !strings.HasPrefix(rest, app+"/") {
+		if first, rest, _ := strings.Cut(inside, "/"); folder != "/" && first == ofApps && !strings.HasPrefix(rest, app+"/") {
 			return "", fmt.Errorf("it is for the app that its folder below %s is named after, and not for %s", filepath.Join(folder, ofApps), app)
 		}
 		return readSecret(folder, inside)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -53,7 +54,7 @@ type session struct {
 	supervisor *supervisor.Client
 	store      *pack.Store
 	ledger     *ledger
-	outputs    *outputs
+	outputs    output
 	base       environment
 	as         *isolation.Account // who tasks run as, nil for the executor's own user
 	refuses    error              // why no process of a task can be started, or nil
@@ -87,7 +88,11 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 
 func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (err error) {
 	defer of.close()
-	as, refuses := isolation.Needed(config.RunAs, os.Geteuid())
+	var as *isolation.Account
+	var refuses error
+	if config.container == nil { // who runs in one, its image and the pod say
+		as, refuses = isolation.Needed(config.RunAs, os.Geteuid())
+	}
 	store, err := openStore(&config, as, log)
 	if err != nil {
 		return err
@@ -104,12 +109,6 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	if refuses != nil {
 		log.Error("tasks refused", "error", refuses)
 	}
-	if len(config.Supervisor) == 0 {
-		return errors.New("start supervisor: no command is configured")
-	}
-	if err := supervisor.Inherit(); err != nil {
-		return err
-	}
 	supervised, err := launchSupervisor(config)
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	s := &session{
 		config: config, log: log, agent: of, supervisor: supervised, store: store,
 		references: references{folders: config.Secrets, lookup: os.LookupEnv},
-		ledger:     newLedger(), outputs: newOutputs(config.Sandbox, config.Output, as, log), base: baseEnvironment(as), as: as, refuses: refuses, tasks: map[string]*task{},
+		ledger:     newLedger(), outputs: newOutput(config, as, log), base: config.container.environment(baseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
 		temporaries: workFolders{dir: filepath.Join(config.Sandbox, temporariesFolder), as: as, log: log},
 		works: workFolders{
 			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, as: as, log: log,
@@ -178,6 +177,15 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 // launchSupervisor starts the supervisor, with what is to be hidden from tasks out of its sight. The server has tried that the kernel can
 // do that: where it can't any more, perhaps because a task has used up the namespaces of its user, nothing is run.
 func launchSupervisor(config Config) (*supervisor.Client, error) {
+	if config.container != nil {
+		return supervisor.Inside()
+	}
+	if len(config.Supervisor) == 0 {
+		return nil, errors.New("start supervisor: no command is configured")
+	}
+	if err := supervisor.Inherit(); err != nil {
+		return nil, err
+	}
 	// The sandbox is there to be seen in a list of processes.
 	args := append(slices.Clone(config.Supervisor[1:]), config.Sandbox)
 	if config.Hide == nil || os.Geteuid() == 0 {
@@ -195,6 +203,12 @@ func launchSupervisor(config Config) (*supervisor.Client, error) {
 // makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can reach is
 // only touched with his rights. The sandbox itself stays the executor's, and he may pass through it.
 func makeFolders(config Config, as *isolation.Account) error {
+	if config.container != nil { // for one task, few files come and go
+		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder), makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
+			return fmt.Errorf("make the folder for the task: %w", err)
+		}
+		return nil
+	}
 	folders := []string{tasksFolder, temporariesFolder, workFoldersFolder}
 	if as != nil && config.KeepFailed > 0 {
 		folders = append(folders, failedFolder)
@@ -208,6 +222,13 @@ func makeFolders(config Config, as *isolation.Account) error {
 	}
 	if err != nil {
 		return fmt.Errorf("make the folder for tasks: %w", err)
+	}
+	return nil
+}
+
+func makeFolder(parent, name string) error {
+	if err := os.Mkdir(filepath.Join(parent, name), folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
 	return nil
 }
@@ -234,7 +255,9 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 			err = s.follow(stream, once)
 			s.ledger.disconnect()
 			lastSeen, first = time.Now(), false
-			s.log.Warn("agent disconnected", "error", err)
+			if ctx.Err() == nil {
+				s.log.Warn("agent disconnected", "error", err)
+			}
 		}
 		switch {
 		case ctx.Err() != nil:

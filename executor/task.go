@@ -36,7 +36,7 @@ type task struct {
 	cancel context.CancelCauseFunc
 
 	fetched  pack.Package
-	output   string   // the folder of its output, once there is one
+	writes   bool     // there is room for its output
 	releases []func() // give back what the task uses, the last one first
 
 	drain chan struct{} // has room for one value, sent when drainBy has changed
@@ -54,7 +54,9 @@ type task struct {
 
 func newTask(s *session, a assignment, number int) *task {
 	t := &task{session: s, log: s.log.With("task", a.id), id: a.id, data: a.data, number: strconv.Itoa(number), drain: make(chan struct{}, 1)}
-	t.status.Dir, t.status.Sandbox = tasksFolder+"/"+t.number, s.config.AgentSandbox
+	if s.config.AgentSandbox != "" {
+		t.status.Dir, t.status.Sandbox = tasksFolder+"/"+t.number, s.config.AgentSandbox
+	}
 	t.ctx, t.cancel = context.WithCancelCause(context.Background())
 	return t
 }
@@ -145,7 +147,7 @@ func (t *task) run() {
 		t.report(killed, why.Error()+" before its process was started", t.status)
 	default:
 		status := t.status
-		status.Phase, status.Cause = wire.PhaseStart, readable(err.Error(), causeLength)
+		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, readable(err.Error(), causeLength), errors.Is(err, errBegun)
 		var failed *pack.Error
 		if errors.As(err, &failed) {
 			status.Phase, status.Unreachable = failed.Phase, failed.Unreachable
@@ -180,6 +182,9 @@ func (t *task) begin() (report func(), err error) {
 	if err := t.announce(fetching); err != nil {
 		return nil, err
 	}
+	if err := t.session.config.container.begin(); err != nil {
+		return nil, err
+	}
 	switch {
 	case spec.Daemon != nil:
 		return t.daemon(spec)
@@ -211,6 +216,9 @@ func (t *task) announce(fetching bool) error {
 
 // fetch gives the package, and whether it was reported as being fetched.
 func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err error) {
+	if ready := t.session.config.container.prepared(); ready != nil {
+		return *ready, false, nil
+	}
 	source := pack.Source(p)
 	if ready, ok := t.session.store.Ready(source); ok {
 		return ready, false, nil
@@ -228,10 +236,11 @@ func (t *task) report(s state, message string, status wire.Status) {
 
 // deliver reports a state, without the task's secrets, and closes delivered, unless that is nil, when the agent has the report.
 func (t *task) deliver(s state, message string, status wire.Status, delivered chan struct{}) {
-	message, status.Cause = t.hide(message), t.hide(status.Cause)
+	shown := func(text string) string { return t.session.config.container.inWords(t.hide(text)) }
+	message, status.Cause = shown(message), shown(status.Cause)
 	if status.Run != nil {
 		run := *status.Run
-		run.Cause, status.Run = t.hide(run.Cause), &run
+		run.Cause, status.Run = shown(run.Cause), &run
 	}
 	data, err := status.Encode()
 	if err != nil {

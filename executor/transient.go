@@ -171,9 +171,6 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 
 // causeOf is what happened, with the end of the output since the mark.
 func (t *task) causeOf(what string, since outputMark) string {
-	if t.session.outputs.diskFull() {
-		what += "; the agent's disk is full"
-	}
 	return t.session.outputs.cause(t.number, what, since, t.hide)
 }
 

@@ -65,6 +65,10 @@ func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]doc
 			if p.Default != nil || judge(t, schema, valid, name, nil, check) == "" {
 				t.Errorf("%s is said to be needed, and null is accepted, or it has a default: %s", name, p.Default)
 			}
+		} else if hints[name].Or != "" {
+			if p.Default != nil || judge(t, schema, valid, name, nil, check) == "" {
+				t.Errorf("%s or %s is said to be needed, and neither is accepted, or it has a default: %s", name, hints[name].Or, p.Default)
+			}
 		} else if want, written := byDefault[name]; written && string(want) != string(p.Default) || p.Default == nil {
 			t.Errorf("%s has the default %s, said is %s", name, want, p.Default)
 		} else if why := judge(t, schema, valid, name, p.Default, check); why != "" {

@@ -2,6 +2,7 @@ package offers
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/resources"
@@ -62,8 +63,8 @@ type book struct {
 	// The stamp of the last demand that may not be placed on the agent, whose executor runs
 	// there, and for which one is to be started.
 	barred, running, started int32
-	// room is how many of the demand's shards fit, up to all of them.
-	room int32
+	// room is how many of the demand's shards fit, up to all of them; slots how many tasks may still be placed.
+	room, slots int32
 }
 
 // current is the demand at hand.
@@ -105,7 +106,7 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 	for number, i := range m.given {
 		a := &agents[i]
 		m.numbers[a.ID] = number
-		m.books[number].free = a.Free
+		m.books[number].free, m.books[number].slots = a.Free, slotsOf(a)
 		m.free = m.free.Plus(a.Free.Max(resources.Amount{}))
 		if m.reservedFor[number] = a.ReservedFor; a.ReservedFor != "" {
 			m.reserved = append(m.reserved, number)
@@ -219,10 +220,10 @@ func (m *matcher) findOn(agents []int, starts bool, left int) int {
 		b.room = 0
 		// The cheapest question first.
 		free := b.free.Minus(once)
-		if !shard.Fits(free) || b.barred == stamp {
+		if !shard.Fits(free) || b.barred == stamp || b.slots == 0 {
 			continue
 		}
-		n := free.Holds(shard, len(d.Items))
+		n := min(free.Holds(shard, len(d.Items)), int(b.slots))
 		b.room = int32(n)
 		m.takes = append(m.takes, take{a, min(n, left)})
 		if left -= n; left <= 0 {
@@ -252,7 +253,7 @@ func (m *matcher) spread(starts bool, items []int) {
 	for len(items) > 0 {
 		a := m.order[at]
 		b := &m.books[a]
-		if (b.running != d.stamp) != starts || b.barred == d.stamp || !d.shard.Fits(b.free.Minus(m.once(a))) {
+		if (b.running != d.stamp) != starts || b.barred == d.stamp || b.slots == 0 || !d.shard.Fits(b.free.Minus(m.once(a))) {
 			at++
 			continue
 		}
@@ -273,5 +274,14 @@ func (m *matcher) place(a int, items []int) {
 		m.result.Placements = append(m.result.Placements, Placement{Demand: d.index, Item: item, Agent: m.given[a]})
 	}
 	b.free, m.free = b.free.Minus(taken), m.free.Minus(taken)
+	b.slots -= int32(len(items))
 	m.reorder(a)
+}
+
+// slotsOf is how many tasks may be placed on an agent: more than there can be shards where nothing bounds them.
+func slotsOf(a *Agent) int32 {
+	if a.MaxTasks <= 0 {
+		return math.MaxInt32
+	}
+	return int32(min(a.MaxTasks, math.MaxInt32))
 }

@@ -156,6 +156,11 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+func few(tasks int, a offers.Agent) offers.Agent {
+	a.MaxTasks = tasks
+	return a
+}
+
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	const need = "3 shards, which start together, need 0.1 CPU, 64 MB each (and 1 CPU, 128 MB once per agent for the executor of my_app)"
@@ -188,6 +193,10 @@ func TestReasons(t *testing.T) {
 			"no agent can ever hold one shard: it needs 64 CPU, 64 MB, and 1 CPU, 128 MB for the executor of my_app; the nearest, agent S1 (host h1), has 8 CPU, 8192 MB", true},
 		{"never is not said when an agent's capacity is unknown", demand("e1", 1, 64, 64), []offers.Agent{of(8, 8192, agent("S1", 1, 64)), agent("S2", 1, 64)},
 			"1 shard needs 64 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app): 2 agents offer room for none; nearest to one more: agent S1 (host h1), short by 64 CPU and 128 MB", false},
+		{"one that takes no more tasks", small, []offers.Agent{few(2, agent("S1", 8, 8192)), agent("S2", 0.5, 512)},
+			need + ": 2 agents offer room for 2; nearest to one more: agent S2 (host h2), short by 0.6 CPU; agent S1 (host h1) is full: it has as many tasks as it takes", false},
+		{"none takes more tasks", small, []offers.Agent{few(2, agent("S1", 8, 8192))},
+			need + ": 1 agent offers room for 2; agent S1 (host h1) is full: it has as many tasks as it takes", false},
 		{"no executor to pay, no host known", func() offers.Demand { d := demand("e1", 1, 1, 64); d.ExecutorSize = resources.Amount{}; return d }(),
 			[]offers.Agent{{ID: "S1", Free: resources.New(2, 0)}},
 			"1 shard needs 1 CPU, 64 MB: 1 agent offers room for none; nearest to one more: agent S1, short by 64 MB", false},

@@ -17,6 +17,8 @@ type Offer struct {
 	// Free is all of it; Reserved says what of Free is reserved for our role.
 	Free     resources.Amount
 	Reserved []Reserved
+	// MaxTasks is how many tasks may be launched on it; 0 sets no bound.
+	MaxTasks int
 	// Received is when it came, for the rule that none is held for long.
 	Received time.Time
 }
@@ -43,8 +45,9 @@ type Demand struct {
 // Agent is one agent with something on offer. IDs are unique [D57].
 type Agent struct {
 	ID, Host string
-	// Free is the sum of its offers.
-	Free resources.Amount
+	// Free is the sum of its offers, and MaxTasks the most tasks that may be placed, whatever is free; 0 sets no bound.
+	Free     resources.Amount
+	MaxTasks int
 	// Executors are the kinds of executor that run there and can take tasks.
 	Executors map[string]bool
 	// ReservedFor, if not empty, is the only demand that may be placed here (rule L2).

@@ -40,9 +40,11 @@ func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
 	if v.room > 0 {
 		possible = strconv.Itoa(v.room)
 	}
-	u.Reason = fmt.Sprintf("%s: %d %s room for %s; nearest to one more: %s, short by %s",
-		m.need(items), v.usable, offering, possible, m.name(v.nearest), amounts(v.short))
-	if v.reserved.agents+v.avoided.agents > 0 {
+	u.Reason = fmt.Sprintf("%s: %d %s room for %s", m.need(items), v.usable, offering, possible)
+	if v.full.agents < v.usable {
+		u.Reason += fmt.Sprintf("; nearest to one more: %s, short by %s", m.name(v.nearest), amounts(v.short))
+	}
+	if v.reserved.agents+v.avoided.agents+v.full.agents > 0 {
 		u.Reason += "; " + m.others(v)
 	}
 	return u
@@ -58,6 +60,8 @@ type survey struct {
 	much    float64
 	// Agents that may not be used.
 	reserved, avoided group
+	// full are usable agents that have resources for one shard more, and take no more tasks.
+	full group
 }
 
 // group is some agents.
@@ -96,10 +100,14 @@ func (m *matcher) survey(found bool) survey {
 		if d.Together {
 			fit := int(b.room)
 			if !found {
-				fit = free.Holds(d.shard, len(d.Items))
+				fit = min(free.Holds(d.shard, len(d.Items)), int(b.slots))
 			}
 			v.room += fit
 			shards += fit
+		}
+		if int(b.slots) < shards && d.shard.Times(shards).Fits(free) {
+			v.full.add(a)
+			continue
 		}
 		short := d.shard.Times(shards).Minus(free).Max(resources.Amount{})
 		if much := d.much(short); much < v.much {
@@ -182,6 +190,7 @@ func (m *matcher) others(v survey) string {
 		}
 	}
 	add(v.reserved, "reserved", " for execution "+m.reservedFor[v.reserved.first])
+	add(v.full, "full", ": it has as many tasks as it takes")
 	add(v.avoided, "avoided", ": "+m.now.Avoid[m.agents[m.given[v.avoided.first]].ID])
 	return strings.Join(parts, "; ")
 }

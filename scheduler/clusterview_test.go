@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler"
@@ -27,4 +28,26 @@ func TestTheClusterIsShown(t *testing.T) {
 	if _, err := scheduler.New(scheduler.Options{Framework: cluster.Framework{Name: "f"}}).Cluster(context.Background(), core.ClusterFilter{Page: 1, PerPage: 1}); err == nil {
 		t.Error("a server that does not lead knows a cluster")
 	}
+}
+
+// patient is a cluster to which one subscribes for longer than a call may take.
+type patient struct{ *scriptedCluster }
+
+func (patient) SubscribeWithin() time.Duration { return 2 * time.Minute }
+
+func (p patient) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Session, error) {
+	select {
+	case <-time.After(time.Minute):
+		return p.scriptedCluster.Subscribe(ctx, f)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestSubscriptionsThatTakeLong(t *testing.T) {
+	leading(t, func(s *stage) { s.opt.Driver = patient{s.cluster} }, func(t *testing.T, s *stage) {
+		if n := s.cluster.sessions; n != 1 {
+			t.Errorf("%d sessions", n)
+		}
+	})
 }

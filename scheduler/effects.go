@@ -155,7 +155,11 @@ func send(ctx context.Context, s openSession, call core.Call) error {
 func (r *termRunner) subscribe(c term.Subscribe) {
 	f := r.s.opt.Framework
 	f.ID = c.FrameworkID
-	ctx, cancel := context.WithTimeout(r.ctx, callTimeout)
+	within := callTimeout
+	if driver, ok := r.s.opt.Driver.(patientSubscriber); ok {
+		within = driver.SubscribeWithin()
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, within)
 	defer cancel()
 	r.s.opt.Point(pointBeforeSubscribe)
 	if r.ctx.Err() != nil {
@@ -174,6 +178,9 @@ func (r *termRunner) subscribe(c term.Subscribe) {
 		r.sessions[c.Session] = openSession{s, calls, drop}
 		m.Opened(c.Session)
 	})
+	if on, ok := s.(cluster.Demander); ok {
+		r.work.Go(func() { r.showUnplaced(calls, on) })
+	}
 	for e := range s.Events() {
 		r.inbox.put(func(m *term.Machine) { m.ClusterEvent(c.Session, e) })
 	}
@@ -189,6 +196,12 @@ func (r *termRunner) closeSession(s cluster.Session) {
 	if err := s.Close(); err != nil {
 		r.s.opt.Logger.Debug("close a session", "error", err)
 	}
+}
+
+// patientSubscriber is a driver whose Subscribe asks for many things, each of which it bounds itself.
+type patientSubscriber interface {
+	// SubscribeWithin is how long all of a Subscribe may take.
+	SubscribeWithin() time.Duration
 }
 
 // leaderWatcher is a driver that can report when another master leads.

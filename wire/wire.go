@@ -131,8 +131,8 @@ type Status struct {
 	Phase string `json:"phase,omitempty"`
 	// Unreachable is the host, with its port if the URL names one, that gave no answer when the package was to be fetched.
 	Unreachable string `json:"unreachable,omitempty"`
-	// SupervisorLost says that the process which supervises the executor's tasks was killed, and this one with it. It
-	// may have begun.
+	// SupervisorLost says that the process which supervises the executor's tasks was killed, and this one with it, or that its
+	// container was started a second time. It may have begun.
 	SupervisorLost bool `json:"supervisorLost,omitempty"`
 	// PackageSHA256 is the checksum, in hex, of the package that the task ran with, as it was fetched.
 	PackageSHA256 string `json:"packageSHA256,omitempty"`

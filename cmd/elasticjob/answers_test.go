@@ -70,6 +70,28 @@ func TestOutputThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestOutputOfOneStream: where a cluster keeps stderr in stdout, both streams are that one, and stderr alone is an error.
+func TestOutputOfOneStream(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("stream") == "stderr" {
+			refuses(w, http.StatusNotFound, "one_stream", "ask for stdout")
+			return
+		}
+		fmt.Fprint(w, "here\n")
+	})
+	const task = "j@-@0@-@READY@-@a@-@1"
+	for _, args := range [][]string{{"logs", task}, {"logs", "-f", task}, {"logs", "--tail", "1", task}} {
+		if got := newSession(t).ok(append([]string{"--server", server}, args...)...); got != "here\n" {
+			t.Errorf("%v: %q", args, got)
+		}
+	}
+	a, _, said := newSession(t).cli("")
+	if status := a.run(t.Context(), []string{"--server", server, "logs", "--stream", "stderr", task}); status != statusNotFound || !strings.Contains(said.String(), "ask for stdout") {
+		t.Errorf("status %d: %s", status, said)
+	}
+}
+
 // TestATriggerWhoseOutcomeIsUnknownSaysItsKey, so that it can be sent again.
 func TestATriggerWhoseOutcomeIsUnknownSaysItsKey(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,9 @@ var appFields = []field{
 	{flag: "memory", name: "memoryMB", zero: 0.0, usage: "memory of the app's executor in MB, once per agent"},
 	{flag: "cache", name: "appCacheEnable", zero: false, usage: "keep the package on the agents between runs"},
 	{flag: "sha256", name: "appSHA256", zero: "", usage: "the package's checksum in hex; no other package is run"},
+	{flag: "image", name: "image", zero: "", usage: "on Kubernetes: the image that shards run in; with one an app needs no package"},
+	{flag: "image-pull-policy", name: "imagePullPolicy", zero: "", usage: "on Kubernetes: Always, IfNotPresent or Never"},
+	{flag: "image-pull-secrets", name: "imagePullSecrets", zero: []string{}, usage: "on Kubernetes: names of the Secrets that images are pulled with"},
 	{flag: "sampling", name: "eventTraceSamplingCount", zero: 0, usage: "of so many runs of a daemon one is recorded; 0 records all"},
 }
 
@@ -48,6 +52,7 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 	var file string
 	var check bool
 	cmd := &cobra.Command{Use: "publish [NAME]", Short: "Publish a new app", Example: `  elasticjob app publish billing --url https://host/billing-1.2.tar.gz --script bin/start.sh
+  elasticjob app publish reports --image registry.example/reports:7 --script bin/start.sh
   elasticjob app publish -f billing.yaml --check`}
 	if !isNew {
 		cmd.Use, cmd.Short = "update [NAME]", "Change the given fields of an app"
@@ -129,7 +134,7 @@ func (a *cli) listApps(ctx context.Context, c *client.Client, _ []string) error 
 	return a.show(apps.Raw, func() error {
 		t := &table{columns: []column{{title: "NAME", least: 12}, {title: "PACKAGE", least: 16}, {title: "SCRIPT", least: 10}, {title: "CPU", right: true}, {title: "MEMORY", right: true}}}
 		for _, app := range apps.Value {
-			t.add(text(app.AppName), text(app.AppURL), text(app.BootstrapScript), text(number(app.CPUCount)), text(number(app.MemoryMB)+" MB"))
+			t.add(text(app.AppName), text(cmp.Or(app.AppURL, app.Image)), text(app.BootstrapScript), text(number(app.CPUCount)), text(number(app.MemoryMB)+" MB"))
 		}
 		return a.print(t, `there are no apps; "elasticjob app publish" publishes one`)
 	})

@@ -46,6 +46,8 @@ func fieldFlags(cmd *cobra.Command, fields []field, file *string, isNew bool) {
 			flags.Int(f.flag, zero, f.usage)
 		case float64:
 			flags.Float64(f.flag, zero, f.usage)
+		case []string:
+			flags.StringSlice(f.flag, zero, f.usage)
 		}
 	}
 }
@@ -66,6 +68,8 @@ func (d document) given(cmd *cobra.Command, fields []field) error {
 			d[f.name], err = cmd.Flags().GetInt(f.flag)
 		case float64:
 			d[f.name], err = cmd.Flags().GetFloat64(f.flag)
+		case []string:
+			d[f.name], err = cmd.Flags().GetStringSlice(f.flag)
 		}
 		if err != nil {
 			return err

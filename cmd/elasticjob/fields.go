@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// fieldsOf are the fields of a JSON document that are not empty, in their order. Those of a field that is a map have a line each.
+// fieldsOf are the fields of a JSON document that are not empty, in their order. Those of a field that is a map have a line each, a list of texts has one.
 func fieldsOf(raw json.RawMessage) ([]pair, error) {
 	var doc yaml.Node // JSON is YAML, and this keeps the order of fields
 	if err := yaml.Unmarshal(raw, &doc); err != nil || len(doc.Content) != 1 {
@@ -23,6 +24,11 @@ func fieldsOf(raw json.RawMessage) ([]pair, error) {
 		case yaml.ScalarNode:
 			if value.Value != "" && value.Tag != "!!null" {
 				found = append(found, pair{name, value.Value})
+			}
+		case yaml.SequenceNode:
+			var texts []string
+			if value.Decode(&texts) == nil && len(texts) > 0 {
+				found = append(found, pair{name, strings.Join(texts, ", ")})
 			}
 		case yaml.MappingNode:
 			var entries map[string]any

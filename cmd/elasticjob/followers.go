@@ -59,12 +59,21 @@ func (f *followers) task(id, prefix string) {
 	for _, stream := range f.streams {
 		f.work.Go(func() {
 			o := client.Output{Task: id, Stream: stream, Follow: true}
-			if err := f.cli.printStream(f.ctx, f.client, o, f.tail, f.writer(stream), prefix); err != nil && f.ctx.Err() == nil {
+			if err := f.print(f.ctx, o, prefix); err != nil && f.ctx.Err() == nil {
 				f.once.Do(func() { f.failed = err })
 				fmt.Fprintf(f.err, "elasticjob: %s of %s: %s\n", stream, id, explained(err))
 			}
 		})
 	}
+}
+
+// print prints one stream of one task. Where both are read, and the cluster keeps them as one, there is nothing in the second.
+func (f *followers) print(ctx context.Context, o client.Output, prefix string) error {
+	err := f.cli.printStream(ctx, f.client, o, f.tail, f.writer(o.Stream), prefix)
+	if len(f.streams) > 1 && client.HasCode(err, "one_stream") {
+		return nil
+	}
+	return err
 }
 
 func (f *followers) writer(stream string) *lockedWriter {

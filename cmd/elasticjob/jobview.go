@@ -146,6 +146,9 @@ func (a *cli) printExplanation(x client.Explanation) {
 	}
 	for _, r := range x.Running {
 		a.say("  %s shard %d: %s on %s since %s%s", r.ExecutionID, r.Item, styleOf(r.State).paint(r.State, colours), r.Agent, a.full(r.Since), progress(r.Progress))
+		if r.Reason != "" {
+			a.say("    %s", indented(inCommands(r.Reason), "    "))
+		}
 	}
 	if len(x.Waiting) > 0 {
 		a.say("waiting:")

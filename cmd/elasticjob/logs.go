@@ -118,8 +118,12 @@ func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error
 		if f.items != nil && !f.items[shard.Item] {
 			continue
 		}
-		if shard.TaskID == "" {
-			a.note(fmt.Sprintf("shard %d is %s and has written nothing", shard.Item, shard.State))
+		if shard.TaskID == "" || shard.State == "LAUNCHING" && shard.Reason != "" {
+			text := fmt.Sprintf("shard %d is %s and has written nothing", shard.Item, shard.State)
+			if why := cmp.Or(shard.Reason, run.Value.Reason); why != "" {
+				text += ": " + clean(inCommands(why))
+			}
+			a.note(text)
 			continue
 		}
 		prefix := ""
@@ -144,7 +148,7 @@ func (f *followers) pieces(task, about, prefix string) (all []piece) {
 // printPieces prints what there is of each, also where another one can't be read.
 func (a *cli) printPieces(ctx context.Context, f *followers, pieces []piece) error {
 	return tryAll(a, pieces, func(p piece) error {
-		err := a.printStream(ctx, f.client, client.Output{Task: p.task, Stream: p.stream}, f.tail, f.writer(p.stream), p.prefix)
+		err := f.print(ctx, client.Output{Task: p.task, Stream: p.stream}, p.prefix)
 		if err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%s%s: %w", p.about, p.stream, err)
 		}

@@ -45,6 +45,8 @@ func run() int {
 			return 0
 		case "run":
 			return try(os.Args[2:])
+		case "pod":
+			return pod(os.Args[2:])
 		case "--version":
 			fmt.Print(release.Text("executor"))
 			return 0

@@ -39,13 +39,8 @@ Status: that of the process, 128 and the signal's number if a signal ended it, 1
 it failed otherwise (an HTTP job, say), 125 if it could not be started.
 `
 
-// Exit statuses beside the process's own.
-const (
-	statusFailed    = 1
-	statusTimedOut  = 124 // as timeout(1)
-	statusNotRun    = 125
-	statusSignalled = 128
-)
+// statusNotRun is the exit status when nothing was started (see executor.Ending).
+const statusNotRun = 125
 
 // tryFlags are the flags of executor run.
 type tryFlags struct {
@@ -122,9 +117,8 @@ func (f tryFlags) run() (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	status, text := describe(ending, local)
-	fmt.Fprintln(os.Stderr, "executor run:", text)
-	return status, nil
+	fmt.Fprintln(os.Stderr, "executor run:", describe(ending, local))
+	return ending.ExitStatus(), nil
 }
 
 // removeAll removes a folder with packages in it, which are kept from being written to. Root needs no permission for that, and must
@@ -142,8 +136,8 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// describe says how a task ended, in a sentence, and gives the exit status.
-func describe(e executor.Ending, l executor.Local) (status int, text string) {
+// describe says how a task ended, in a sentence.
+func describe(e executor.Ending, l executor.Local) string {
 	s := e.Status
 	took := ""
 	if !s.StartTime.IsZero() && !s.CompleteTime.IsZero() {
@@ -152,32 +146,15 @@ func describe(e executor.Ending, l executor.Local) (status int, text string) {
 	which := fmt.Sprintf("item %d of job %s", l.Task.Item, l.Task.JobName)
 	switch {
 	case e.Finished:
-		return 0, which + " has finished" + took + ": " + e.Message
+		return which + " has finished" + took + ": " + e.Message
 	case e.TimedOut:
-		return statusTimedOut, fmt.Sprintf("%s has timed out: it ran longer than timeoutSeconds, %s, and was killed", which, l.Timeout)
+		return fmt.Sprintf("%s has timed out: it ran longer than timeoutSeconds, %s, and was killed", which, l.Timeout)
 	case e.Killed:
-		return statusSignalled + int(syscall.SIGTERM), which + " was killed" + took + ": " + e.Message
+		return which + " was killed" + took + ": " + e.Message
 	case s.StartTime.IsZero():
-		return statusNotRun, fmt.Sprintf("%s could not be started: %s", which, e.Message)
+		return fmt.Sprintf("%s could not be started: %s", which, e.Message)
 	}
-	text = which + " has failed" + took + ": " + e.Message
-	switch {
-	case s.ExitStatus != nil:
-		return *s.ExitStatus, text
-	case s.Signal != "":
-		return statusSignalled + signalNumber(s.Signal), text
-	}
-	return statusFailed, text
-}
-
-// signalNumber is the number of a signal by the name that Go gives it.
-func signalNumber(name string) int {
-	for n := 1; n < 65; n++ {
-		if syscall.Signal(n).String() == name {
-			return n
-		}
-	}
-	return 0
+	return which + " has failed" + took + ": " + e.Message
 }
 
 // looksLikeDocument reports whether a file's content is a JSON object.

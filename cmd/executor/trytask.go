@@ -141,6 +141,9 @@ func (f tryFlags) decodeApp(path string) (app.Config, error) {
 	if err == nil || errors.As(err, &broken) {
 		err = broken.And(of.Check(app.CheckOptions{AllowFile: true})).OrNil()
 	}
+	if err == nil && of.AppURL == "" {
+		err = errors.New("the app has an image and no package: its shards run in containers only; give the package of one that has")
+	}
 	if err != nil {
 		return of, fmt.Errorf("--app %s: %w", f.app, err)
 	}

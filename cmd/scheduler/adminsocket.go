@@ -107,7 +107,7 @@ func userName(uid int) string {
 
 // listenSocket listens for the commands user and token where this server has the registry's file, which nobody else can open then.
 func (c *config) listenSocket(log *slog.Logger) (net.Listener, error) {
-	if c.zk != "" {
+	if c.elected() {
 		return nil, nil
 	}
 	return listenSocket(c.dataDir, log)

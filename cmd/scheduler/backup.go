@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,14 +19,14 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 	"github.com/elasticjob-go/elasticjob/release"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // backupHeader is the first line of a backup; the nodes follow, each on a line of its own, and then a backupTrailer.
 type backupHeader struct {
 	// Format is the version of this form of a backup.
-	Format    int       `json:"elasticjobBackup"`
-	Release   string    `json:"release"`
+	Format  int    `json:"elasticjobBackup"`
+	Release string `json:"release"`
+	// Namespace is that of ZooKeeper, or empty for a registry in SQL.
 	Namespace string    `json:"namespace"`
 	Taken     time.Time `json:"taken"`
 	// Digest says that the nodes were some user's only.
@@ -43,34 +43,25 @@ type backupTrailer struct {
 
 const backupFormat = 1
 
-// backupPatience is how long a moment between two commits is looked for.
-const backupPatience = time.Minute
-
 func backupCommand() *cobra.Command {
 	var output string
-	cmd := registryCommand("backup", "Write all that is in ZooKeeper to a file, while servers run",
-		`backup writes configuration and state of the namespace, as they are between two commits of the leader, to a file for its owner only:
+	cmd := registryCommand("backup", "Write all that the registry holds to a file, while servers run",
+		`backup writes configuration and state, as they are between two commits of the leader, to a file for its owner only:
 
   scheduler backup --zk h1:2181,h2:2181 --output elasticjob.backup
+  scheduler backup --registry-file FILE --output elasticjob.backup
 
 An older file of that name stays as it is until the backup is whole. Without --output it goes to standard output.
 
 It holds all that the registry holds: the keys that logins are signed with, hashes of passwords, and secrets that are written into
-documents of apps and jobs. Keep it where only its owner can read it. scheduler restore reads it.
-Without --zk the registry is the file registry.db of the data folder: stop the server and copy that.`,
-		func(cmd *cobra.Command, o zookeeper.Options) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), backupPatience)
-			defer cancel()
-			nodes, err := zookeeper.Backup(ctx, o)
-			switch {
-			case errors.Is(err, zookeeper.ErrBusy):
-				return fmt.Errorf("%w within %v: try again when less runs, or stop the servers for the backup; what runs on the cluster goes on", err, backupPatience)
-			case errors.Is(err, zookeeper.ErrUnfinished):
-				return fmt.Errorf("%w: start a server once and let it lead, or see in its log why it can't finish that, and try again", err)
-			case err != nil:
+documents of apps and jobs. Keep it where only its owner can read it. scheduler restore reads it, into ZooKeeper or into a database, wherever it is from.
+Without --zk and --registry the registry is the file registry.db of the data folder: stop the server and copy that.`,
+		func(cmd *cobra.Command, r electedRegistry) error {
+			header, nodes, err := r.backup(cmd.Context())
+			if err != nil {
 				return err
 			}
-			backup, err := backupOf(backupHeader{Format: backupFormat, Release: release.Version(), Namespace: o.Namespace, Taken: time.Now().UTC(), Digest: o.Digest != ""}, nodes)
+			backup, err := backupOf(header, nodes)
 			switch {
 			case err != nil:
 			case output != "":
@@ -90,27 +81,24 @@ Without --zk the registry is the file registry.db of the data folder: stop the s
 
 func restoreCommand() *cobra.Command {
 	var open bool
-	cmd := registryCommand("restore", "Read a backup from standard input into an empty namespace of ZooKeeper",
-		`restore makes what scheduler backup has written in a namespace that is empty or not there:
+	cmd := registryCommand("restore", "Read a backup from standard input into an empty namespace of ZooKeeper, or an empty database",
+		`restore makes what scheduler backup has written in a namespace that is empty or not there, or in a database that has no registry:
 
   scheduler restore --zk h1:2181,h2:2181 <elasticjob.backup
+  scheduler restore --registry-file FILE <elasticjob.backup
 
 Stop all servers before, and start them when it has ended. What has happened since the backup is not in it: runs that were under
 way then and have ended since may run again. With --zk-digest-file all nodes are made for that user only, as they have to be if they were before.`,
-		func(cmd *cobra.Command, o zookeeper.Options) error {
+		func(cmd *cobra.Command, r electedRegistry) error {
 			header, nodes, err := readBackup(cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			if header.Digest && o.Digest == "" && !open {
-				return errors.New("the backup is of nodes that one user could read, and without --zk-digest-file everybody who reaches ZooKeeper could read its keys: " +
-					"give the file that the servers have, or --open if that is what you want")
-			}
-			if err := zookeeper.Restore(cmd.Context(), o, nodes, core.NotRestored()...); err != nil {
+			if err := r.restore(cmd.Context(), header, nodes, open); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d nodes restored, as release %s had them in the namespace %s at %s: start the servers\n",
-				len(nodes), header.Release, header.Namespace, moment(header.Taken))
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d nodes restored, as release %s had them in %s at %s: start the servers\n",
+				len(nodes), header.Release, header.place(), moment(header.Taken))
 			return nil
 		})
 	cmd.Flags().BoolVar(&open, "open", false, "without --zk-digest-file, make open to everybody who reaches ZooKeeper what was one user's")
@@ -167,26 +155,30 @@ func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err 
 	return header, nodes, nil
 }
 
-// registryCommand makes a command about the namespace in ZooKeeper that the server's own flags name.
-func registryCommand(use, short, long string, run func(*cobra.Command, zookeeper.Options) error) *cobra.Command {
+// registryCommand makes a command about the registry, in ZooKeeper or in a database, that the server's own flags name.
+func registryCommand(use, short, long string, run func(*cobra.Command, electedRegistry) error) *cobra.Command {
 	var c config
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, SilenceErrors: true, SilenceUsage: true}
 	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		f.Hidden = f.Name != "zk" && f.Name != "zk-namespace" && f.Name != "zk-digest-file" && f.Name != "config"
-	})
+	shown := []string{"zk", "zk-namespace", "zk-digest-file", "registry", "registry-file", "config"}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(shown, f.Name) })
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		return newSettings(&c, cmd.Flags()).completeRegistry(environment(os.Environ()))
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if c.zk == "" {
-			return errors.New("--zk is missing: without ZooKeeper the registry is the file registry.db of the data folder, which is copied while the server is stopped")
+		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+		switch {
+		case c.registry.db != "":
+			o := c.registry.options()
+			o.Logger = log
+			return run(cmd, inSQL{o})
+		case c.zk != "":
+			return run(cmd, inZooKeeper{zookeeper.Options{
+				Servers: c.zk, Namespace: strings.Trim(c.zkNamespace, "/"), SessionTimeout: sessionOf(c.zkTimeout), Digest: string(c.zkDigest), Logger: log,
+			}})
 		}
-		return run(cmd, zookeeper.Options{
-			Servers: c.zk, Namespace: strings.Trim(c.zkNamespace, "/"), SessionTimeout: sessionOf(c.zkTimeout), Digest: string(c.zkDigest),
-			Logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-		})
+		return errors.New("--zk or --registry is missing: without them the registry is the file registry.db of the data folder, which is copied while the server is stopped")
 	}
 	return cmd
 }

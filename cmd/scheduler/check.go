@@ -53,7 +53,9 @@ func (s *settings) check() error {
 	var bad complaints
 	s.checkPlace(&bad)
 	s.checkMesos(&bad)
+	s.checkKubernetes(&bad)
 	s.checkZooKeeper(&bad)
+	s.checkRegistry(&bad)
 	s.checkAddresses(&bad)
 	s.checkCertificate(&bad)
 	s.checkOpenID(&bad)
@@ -72,8 +74,8 @@ func (s *settings) checkPlace(bad *complaints) {
 	switch {
 	case c.local && c.mesos != "":
 		bad.add("%s and %s contradict each other: --local brings a cluster of its own", s.said("local"), s.said("mesos"))
-	case !c.local && c.mesos == "" && !s.refused: // else the file may have said it
-		bad.add("say where jobs are to run: --local for this machine, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
+	case !c.local && c.mesos == "" && !c.kubernetes.on && !s.refused: // else the file may have said it
+		bad.add("say where jobs are to run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
 	bad.unless(!c.local || c.zk == "",
 		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election", s.said("local"), s.said("zk"))
@@ -86,6 +88,7 @@ func (s *settings) checkPlace(bad *complaints) {
 	needs(c.mesos != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file", "mesos-key-file", "mesos-principal")
 	needs(c.zk != "" || c.configFile != "", "--zk", "zk-namespace")
 	needs(c.zk != "", "--zk", "zk-session-timeout", "zk-digest-file")
+	needs(c.registry.db != "" || c.registry.file != "", "--registry", "registry-lease")
 	needs(c.local || c.db != "" || c.dbFile != "", "--db-file", "history-days", "history-rows", "history-outbox-mb")
 	needs(c.local, "--local", "hide-data", "local-cpus", "local-memory", "give-up-executors")
 }

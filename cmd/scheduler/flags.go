@@ -25,10 +25,12 @@ type config struct {
 	mesosFiles      mesosFiles
 	role, principal string
 	mesosUser       string
+	kubernetes      kubernetesFlags
 	zk              string
 	zkNamespace     string
 	zkTimeout       time.Duration
 	zkDigestFile    string
+	registry        inDatabase
 	db              dsn
 	dbFile          string
 	runAs           string
@@ -65,6 +67,7 @@ type config struct {
 	certificate     *certificate.Keeper // nil without --tls-cert
 	executorCA      string              // as executors get it; empty without tls
 	failpoint       func(name string)
+	remembers       bool // how far the registry in SQL is, as servers do
 	notes           []string
 }
 
@@ -83,7 +86,7 @@ func command() *cobra.Command {
 	var s *settings
 	cmd := &cobra.Command{
 		Use:   "scheduler",
-		Short: "Run sharded batch jobs on their cron, on a Mesos cluster or on this machine",
+		Short: "Run sharded batch jobs on their cron, on a Mesos cluster, on Kubernetes or on this machine",
 		Long: `scheduler publishes apps, registers jobs on them, and runs the jobs' shards.
 
 On this machine, with nothing installed:
@@ -97,8 +100,13 @@ On a Mesos cluster, two or three of these, anywhere; one leads, and any of them 
   scheduler user add NAME --role admin --zk h1:2181,h2:2181
   scheduler --mesos zk://h1:2181,h2:2181/mesos --zk h1:2181,h2:2181 --listen HOST:8899
 
-With --mesos and without --zk the state is kept in a file of --data-dir: then there is one server,
-and there is no standby.
+On Kubernetes, from a pod of it or from anywhere with a kubeconfig:
+
+  scheduler --kubernetes --kubernetes-namespace jobs --registry mysql://user:password@host/database
+
+With --registry in the place of --zk, on any cluster, state and election are in a database of MySQL or
+MariaDB. With --mesos or --kubernetes and without either the state is kept in a file of --data-dir:
+then there is one server, and there is no standby.
 
 Every flag can also be set in the environment: --data-dir as ` + envPrefix + `DATA_DIR, and so on. --config
 reads ElasticJob-Cloud's properties file; with it, environment variables with the names of its keys count as well.
@@ -122,7 +130,7 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), backupCommand(), restoreCommand(), readyCommand(), localClusterCommand(), localAgentCommand())
+	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), backupCommand(), restoreCommand(), acceptCommand(), readyCommand(), localClusterCommand(), localAgentCommand())
 	return cmd
 }
 
@@ -138,17 +146,19 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role; what agents have reserved for it is used first")
 	f.StringVar(&c.principal, "mesos-principal", "", "with --mesos: the framework's principal (default: that of the credentials)")
 	f.StringVar(&c.mesosUser, "mesos-user", "", "with --mesos: the user that executors run as from now on (default: the one that this server runs as)")
+	c.kubernetes.flags(f)
 	f.StringVar(&c.zk, "zk", "", "keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
 	f.StringVar(&c.zkNamespace, "zk-namespace", "elasticjob-cloud", "with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
 	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second, "with --zk: a leader that is silent for so long has lost the lead, and another has it a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
 	f.StringVar(&c.zkDigestFile, "zk-digest-file", "", "with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
+	c.registryFlags(f)
 	c.historyFlags(f)
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8899", "address of the REST API; one that other machines can reach serves health and artifacts only until there is a user (scheduler user add) or --api-token-file")
 	f.StringVar(&c.advertise, "advertise", "", "host:port at which agents and other servers find this one (default: the listen address)")
 	f.StringVar(&c.tokenFile, "api-token-file", "", "file with a token, readable by its owner only, with which a request may do everything, as Authorization: Bearer. The same on all servers")
 	c.tlsFlags(f)
 	c.openID.flags(f)
-	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(), "folder of all that is kept: copies of the executor, without --zk configuration and state, and with --local the tasks' output")
+	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(), "folder of all that is kept: copies of the executor, without --zk and --registry configuration and state, and with --local the tasks' output")
 	f.Float64Var(&c.localCPUs, "local-cpus", float64(runtime.NumCPU()), "with --local: CPUs on offer")
 	f.Float64Var(&c.localMemory, "local-memory", defaultMemory(), "with --local: memory on offer, in MB")
 	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false, "with --local: end the executors that an earlier run left behind, instead of finding them again")

@@ -9,18 +9,18 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/elasticjob-go/elasticjob/history/database"
+	"github.com/elasticjob-go/elasticjob/mysql"
 )
 
 // dsn is where history is kept. As a text it has no user and no password.
 type dsn string
 
-func (d dsn) String() string         { return database.HideDSN(string(d)) }
+func (d dsn) String() string         { return mysql.HideDSN(string(d)) }
 func (d *dsn) Set(text string) error { *d = dsn(text); return nil }
 func (d dsn) Type() string           { return "DSN" }
 
@@ -41,20 +41,9 @@ func (c *config) dbFlag(f *pflag.FlagSet) {
 // checkHistory refuses a DSN that can't be used and bounds without sense. It shows no password.
 func (s *settings) checkHistory(bad *complaints) {
 	c := s.config
-	said := s.said("db")
-	switch {
-	case c.dbFile == "":
-		if at := strings.LastIndexByte(string(c.db), '@'); s.sources["db"] == "--db" && at > 0 && strings.Contains(string(c.db)[:at], ":") {
-			s.note("the password in --db can be read by everybody on this machine: write it to a file that only its owner can read, and name that with --db-file, or set %sDB", envPrefix)
-		}
-	case c.db != "":
-		bad.add("%s and %s contradict each other: give one of them", said, s.said("db-file"))
-	default:
-		said = s.said("db-file")
-		c.db = dsn(s.readSecret(bad, "db-file", c.dbFile))
-	}
+	said := s.readDSN(bad, "db", &c.db, c.dbFile)
 	if c.db != "" {
-		bad.about(said, database.CheckDSN(string(c.db)))
+		bad.about(said, mysql.CheckDSN(string(c.db)))
 	}
 	bad.unless(c.historyDays >= 1 && c.historyDays <= 36_500, "%s %d: want 1 to 36,500", s.said("history-days"), c.historyDays)
 	bad.unless(c.historyOutboxMB >= 1 && c.historyOutboxMB <= 1<<20, "%s %d: want 1 to 1,048,576", s.said("history-outbox-mb"), c.historyOutboxMB)
@@ -71,7 +60,7 @@ func (s *settings) trace(values map[string]given, set func(flag, value, where st
 		s.note("%s has no effect: history in SQL needs event_trace_rdb_url and event_trace_rdb_username, or --db", cmp.Or(url.where, user.where, password.where))
 		return
 	}
-	found, err := database.FromJDBC(url.value, user.value, password.value)
+	found, err := mysql.FromJDBC(url.value, user.value, password.value)
 	if err != nil {
 		s.note("%s has no effect: %v; or give --db", url.where, err)
 		return

@@ -28,7 +28,7 @@ func (c *config) isolationFlags(f *pflag.FlagSet) {
 // secretFiles are the files that flags name and that are no job's.
 func (c *config) secretFiles() []string {
 	var named []string
-	for _, file := range []string{c.tokenFile, c.zkDigestFile, c.dbFile, c.mesosFiles.credentials, c.mesosFiles.key, c.configFile, c.tlsFiles.Key, c.openID.secretFile} {
+	for _, file := range []string{c.tokenFile, c.zkDigestFile, c.dbFile, c.registry.file, c.mesosFiles.credentials, c.mesosFiles.key, c.configFile, c.tlsFiles.Key, c.openID.secretFile} {
 		if path, err := filepath.Abs(file); file != "" && err == nil {
 			named = append(named, path)
 		}
@@ -48,7 +48,7 @@ func (c *config) rootExecutors(uid int) bool {
 func (s *settings) checkIsolation(bad *complaints) {
 	c := s.config
 	switch asked := c.runAs != ""; {
-	case !c.local && c.mesos == "": // which is refused already
+	case !c.local && c.mesos == "", c.kubernetes.on: // which is refused already, or pods have their own users
 	case asked:
 		if err := new(executor.Config).Limit("run-as=" + c.runAs); err != nil {
 			bad.add("%s %q: %w", s.said("run-as"), c.runAs, err)

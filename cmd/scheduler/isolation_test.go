@@ -40,6 +40,7 @@ func TestWhoJobsRunAs(t *testing.T) {
 		{"--mesos http://h:1 --mesos-user root --run-as batch", 1000, "", ""}, // whom the agents know
 		{"--mesos http://h:1 --mesos-user ej --run-as batch", 1000, "executors run as ej, and " + onlyRoot, ""},
 		{"--mesos http://h:1 --mesos-user ej --run-as ej", 1000, "", ""},
+		{"--kubernetes --local", 0, "--kubernetes", ""},
 		{"--mesos http://h:1 --hide-data=false", 1000, "--hide-data has no effect without --local", ""},
 	} {
 		flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
@@ -56,6 +57,9 @@ func TestWhoJobsRunAs(t *testing.T) {
 		err := s.complete(nil)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s for user %d: %v, want %q", c.args, c.uid, err, c.want)
+		}
+		if err != nil && strings.Contains(c.args, "--kubernetes") && strings.Contains(err.Error(), needed) {
+			t.Errorf("%s is told to add what is then refused: %v", c.args, err)
 		}
 		if notes := strings.Join(config.notes, "\n"); !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
 			t.Errorf("%s for user %d: notes %q, want %q", c.args, c.uid, notes, c.note)

@@ -184,8 +184,8 @@ func (s *settings) fromOriginal(env map[string]string) error {
 	}
 	s.trace(values, set)
 	s.addresses(values, set)
-	if s.sources["zk"] == "" && s.sources["mesos"] != "" {
-		errs = append(errs, fmt.Errorf("--config %s has no zk_servers: add that line, or --zk", s.config.configFile))
+	if s.sources["zk"] == "" && s.sources["registry"] == "" && s.sources["registry-file"] == "" && s.sources["mesos"] != "" {
+		errs = append(errs, fmt.Errorf("--config %s has no zk_servers: add that line, or --zk, or --registry", s.config.configFile))
 	}
 	return errors.Join(errs...)
 }

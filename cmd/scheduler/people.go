@@ -14,6 +14,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/registry/database"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 )
 
@@ -34,7 +36,7 @@ type people interface {
 // withPeople has work done on the users and tokens that the flags name. First says that it may make the first one: else nothing is
 // made where nothing is.
 func withPeople(ctx context.Context, c *config, first bool, work func(people) error) (err error) {
-	if c.zk == "" {
+	if !c.elected() {
 		if conn, err := net.Dial("unix", adminSocket(c.dataDir)); err == nil {
 			_ = conn.Close() // it was only to see whether somebody listens
 			return work(newSocketPeople(adminSocket(c.dataDir)))
@@ -50,6 +52,14 @@ func withPeople(ctx context.Context, c *config, first bool, work func(people) er
 			}
 		}
 	}
+	soon, cancel := context.WithTimeout(ctx, registryPatience)
+	defer cancel()
+	if c.registry.db != "" {
+		// A database with a name that was mistyped gets no tables.
+		if err := database.Look(soon, c.registry.options()); err != nil {
+			return err
+		}
+	}
 	reg, err := openRegistry(*c, slog.New(slog.DiscardHandler))
 	var inUse *embedded.InUse
 	if errors.As(err, &inUse) {
@@ -59,7 +69,7 @@ func withPeople(ctx context.Context, c *config, first bool, work func(people) er
 		return err
 	}
 	defer closing(&err, reg.Close)
-	there, err := auth.Exists(ctx, reg)
+	there, err := auth.Exists(soon, reg)
 	if err != nil {
 		return err
 	}
@@ -77,9 +87,15 @@ func withPeople(ctx context.Context, c *config, first bool, work func(people) er
 	return work(registryPeople{access, event.Actor{Name: userName(os.Geteuid()), Kind: string(auth.Machine), From: host}})
 }
 
+// registryPatience is for how long a command waits for a registry that does not answer: somebody waits at a terminal.
+const registryPatience = 20 * time.Second
+
 // place says where users and tokens are kept.
 func (c *config) place() string {
-	if c.zk != "" {
+	switch {
+	case c.registry.db != "":
+		return "the registry in the database " + mysql.Name(string(c.registry.db))
+	case c.zk != "":
 		return fmt.Sprintf("%s of ZooKeeper %s", c.registryRoot(), c.zk)
 	}
 	return c.dataDir
@@ -99,7 +115,7 @@ func checkDataDir(folder string, first bool) error {
 	case errors.Is(err, fs.ErrNotExist) && first:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no registry in %s: name the server's folder with --data-dir, or its ZooKeeper with --zk; scheduler user add NAME --role admin makes the first user", folder)
+		return fmt.Errorf("there is no registry in %s: name the server's folder with --data-dir, or its registry with --zk or --registry; scheduler user add NAME --role admin makes the first user", folder)
 	}
 	return err
 }

@@ -25,6 +25,7 @@ type setting struct {
 const (
 	aFile     = "a file's path"
 	newStarts = "at the next start, for executors that start from then on"
+	newPods   = "at the next start, for pods that are made from then on"
 )
 
 // takes are all flags of the server, but for those that take any text or are on or off.
@@ -37,10 +38,18 @@ var takes = map[string]setting{
 	"mesos-user":              {takes: "a user of the agents", counts: newStarts},
 	"mesos-role":              {takes: "a role of the cluster"},
 	"mesos-principal":         {takes: "a principal of the cluster"},
+	"kubeconfig":              {takes: aFile, refused: []string{"/none"}},
+	"kubernetes-namespace":    {takes: "a namespace", refused: []string{"Jobs", "a.b"}},
+	"kubernetes-image":        {takes: "an image", refused: []string{"a b", "https://registry.example/task:1", "Registry/Task"}, counts: newPods},
+	"kubernetes-pod-template": {takes: aFile, refused: []string{"/none"}, counts: newPods},
+	"keep-pods":               {takes: "`finished=N,failed=N,for=DURATION`", refused: []string{"finished=-1", "for=721h", "x=1"}},
 	"zk":                      {takes: "`host:port,…[/chroot]`", refused: []string{"h:0", "h:x"}},
 	"zk-namespace":            {takes: "a path", refused: []string{"a//b"}},
 	"zk-session-timeout":      {takes: "1s to 5m", refused: []string{"999ms", "301s"}},
 	"zk-digest-file":          {takes: aFile, refused: []string{"/none"}},
+	"registry":                {takes: "an address", refused: []string{"x", "mysql://h/db"}},
+	"registry-file":           {takes: aFile, refused: []string{"/none"}},
+	"registry-lease":          {takes: "2s to 5m", refused: []string{"1s", "301s"}},
 	"db":                      {takes: "a DSN", refused: []string{"x"}},
 	"db-file":                 {takes: aFile, refused: []string{"/none"}},
 	"history-days":            {takes: "1 to 36,500", refused: []string{"0", "36501"}},
@@ -143,6 +152,13 @@ func TestReferenceOfValues(t *testing.T) {
 			args := []string{"--" + flag + "=" + value}
 			switch {
 			case flag == "mesos":
+			case strings.HasPrefix(flag, "kube"), flag == "keep-pods":
+				args = append([]string{"--kubernetes", "--kubeconfig=testdata/kubeconfig"}, args...)
+			case strings.HasPrefix(flag, "registry"):
+				args = append(args, "--mesos=http://127.0.0.1:5050")
+				if flag == "registry-lease" {
+					args = append(args, "--registry=mysql://u@127.0.0.1/db")
+				}
 			case strings.HasPrefix(flag, "zk"), strings.HasPrefix(flag, "mesos"):
 				args = append(args, "--mesos=http://127.0.0.1:5050")
 				if flag != "zk" && strings.HasPrefix(flag, "zk") {

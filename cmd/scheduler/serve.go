@@ -19,7 +19,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/local"
-	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/notify"
 	"github.com/elasticjob-go/elasticjob/offers"
@@ -55,6 +54,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if err := openDataFolder(c); err != nil {
 		return err
 	}
+	c.remembers = true
 	reg, err := openRegistry(c, log)
 	if err != nil {
 		return err
@@ -71,36 +71,11 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	}
 	defer listener.Close() // the API closes it, too, once it serves
 	address := cmp.Or(c.advertise, listener.Addr().String())
-	executors, err := findExecutors(c.executorDir, filepath.Join(c.dataDir, "artifacts"))
+	where, err := openPlatform(ctx, c, address, log)
 	if err != nil {
 		return err
 	}
-	var machine *local.Cluster
-	if c.local {
-		program, _ := executors.file(executors.own) // it is there
-		hidden, err := hiding(ctx, c, program, log)
-		if err != nil {
-			return err
-		}
-		machine, err = local.Start(ctx, local.Options{
-			ExecutorEnvironment: hidden,
-			DataDir:             filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
-			GiveUpExecutors: c.giveUpExecutors, Logger: slog.New(quieter{log.Handler()}),
-		})
-		if err != nil {
-			return err
-		}
-		c.mesos = machine.MasterURL()
-		own := machine.Credentials()
-		c.credentials, c.principal = &mesos.Credentials{User: own.Principal, Secret: own.Secret}, own.Principal
-		defer closing(&err, func() error { return within(5*time.Second, machine.Close) })
-	}
-	reach := c.mesosOptions()
-	reach.Logger = log
-	driver, err := mesos.New(reach)
-	if err != nil {
-		return err
-	}
+	defer closing(&err, where.close)
 	zone, err := zone(c.timeZone)
 	if err != nil {
 		return err
@@ -111,21 +86,20 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	}
 	defer closing(&err, record.end)
 	sched := scheduler.New(scheduler.Options{
-		History: record.scheduler, Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
+		History: record.scheduler, Registry: reg, Driver: where.driver, Advertise: address, Logger: log, Point: c.failpoint,
 		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now), Audits: access,
-		Framework: framework(c, address), Core: coreOptions(c, zone, executors.address(c.local, c.scheme()+"://"+address)),
+		Framework: where.framework, Core: coreOptions(c, zone, where.executorBinary),
 	})
 	packages, err := newPackages(c)
 	if err != nil {
 		return err
 	}
-	files := mesos.NewFiles(mesos.Options{Credentials: c.credentials, TLS: c.tls})
-	defer files.Close()
 	web := api.Options{
-		Scheduler: sched, Logs: files, Artifact: executors.file, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
+		Scheduler: sched, Logs: where.output, Artifact: where.artifact, PodTemplate: where.podTemplate, ExampleImage: where.image, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
 		Version: release.Version(), Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
 		History: record.reads, HistoryStats: record.stats, Warning: c.warning(record.warning), TLS: c.certificate,
-		Console: console.New(console.Static()),
+		Throttled: where.throttled,
+		Console:   console.New(console.Static()),
 	}
 	defer c.keepCertificate(log)()
 	defer c.useKeys(&web, access, log)()
@@ -134,7 +108,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	return run(ctx, c, parts{scheduler: sched, web: server, listener: listener, socket: socket, machine: machine, log: log, out: out})
+	return run(ctx, c, parts{scheduler: sched, web: server, listener: listener, socket: socket, machine: where.machine, log: log, out: out})
 }
 
 // agentURL is where agents reach this server. Those of this machine can't ask for the address of a listener that has all.
@@ -158,7 +132,7 @@ func (c *config) registryRoot() string {
 // refusedMost is how long a leader whom Mesos only refuses keeps the lead. Where there can be no standby,
 // it goes on trying.
 func (c *config) refusedMost() time.Duration {
-	if c.zk == "" {
+	if !c.elected() {
 		return 0
 	}
 	return time.Minute
@@ -203,10 +177,13 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
-	if c.local { // its cluster runs everything as who started it
+	switch {
+	case c.kubernetes.on:
+		c.kubernetes.core(&o)
+	case c.local: // its cluster runs everything as who started it
 		o.KillAnswer = localKillAnswer
 		o.ExecutorEnvironment = map[string]string{executor.SecretsVariable: secretsFolder(c.dataDir)}
-	} else {
+	default:
 		o.ExecutorUser = c.user()
 	}
 	if ca := c.executorCA; ca != "" {
@@ -256,7 +233,7 @@ func run(ctx context.Context, c config, p parts) error {
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
 	lead := p.scheduler.Stand
-	if c.zk == "" {
+	if !c.elected() {
 		lead = p.scheduler.Lead // a file has no election to stand for again
 	}
 	leadEnded, served := make(chan error, 1), make(chan error, 1)
@@ -310,7 +287,7 @@ func (p parts) tellStop(c config) {
 	switch {
 	case p.machine != nil:
 		p.log.Info("stop requested: all tasks are ended")
-	case c.zk == "":
+	case !c.elected():
 		p.log.Info("stop requested: tasks on the cluster keep running, and the next start finds them again")
 	case p.scheduler.Health().Leading:
 		p.log.Info("stop requested: the lead is handed over, tasks on the cluster keep running")

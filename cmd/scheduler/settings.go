@@ -62,12 +62,13 @@ func (s *settings) complete(env map[string]string) error {
 func (s *settings) completeRegistry(env map[string]string) error {
 	return s.completeSome(env, func(bad *complaints) {
 		s.checkZooKeeper(bad)
+		s.checkRegistry(bad)
 		c := s.config
 		bad.unless(!c.local || c.zk == "", "%s and %s contradict each other: on one machine users and tokens are kept in a file", s.said("local"), s.said("zk"))
 		for _, flag := range []string{"zk-namespace", "zk-digest-file"} {
 			bad.unless(c.zk != "" || s.sources[flag] == "", "%s has no effect without --zk", s.said(flag))
 		}
-		bad.unless(c.zk != "" || c.dataDir != "", "--data-dir: no home folder is known here; name a folder")
+		bad.unless(c.elected() || c.dataDir != "", "--data-dir: no home folder is known here; name a folder")
 	})
 }
 
@@ -115,7 +116,7 @@ func (s *settings) show(out io.Writer) error {
 	for _, note := range s.config.notes {
 		fmt.Fprintf(&text, "# %s\n", note)
 	}
-	text.WriteString("# the configuration can be used; whether ZooKeeper and Mesos can be reached was not tried\n")
+	text.WriteString("# the configuration can be used; whether registry, databases and cluster can be reached was not tried\n")
 	_, err := io.WriteString(out, text.String())
 	return err
 }

@@ -152,6 +152,12 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--local --zk h:2181 --mesos http://h:5050", []string{"--local and --zk contradict", "--local and --mesos contradict"}},
 		{"--local --mesos-role r --zk-digest-file " + good, []string{"--mesos-role has no effect without --mesos", "--zk-digest-file has no effect without --zk"}},
 		{"--mesos http://h:1 --local-cpus 2", []string{"--local-cpus has no effect without --local"}},
+		{"--local --kubernetes --mesos http://h:1", []string{"--local and --kubernetes contradict", "--mesos and --kubernetes contradict", "--local and --mesos contradict"}},
+		{"--local --keep-pods finished=1 --kubeconfig f --kubernetes-image i --kubernetes-show-unplaced", []string{"--kubernetes-show-unplaced has no effect without --kubernetes", "--keep-pods has no effect without --kubernetes", "--kubeconfig has no effect without --kubernetes", "--kubernetes-image has no effect without --kubernetes"}},
+		{"--kubernetes --kubeconfig testdata/kubeconfig --executor-idle 1m --mesos-role r --keep-pods finished=many,for=x", []string{
+			"--executor-idle has no effect with --kubernetes", "--mesos-role has no effect without --mesos", `--keep-pods: "finished=many": want 0 to 1000`, `"for=x": want 0s to 720h`}},
+		{"--kubernetes --kubeconfig " + w.dir + "/none", []string{"no such file", "--kubeconfig"}},
+		{"--kubernetes --kubeconfig " + good, []string{"name a kubeconfig with --kubeconfig"}},
 		{"--mesos ftp://h:1", []string{"--mesos", "http://host:port"}},
 		{"--mesos zk://h:1", []string{"--mesos"}},
 		{"--mesos zk://me:hush@/mesos", []string{"--mesos"}},
@@ -210,7 +216,8 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 			}
 		}
 	}
-	for _, fine := range []string{"--local", "--mesos http://h:1", "--mesos zk://h,h2:1/mesos --zk h,h2:1/chroot", "--mesos zk://h/mesos --zk h --listen 10.0.0.1:1",
+	for _, fine := range []string{"--local", "--kubernetes --kubeconfig testdata/kubeconfig", "--kubernetes --kubeconfig testdata/kubeconfig --zk h --kubernetes-namespace jobs --keep-pods failed=0,for=30m",
+		"--mesos http://h:1", "--mesos zk://h,h2:1/mesos --zk h,h2:1/chroot", "--mesos zk://h/mesos --zk h --listen 10.0.0.1:1",
 		"--local --listen 0.0.0.0:1 --advertise h:1", "--config " + routable, "--config " + routable + " --api-token-file " + good} {
 		if _, err := w.settings(strings.Fields(fine)...); err != nil {
 			t.Errorf("%s: %v", fine, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/database"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 )
@@ -23,12 +24,20 @@ type store interface {
 
 // openRegistry opens the store.
 func openRegistry(c config, log *slog.Logger) (store, error) {
-	if c.zk == "" {
+	if !c.elected() {
 		file := filepath.Join(c.dataDir, "registry.db")
 		if err := checkCluster(file, filepath.Join(c.dataDir, "cluster", "agent", "agent.json")); err != nil {
 			return nil, err
 		}
 		return embedded.Open(file, log)
+	}
+	if c.registry.db != "" {
+		o := c.registry.options()
+		o.Logger = log
+		if c.remembers {
+			o.Seen = seenFile(c.dataDir)
+		}
+		return database.Open(o)
 	}
 	if c.zkDigest == "" {
 		log.Warn("ZooKeeper's nodes are open: whoever reaches it, a job for instance, can read the keys that logins are signed with, and be anybody. "+

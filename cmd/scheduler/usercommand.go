@@ -38,6 +38,7 @@ The first user closes the API: from then on everybody has to log in.
 
   scheduler user add ann --role admin --data-dir DIR            a server that runs with --local or --mesos, or none yet
   scheduler user add ann --role admin --zk h1:2181,h2:2181      servers with --zk
+  scheduler user add ann --role admin --registry-file FILE      servers with --registry
 
 Give the server's own flags (or `+envPrefix+`…): those that say where its registry is count, the others are ignored. The password is
 asked for twice on a terminal, and else read from standard input, one line.`)
@@ -104,7 +105,7 @@ func (p *peopleCommand) list(short string, run func(cmd *cobra.Command) error) *
 }
 
 // where are the server's flags that say where its users and tokens are.
-var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "config"}
+var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry", "registry-file", "config"}
 
 // prepare gives a command all of the server's flags, so that its command line can be given as it is, of which --help shows those that count.
 func (p *peopleCommand) prepare(cmd *cobra.Command) {
@@ -177,8 +178,8 @@ func (p *peopleCommand) warnElsewhere(cmd *cobra.Command, all people) {
 	if _, ok := all.(registryPeople); !ok {
 		return // the server itself has answered
 	}
-	if p.config.zk != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "This closes the servers that use %s, and no others: give the --zk and --zk-namespace that they have.\n", p.config.place())
+	if p.config.elected() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "This closes the servers that use %s, and no others: give the --zk and --zk-namespace, or the --registry, that they have.\n", p.config.place())
 		return
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "No server runs on %s now: one that runs with another --data-dir stays open.\n", p.config.place())

@@ -22,7 +22,7 @@ import (
 // A mount namespace does it, which a program enters at its start, and all that it starts with it, so that it costs nothing by task.
 // Who is not root gets one in a user namespace in which he is himself and has no rights over it: programs that become
 // another user by their file's mode, such as sudo, don't work in it. And nobody in it can look into a process outside of it, even
-// into one that isn't concealed. A file that is replaced by another one, by rename, is seen from then on; in the hidden folder nothing is.
+// into one that isn't concealed, but for the numbers of its descriptors. A file that is replaced by another one, by rename, is seen from then on; in the hidden folder nothing is.
 type Places struct {
 	Folder string   `json:"folder,omitempty"`
 	Files  []string `json:"files,omitempty"`

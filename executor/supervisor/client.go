@@ -18,7 +18,7 @@ import (
 
 // Client is the executor's end of a supervisor. Its methods may be called from any goroutine.
 type Client struct {
-	command *exec.Cmd
+	command *exec.Cmd // nil if this process is the supervisor
 	conn    *net.UnixConn
 	files   *net.UnixConn // descriptors for processes
 	reader  sync.WaitGroup
@@ -76,14 +76,17 @@ func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, erro
 		_ = files.Close()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	c := &Client{
-		command: command, conn: conn, files: files, lost: make(chan struct{}),
-		encoder: gob.NewEncoder(conn), processes: map[uint64]*Process{},
-	}
-	c.close = sync.OnceValue(c.end)
+	c := newClient(conn, files)
+	c.command = command
 	c.reader.Go(c.read)
 	c.reader.Go(c.wakeUp)
 	return c, nil
+}
+
+func newClient(conn, files *net.UnixConn) *Client {
+	c := &Client{conn: conn, files: files, lost: make(chan struct{}), encoder: gob.NewEncoder(conn), processes: map[uint64]*Process{}}
+	c.close = sync.OnceValue(c.end)
+	return c
 }
 
 // socketPair makes a pair of connected sockets: ours, and the supervisor's.
@@ -118,6 +121,34 @@ func (c *Client) wakeUp() {
 	}
 }
 
+// Inside makes this process its own supervisor, for as long as it lives. It must have no children, and start none in another way. Close kills all that is left of all tasks.
+func Inside() (*Client, error) {
+	if err := Inherit(); err != nil {
+		return nil, err
+	}
+	conn, theirs, err := socketPair(unix.SOCK_STREAM)
+	if err != nil {
+		return nil, fmt.Errorf("start supervisor: %w", err)
+	}
+	files, theirFiles, err := socketPair(unix.SOCK_SEQPACKET)
+	if err != nil {
+		_, _ = conn.Close(), theirs.Close()
+		return nil, fmt.Errorf("start supervisor: %w", err)
+	}
+	s, err := newServer(theirs, int(theirFiles.Fd()))
+	if err != nil {
+		_, _, _, _ = conn.Close(), theirs.Close(), files.Close(), theirFiles.Close()
+		return nil, fmt.Errorf("start supervisor: %w", err)
+	}
+	c := newClient(conn, files)
+	go func() {
+		_ = s.serve() // the client sees that it has ended
+		_, _ = theirs.Close(), theirFiles.Close()
+	}()
+	c.reader.Go(c.read)
+	return c, nil
+}
+
 // Inherit makes this process the one that gets what a supervisor leaves behind that was killed.
 func Inherit() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -127,13 +158,18 @@ func Inherit() error {
 }
 
 // PID is the supervisor's own process id.
-func (c *Client) PID() int { return c.command.Process.Pid }
+func (c *Client) PID() int {
+	if c.command == nil {
+		return os.Getpid()
+	}
+	return c.command.Process.Pid
+}
 
 // Lost is closed when the supervisor has ended.
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
 // Start starts a process and returns as soon as it runs. An error of the
-// system is a [*StartError]. The files become the process's descriptors 3, 4 and so on; the caller closes its own when Start
+// system is a [*StartError]. The files become the process's descriptors after its output; the caller closes its own when Start
 // has returned, whatever it returned.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
@@ -253,7 +289,10 @@ func (c *Client) Close() error { return c.close() }
 func (c *Client) end() error {
 	_ = c.conn.CloseWrite()
 	c.reader.Wait()
-	err := c.command.Wait()
+	var err error
+	if c.command != nil {
+		err = c.command.Wait()
+	}
 	_ = c.conn.Close()
 	_ = c.files.Close()
 	if err != nil {

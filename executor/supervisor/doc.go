@@ -27,6 +27,9 @@
 // keeps descriptors of one start together, before the request that they belong to.
 //
 // Tasks stay in the executor's session, where the agent finds them.
+//
+// In a container of its own an executor is the first process, which no task can kill, and with which everything ends: it is its own supervisor
+// then ([Inside]), and saves the memory and the start of a second process.
 package supervisor
 
 import (
@@ -56,8 +59,16 @@ type Spec struct {
 	// As is the user that the process runs as, and to whom its output files belong; nil for that of the supervisor, which must be
 	// root for any other.
 	As *isolation.Account
-	// Stdout and Stderr are files that are made, or appended to.
+	// Stdout and Stderr are files that are made, or appended to. Without them the first two of the descriptors of a start are the
+	// process's standard output and standard error.
 	Stdout, Stderr string
+}
+
+func (s Spec) outputFiles() []string {
+	if s.Stdout == "" {
+		return nil
+	}
+	return []string{s.Stdout, s.Stderr}
 }
 
 // Exit is how a task's main process ended.

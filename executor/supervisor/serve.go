@@ -20,8 +20,8 @@ import (
 // Descriptor is where the supervisor finds its socket, and the next one that by which it gets descriptors for processes.
 const Descriptor = 3
 
-// mostFiles is how many descriptors a process can get beside its output.
-const mostFiles = 2
+// mostFiles is how many descriptors a process can get.
+const mostFiles = 4
 
 // Serve is the supervisor. It returns when the executor has closed the socket, or
 // died, and none of the supervisor's descendants is left. It must be called from
@@ -40,35 +40,59 @@ func Serve() error {
 	signal.Notify(ignored, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 
 	closeOnExec()
-	socket := os.NewFile(Descriptor, "executor")
-	null, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	s, err := newServer(os.NewFile(Descriptor, "executor"), Descriptor+1)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", os.DevNull, err)
+		return err
 	}
-	s := &server{
-		null: null, marks: ownMarks(), group: joinGroup(), limit: newUserLimit(), encoder: gob.NewEncoder(socket),
-		processes: map[uint64]*process{}, byPID: map[int]*process{}, ending: map[*process]bool{},
-		started: make(chan struct{}, 1), changed: make(chan struct{}), toSweep: make(chan struct{}, 1),
-	}
-	go s.reap()
-	go s.sweep()
+	s.group = joinGroup()
 	go continueParent(os.Getppid())
-	end := make(chan error)
-	go func() {
-		runtime.LockOSThread() // tasks die with the thread that forked them (Pdeathsig)
-		end <- s.listen(socket)
-	}()
-	err = <-end
-	s.group = s.group.leave()
-	s.killAll()
+	err = s.serve()
 	s.group.remove()
 	return err
 }
 
+func newServer(socket io.ReadWriter, files int) (*server, error) {
+	null, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", os.DevNull, err)
+	}
+	return &server{
+		socket: socket, files: files, null: null, marks: ownMarks(), limit: newUserLimit(), encoder: gob.NewEncoder(socket),
+		processes: map[uint64]*process{}, byPID: map[int]*process{}, ending: map[*process]bool{},
+		started: make(chan struct{}, 1), changed: make(chan struct{}), toSweep: make(chan struct{}, 1),
+	}, nil
+}
+
+// serve returns when the executor has closed the socket and no descendant of this process is left. From its call on every child of this
+// process is reaped, for as long as the process lives.
+func (s *server) serve() error {
+	go s.reap()
+	go s.sweep()
+	end := make(chan error)
+	go s.fork(func() { end <- s.listen(s.socket) })
+	err := <-end
+	s.group = s.group.leave()
+	s.killAll()
+	return err
+}
+
+// fork calls f on a thread that tasks are forked on: they die with it (Pdeathsig). It is not the process's first one, which orphans become children of.
+func (s *server) fork(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f()
+		return
+	}
+	go s.fork(f)
+	select {} // so that the thread stays locked
+}
+
 type server struct {
-	null  int
-	marks marks
-	limit *userLimit // nil where none can be set
+	socket io.ReadWriter
+	files  int // descriptors for processes come over this one
+	null   int
+	marks  marks
+	limit  *userLimit // nil where none can be set
 
 	group group
 
@@ -125,11 +149,11 @@ func (s *server) send(e event) {
 
 // receive takes the descriptors of one start. It is called for each start that has some, so that those of the next are never
 // taken for them. The caller closes what it returns, also beside an error.
-func receive(count int) (fds []int, err error) {
+func receive(socket, count int) (fds []int, err error) {
 	space := make([]byte, unix.CmsgSpace(mostFiles*4)) // a descriptor has 4 bytes
 	var n, flags int
 	for err = unix.EINTR; err == unix.EINTR; {
-		_, n, flags, _, err = unix.Recvmsg(Descriptor+1, make([]byte, 1), space, unix.MSG_CMSG_CLOEXEC)
+		_, n, flags, _, err = unix.Recvmsg(socket, make([]byte, 1), space, unix.MSG_CMSG_CLOEXEC)
 	}
 	if err != nil {
 		return nil, err
@@ -162,7 +186,7 @@ func (s *server) start(id uint64, spec *Spec, extra int) {
 	var passed []int
 	if extra > 0 {
 		var err error
-		passed, err = receive(extra)
+		passed, err = receive(s.files, extra)
 		defer func() {
 			for _, fd := range passed {
 				_ = syscall.Close(fd)
@@ -174,7 +198,7 @@ func (s *server) start(id uint64, spec *Spec, extra int) {
 		}
 	}
 	files := []uintptr{uintptr(s.null)}
-	for _, path := range []string{spec.Stdout, spec.Stderr} {
+	for _, path := range spec.outputFiles() {
 		fd, err := openOutput(path, spec.As)
 		if err != nil {
 			fail("open "+path, err)

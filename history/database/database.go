@@ -22,9 +22,11 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	driver "github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
+
+	"github.com/elasticjob-go/elasticjob/mysql"
 )
 
 // Options are what a DB needs from outside.
@@ -59,14 +61,14 @@ const (
 	reads       = 6
 )
 
-// OpenMySQL opens a database of MySQL or MariaDB by its DSN, of which CheckDSN says what it looks like.
+// OpenMySQL opens a database of MySQL or MariaDB by its DSN, of which mysql.CheckDSN says what it looks like.
 func OpenMySQL(dsn string, opt Options) (*DB, error) {
-	c, err := parse(dsn)
+	c, err := mysql.Config(dsn)
 	if err != nil {
 		return nil, err
 	}
 	c.Logger = log.New(io.Discard, "", 0) // broken connections are errors of calls
-	connector, err := mysql.NewConnector(c)
+	connector, err := driver.NewConnector(c)
 	if err != nil {
 		return nil, fmt.Errorf("use the settings behind the ? of the DSN: %w", err)
 	}

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
+	driver "github.com/go-sql-driver/mysql"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/elasticjob-go/elasticjob/mysql"
 )
 
 // dialect is what the two kinds of databases don't have in common.
@@ -27,11 +29,11 @@ type dialect struct {
 	refused func(error) bool
 }
 
-const tablesOfMySQL = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?"
+var lockOfMySQL = mysql.MigrationLock{Name: "elasticjob-history", Table: versionTable, Patience: lockPatience}
 
 var inMySQL = dialect{
-	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return serverLock{lockPatience} },
-	hasTable: tablesOfMySQL,
+	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return lockOfMySQL },
+	hasTable: mysql.HasTable,
 	onConflict: func(t table) string {
 		if t.version == "" {
 			return " ON DUPLICATE KEY UPDATE " + t.key + " = " + t.key
@@ -50,7 +52,7 @@ var inMySQL = dialect{
 		return " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
 	},
 	refused: func(err error) bool {
-		var refusal *mysql.MySQLError
+		var refusal *driver.MySQLError
 		if !errors.As(err, &refusal) {
 			return false
 		}

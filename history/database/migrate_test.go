@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/mysql"
 )
 
 const newest = 13
@@ -64,8 +65,8 @@ func TestAMigrationWaitsForAnotherOneForSoLong(t *testing.T) {
 		d := open()
 		holder, waiter := d.dialect.lock(), d.dialect.lock()
 		switch l := waiter.(type) {
-		case serverLock:
-			l.patience = time.Second
+		case mysql.MigrationLock:
+			l.Patience = time.Second
 			waiter = l
 		case *fileLock:
 			l.patience = 50 * time.Millisecond
@@ -207,6 +208,11 @@ func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
 	}
 }
 
+// numbers is a table of the numbers from first to last, in a column seq.
+func numbers(first, last int) string {
+	return fmt.Sprintf("(SELECT n + %d AS seq FROM JSON_TABLE(CONCAT('[0', REPEAT(',0', %d), ']'), '$[*]' COLUMNS (n FOR ORDINALITY)) AS ordinals) AS numbers", first-1, last-first)
+}
+
 // Years of minutes, each twice: nothing may be compared with everything.
 func TestManyStatisticsAreTakenOver(t *testing.T) {
 	t.Parallel()
@@ -214,7 +220,7 @@ func TestManyStatisticsAreTakenOver(t *testing.T) {
 	_, name, _ := strings.Cut(dsn, ")/")
 	if _, err := server.Server(t).Root(t).Exec("USE " + name + `; CREATE TABLE TASK_RESULT_STATISTICS_MINUTE (
 		id BIGINT NOT NULL AUTO_INCREMENT, success_count INT, failed_count INT, statistics_time TIMESTAMP NULL, creation_time TIMESTAMP NULL, PRIMARY KEY (id));
-		INSERT INTO TASK_RESULT_STATISTICS_MINUTE SELECT seq, seq, 0, TIMESTAMP '2021-01-01 00:00:00' + INTERVAL ((seq - 1) DIV 2) MINUTE, NULL FROM seq_1_to_200000`); err != nil {
+		INSERT INTO TASK_RESULT_STATISTICS_MINUTE SELECT seq, seq, 0, TIMESTAMP '2021-01-01 00:00:00' + INTERVAL ((seq - 1) DIV 2) MINUTE, NULL FROM ` + numbers(1, 200_000)); err != nil {
 		t.Fatal(err)
 	}
 	d := mysqlOf(t, dsn)
@@ -237,7 +243,7 @@ func TestTracesThatStandTwiceAreTakenOverOnce(t *testing.T) {
 				task_id VARCHAR(255) NOT NULL, slave_id VARCHAR(50) NOT NULL, source VARCHAR(50) NOT NULL, execution_type VARCHAR(20) NOT NULL,
 				sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, creation_time TIMESTAMP NULL,
 				PRIMARY KEY (auto_id), KEY TASK_ID_STATE_INDEX (task_id(128), state)` + index + `);
-				INSERT INTO JOB_STATUS_TRACE_LOG SELECT seq, seq DIV 2, 'job', '', 't', 'a', 's', 'e', '[0]', 'S', seq, NULL FROM seq_2_to_100001`); err != nil {
+				INSERT INTO JOB_STATUS_TRACE_LOG SELECT seq, seq DIV 2, 'job', '', 't', 'a', 's', 'e', '[0]', 'S', seq, NULL FROM ` + numbers(2, 100_001)); err != nil {
 				t.Fatal(err)
 			}
 			d := mysqlOf(t, dsn)

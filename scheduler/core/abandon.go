@@ -66,19 +66,26 @@ func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
 	case cluster.Unreachable:
 		c.orphanAway(o)
 	case cluster.Unknown:
-		if c.agents.registered(o.Agent) {
+		if c.agents.registered(o.Agent) && o.Until.IsZero() {
 			c.removeOrphan(o)
 			return
 		}
 		c.orphanAway(o)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		c.orphanAlive(o)
-		c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace))
+		c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace), "it was given up while its agent did not answer")
 	default:
-		if u.State.Terminal() {
+		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) { // a master says of what was removed that it is gone
 			c.removeOrphan(o)
 		}
 	}
+}
+
+// addEnding keeps an attempt that the cluster has removed as an orphan until it has ended for sure: no later attempt of its shard, in the next execution of
+// its job either, begins before that (promise 2).
+func (c *Core) addEnding(o *orphan, within time.Duration) {
+	o.Blocks, o.Until = true, c.now.Add(within)
+	c.addOrphan(o)
 }
 
 // orphanAlive notes that an orphan is known to be alive.
@@ -110,7 +117,7 @@ func (c *Core) orphanAway(o *orphan) {
 func (c *Core) sweepOrphans() {
 	for _, o := range c.orphans.sorted() {
 		switch {
-		case c.now.Sub(o.Since) > c.opt.OrphanKept:
+		case c.now.Sub(o.Since) > c.opt.OrphanKept, !o.Until.IsZero() && !c.now.Before(o.Until):
 			c.removeOrphan(o)
 		case o.Away.IsZero() || !c.subscription.open || !o.known:
 		case c.now.Sub(o.Away) >= c.opt.UnreachableFailover:

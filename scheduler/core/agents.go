@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -26,6 +27,12 @@ type agent struct {
 	question                         string
 	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins and ends; zero when the master named no time
 	lastSeen                         time.Time
+	// attributes are those of its last offer, nil without any.
+	attributes *cluster.Attributes
+	// closed is why the cluster has no tasks placed there, "" if it has; it counts for people, and for what is expected of the agent.
+	closed string
+	// own is what tasks with an executor of their own take here (Options.TaskExecutors).
+	own account
 	// unreachable is since when the master says, of a task there, that the agent does not answer it; removedAt is when the master
 	// had it no more. Both are zero while it is registered, and nothing is decided by them.
 	unreachable, removedAt time.Time
@@ -42,8 +49,34 @@ type agents struct {
 	questions  map[string]string
 	// back is set when one has registered, until it is asked about the tasks of those that came back.
 	back bool
+	// allClosed is why no agent takes tasks, "" if one does or none is known.
+	allClosed string
 	// capacities counts the changes of what agents are known to hold, and of which agents are known.
 	capacities int64
+	// attributes counts the changes of the attributes of any of them.
+	attributes int64
+}
+
+// account is what some tasks take together.
+type account struct {
+	tasks, daemons int
+	used           resources.Amount
+}
+
+func (a *account) take(need resources.Amount, daemon bool) {
+	a.tasks++
+	if daemon {
+		a.daemons++
+	}
+	a.used = a.used.Plus(need)
+}
+
+func (a *account) release(need resources.Amount, daemon bool) {
+	a.tasks--
+	if daemon {
+		a.daemons--
+	}
+	a.used = a.used.Minus(need)
 }
 
 func newAgents(s *shared) agents {
@@ -80,7 +113,8 @@ func (as *agents) register(a *agent) {
 // remove notes that the master has removed an agent.
 func (as *agents) remove(id string) {
 	if a := as.byID[id]; a != nil {
-		a.registered, a.registeredSince, a.removedAt = false, time.Time{}, as.now
+		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.now, ""
+		as.lookAtClosed()
 		as.out.Changed.Cluster = true
 	}
 }
@@ -97,10 +131,10 @@ func (as *agents) lost(id string, since time.Time) {
 func (as *agents) sessionBegan() {
 	for _, a := range as.byID {
 		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
-		a.unreachable, a.removedAt = time.Time{}, time.Time{}
+		a.unreachable, a.removedAt, a.closed = time.Time{}, time.Time{}, ""
 	}
 	clear(as.questions)
-	as.back = false
+	as.back, as.allClosed = false, ""
 }
 
 // ask is a task to ask the master about, which nobody has launched: what it answers says whether the agent is registered.
@@ -147,10 +181,31 @@ func (as *agents) settle(id string, seen resources.Amount) {
 	}
 }
 
+// total takes the cluster's word for all that an agent has, zero where it says nothing.
+func (as *agents) total(a *agent, all resources.Amount) {
+	if all.IsZero() {
+		return
+	}
+	if a.capacity != all {
+		a.capacity, as.capacities = all, as.capacities+1
+	}
+	if a.settled != all {
+		a.settled, as.out.Changed.Cluster = all, true
+	}
+}
+
+// attribute takes what operators have said of an agent.
+func (as *agents) attribute(a *agent, says *cluster.Attributes) {
+	if a.attributes != says {
+		a.attributes = says
+		as.attributes++
+	}
+}
+
 // forgetOld forgets agents that went away long ago, but those that are used.
 func (as *agents) forgetOld(used func(id string) bool) {
 	for id, a := range as.byID {
-		if !a.registered && as.now.Sub(a.lastSeen) > agentKept && !used(id) {
+		if !a.registered && a.closed == "" && a.own.tasks == 0 && as.now.Sub(a.lastSeen) > agentKept && !used(id) {
 			as.capacities++
 			delete(as.byID, id)
 			delete(as.maintained, id)

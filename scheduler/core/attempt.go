@@ -74,6 +74,8 @@ type attempt struct {
 	stuckStaging bool
 	// runningSince is when this leader heard that it runs, or took over.
 	runningSince time.Time
+	// waits is what keeps a task from beginning that is on its agent, in the words of the agent; nothing is decided by it.
+	waits string
 	// progress is what its program said last, or nil; nothing is decided by it (executorreports.go).
 	progress *ProgressView
 }

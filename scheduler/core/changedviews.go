@@ -137,7 +137,8 @@ func (c *Core) nameExecution(id string) {
 	c.seeJob(job)
 }
 
-// nameWaiting names the executions that wait in the queues of jobs that changed: for what they wait depends on their job and on those before them.
+// nameWaiting names the executions in the queues of jobs that changed: for what they wait, or shards of them, depends on their job and on those
+// before them.
 func (c *Core) nameWaiting() {
 	for _, name := range c.out.Changed.Jobs {
 		j := c.config.jobs[name]
@@ -145,9 +146,7 @@ func (c *Core) nameWaiting() {
 			continue
 		}
 		for _, e := range j.queue {
-			if !e.launched() {
-				c.out.Changed.Executions = appendNew(c.out.Changed.Executions, e.ID)
-			}
+			c.out.Changed.Executions = appendNew(c.out.Changed.Executions, e.ID)
 		}
 	}
 }
@@ -207,7 +206,7 @@ func (c *Core) seeRunning(match func(*shard) bool) {
 // seeEvent names what an event of the cluster changes of the cluster itself.
 func (c *Core) seeEvent(e cluster.Event) {
 	switch e.(type) {
-	case cluster.Offers, cluster.Rescind, cluster.Failure:
+	case cluster.Offers, cluster.Closed, cluster.Rescind, cluster.Failure:
 		c.out.Changed.Cluster = true
 	}
 }

@@ -13,6 +13,7 @@ type Core struct {
 	executions    executions
 	agents        agents
 	starts        startFailures
+	unfit         unfit
 	executors     executors
 	orphans       orphans
 	fires         fires

@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // demands are the next DemandsPerStep executions with shards that can be launched
@@ -32,13 +33,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 		d := demand{exec: e}
 		var items []int
 		if e.launched() {
-			d.with, d.executorKey = e.Settings, e.prepare().executorKey
-			for i := range e.Shards {
-				s := &e.Shards[i]
-				if s.State == Waiting && !s.NotBefore.After(c.now) && c.orphans.of(e.Job, s.Item) == nil {
-					items = append(items, s.Item)
-				}
-			}
+			d.with, d.executorKey, items = e.Settings, e.prepare().executorKey, c.itemsWaiting(e)
 		} else {
 			j := c.config.jobs[e.Job]
 			if !c.canLaunch(j) {
@@ -65,13 +60,32 @@ func (c *Core) demands() (ds []demand, more bool) {
 	return ds, false
 }
 
+// itemsWaiting are the shards of a launched execution that could be launched now.
+func (c *Core) itemsWaiting(e *execution) (items []int) {
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		if s.State == Waiting && !s.NotBefore.After(c.now) && c.orphans.of(e.Job, s.Item) == nil {
+			items = append(items, s.Item)
+		}
+	}
+	return items
+}
+
 // demandOf is what Match is to know of shards of one job with those settings; id names what they belong to.
 func (c *Core) demandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]string) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: j.JobName, App: a.AppName, Items: items,
-		Shard: j.Resources(), ExecutorSize: a.Resources(), Executor: key,
-		Avoid: c.starts.avoid(a.AppName, maintained),
+		Shard: j.Resources(), ExecutorSize: c.executorSize(a), Executor: key,
+		Avoid: c.avoid(a, key, maintained),
 	}
+}
+
+// executorSize is what an app takes once per agent, beside its tasks.
+func (c *Core) executorSize(a *app.Config) resources.Amount {
+	if c.opt.TaskExecutors {
+		return resources.Amount{}
+	}
+	return a.Resources()
 }
 
 // canLaunch reports whether the first execution of a job's queue may be launched.

@@ -37,7 +37,7 @@
 //	placement       demand.go (what may be placed), launch.go (match and ACCEPT), startexecutor.go, reserve.go (rule L2), evict.go,
 //	                rolereserved.go (rule L7)
 //	                outlook.go (what the flow of offers depends on)
-//	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates), executorreports.go (progress and
+//	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates), causes.go (what people are told of an end), executorreports.go (progress and
 //	                health, which decide nothing)
 //	attempts        classify.go (what an end means), ends.go (what follows from it), retry.go, sweep.go (timeouts of the cluster),
 //	                timeout.go (of jobs), kill.go, killrequest.go, drain.go, sandbox.go (where output is)

@@ -22,7 +22,7 @@ func readApp(opt *Options, name string, e registry.Entry) (app.Config, []string,
 	if cfg.AppName != name {
 		return cfg, nil, fmt.Errorf("its appName is %q and its node's name %q: they must be the same", cfg.AppName, name)
 	}
-	return cfg, notes, cfg.Check(app.CheckOptions{AllowFile: true}).OrNil()
+	return cfg, notes, cfg.Check(app.CheckOptions{AllowFile: true, NoContainers: !opt.TaskExecutors}).OrNil()
 }
 
 // readJob reads a job's document from the registry; see readApp.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -131,10 +132,11 @@ func (c *Core) settleAttempt(ref taskRef, how outcome) {
 		}
 		s.Starts++
 		if a := e.Settings.App.AppName; c.config.apps[a] != nil {
-			c.placement.wakeAt(c.starts.record(a, s.Agent, s.Executor, s.Cause))
+			start := cmp.Or(s.Executor, fmt.Sprintf("%s#%d", e.ID, s.Attempt)) // shards that bring their executors are launched together, and fail so
+			c.placement.wakeAt(c.starts.record(a, s.Agent, start, s.Cause))
 		}
 		if !mayRepeat(s.Starts, c.opt.MaxStarts) {
-			s.Cause = fmt.Sprintf("the app's executor did not start, %s; last on agent %s: %s", counted(s.Starts, "time"), s.Agent, s.Cause)
+			s.Cause = fmt.Sprintf("%s did not start, %s; last on agent %s: %s", c.whatStarts(), counted(s.Starts, "time"), s.Agent, s.Cause)
 			c.completeShard(ref, Failed)
 			return
 		}
@@ -213,6 +215,8 @@ func (c *Core) releaseTask(e *execution, s *shard) {
 	if x := c.executors.byID[s.Executor]; x != nil {
 		x.release(e.needs(s), e.daemon(), c.now)
 		c.checkIdle(x)
+	} else if s.Executor == "" {
+		c.accountOf(s.Agent, nil).release(e.needs(s), e.daemon())
 	}
 	c.flow.taskHasEnded()
 	c.placement.changed()

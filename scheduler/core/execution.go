@@ -284,10 +284,14 @@ func (e *execution) killedReason() string {
 }
 
 // executorKey names the executors that can run an app's tasks: a changed
-// package, script or size makes another kind, and so another generation
+// package, script, size or container makes another kind, and so another generation
 // (rule X1, [D14]).
 func executorKey(a app.Config) string {
-	text, _ := json.Marshal([]any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable})
+	of := []any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable}
+	if c := containerOf(&a); !c.IsZero() {
+		of = append(of, c) // keys of apps without one are those of earlier releases
+	}
+	text, _ := json.Marshal(of)
 	return a.AppName + "@" + fingerprint(string(text))
 }
 

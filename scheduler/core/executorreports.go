@@ -19,12 +19,19 @@ import (
 
 // reported takes what an executor reports of itself. Messages of others than our executors are ignored.
 func (c *Core) reported(m cluster.Message) {
-	x := c.executors.byID[m.ExecutorID]
-	if x == nil || x.Agent != m.AgentID || len(m.Data) > maxReport {
+	if len(m.Data) > maxReport {
 		return
 	}
 	r, ok := wire.DecodeReport(m.Data)
 	if !ok {
+		return
+	}
+	if c.opt.TaskExecutors {
+		c.learnProgress(r.Tasks, func(s *shard) bool { return s.Agent == m.AgentID })
+		return
+	}
+	x := c.executors.byID[m.ExecutorID]
+	if x == nil || x.Agent != m.AgentID {
 		return
 	}
 	x.reportedAt = c.now
@@ -37,9 +44,14 @@ func (c *Core) reported(m cluster.Message) {
 		a.clock.hear(c.now, r.Time)
 		c.noteClock(a)
 	}
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
-		if ref, ok := c.executions.tasks[t.TaskID]; ok && ref.shard().Executor == x.Info.ID && ref.shard().live() {
+	c.learnProgress(r.Tasks, func(s *shard) bool { return s.Executor == x.Info.ID })
+}
+
+// learnProgress takes the progress of those of the tasks that are the reporter's.
+func (c *Core) learnProgress(tasks []wire.TaskReport, own func(*shard) bool) {
+	for i := range tasks {
+		t := &tasks[i]
+		if ref, ok := c.executions.tasks[t.TaskID]; ok && own(ref.shard()) && ref.shard().live() {
 			s, now := ref.shard(), c.progress(t.Progress)
 			if was := s.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
 				s.progress = now
@@ -82,8 +94,9 @@ func (s *shard) shownProgress() *ProgressView {
 // for behind only when all of them are.
 type remoteClock struct {
 	samples []clockSample // the oldest first
-	// off is 1 when it was noted to be ahead, -1 when it was noted to be behind.
-	off int
+	// off is how far it was noted to be ahead, or behind if negative; 0 while it is right. It is what people see, and follows what is
+	// heard by steps of clockOff: each of them changes all explanations of what runs there.
+	off time.Duration
 }
 
 // clockSample is the quickest of the reports that came close together: when a leader wakes up they all come at once, and all late.
@@ -134,18 +147,20 @@ func (r *remoteClock) drift(now, wall time.Time) time.Duration {
 
 // noteClock notes that an agent's clock is off, or right again.
 func (c *Core) noteClock(a *agent) {
-	drift := a.clock.drift(c.now, c.wall)
-	off := cmp.Compare(drift, 0)
-	if off == a.clock.off {
+	was, drift := a.clock.off, a.clock.drift(c.now, c.wall)
+	turned := cmp.Compare(drift, 0) != cmp.Compare(was, 0)
+	if !turned && (drift-was).Abs() < clockOff {
 		return
 	}
-	a.clock.off = off
+	a.clock.off = drift
+	c.out.Changed.Cluster = true
 	c.seeRunning(func(s *shard) bool { return s.Agent == a.id })
-	if off == 0 {
+	switch {
+	case turned && drift == 0:
 		c.note(Note{Kind: NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
-		return
+	case turned:
+		c.note(Note{Kind: NoteAgentClock, Detail: clockText(a, drift), Problem: true})
 	}
-	c.note(Note{Kind: NoteAgentClock, Detail: clockText(a, drift), Problem: true})
 }
 
 func clockText(a *agent, drift time.Duration) string {
@@ -160,13 +175,10 @@ func clockText(a *agent, drift time.Duration) string {
 // clockNote says that the clock of an agent is off, or "".
 func (c *Core) clockNote(agentID string) string {
 	a := c.agents.byID[agentID]
-	if a == nil {
+	if a == nil || a.clock.off == 0 {
 		return ""
 	}
-	if drift := a.clock.drift(c.now, c.wall); drift != 0 {
-		return clockText(a, drift)
-	}
-	return ""
+	return clockText(a, a.clock.off)
 }
 
 // clockNotes say of the agents of what runs which clocks are off.

@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,15 +134,9 @@ func TestDriftOfAClock(t *testing.T) {
 		for i, r := range reports {
 			now = now.Add(r.after)
 			clock.hear(now, now.Add(r.off))
-			drift := clock.drift(now, now)
-			clock.off = 0
-			if drift > 0 {
-				clock.off = ahead
-			} else if drift < 0 {
-				clock.off = behind
-			}
-			if clock.off != r.want {
-				t.Errorf("%s: after report %d its drift is %s, want %d", name, i+1, drift, r.want)
+			clock.off = clock.drift(now, now)
+			if cmp.Compare(clock.off, 0) != r.want {
+				t.Errorf("%s: after report %d its drift is %s, want %d", name, i+1, clock.off, r.want)
 			}
 		}
 	}
@@ -151,6 +147,39 @@ func TestDriftOfAClock(t *testing.T) {
 	}
 	if got := clock.drift(start, start.Add(-time.Hour)); got != time.Hour {
 		t.Errorf("after the wall clock was set an hour back: %s", got)
+	}
+}
+
+// How far a clock is off is shown as it was when the jobs that show it were last named.
+func TestClockNotesFollowBySteps(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runJob(oneShard)[0]
+	shown := ""
+	for _, r := range []struct {
+		ahead time.Duration
+		named bool
+		want  string
+	}{
+		{0, false, ""},
+		{1200 * time.Millisecond, true, "is 1.2s ahead of"},
+		{2100 * time.Millisecond, false, "is 1.2s ahead of"},
+		{2300 * time.Millisecond, true, "is 2.3s ahead of"},
+		{time.Hour, true, "is 1h0m0s ahead of"},
+	} {
+		s.after(wire.ReportEvery)
+		d := s.says(l, wire.Report{Time: s.wall().Add(r.ahead)})
+		if named := d.Changed.Cluster && slices.Contains(d.Changed.Jobs, "my_job"); named != r.named {
+			t.Errorf("%s ahead: named %t, want %t", r.ahead, named, r.named)
+		}
+		shown = strings.Join(s.explain("my_job").Notes, "; ")
+		if !strings.Contains(shown, r.want) || r.want == "" && strings.Contains(shown, "clock") {
+			t.Errorf("%s ahead: shown %q, want %q", r.ahead, shown, r.want)
+		}
+	}
+	s.setClock(900 * time.Millisecond) // by too little to be called set
+	if now := strings.Join(s.explain("my_job").Notes, "; "); now != shown {
+		t.Errorf("shown %q, and then without a word %q", shown, now)
 	}
 }
 

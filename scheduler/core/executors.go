@@ -28,10 +28,8 @@ type executor struct {
 	Closing  bool      `json:"closing,omitempty"`
 	ClosedAt time.Time `json:"closedAt,omitzero"`
 
-	tasks   int              // live tasks on it
-	daemons int              // those of them that are of daemons
-	used    resources.Amount // by those tasks
-	pending int              // unanswered ACCEPTs that name it
+	account     // its live tasks
+	pending int // unanswered ACCEPTs that name it
 	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
 	// cluster reported a task of it, so the executors that an offer names now are those that run (rule X3).
 	sentWith   int64
@@ -56,22 +54,9 @@ type executor struct {
 	quiet      bool
 }
 
-// take adds a task to its account.
-func (x *executor) take(need resources.Amount, daemon bool) {
-	x.tasks++
-	if daemon {
-		x.daemons++
-	}
-	x.used = x.used.Plus(need)
-}
-
 // release takes a task off its account.
 func (x *executor) release(need resources.Amount, daemon bool, now time.Time) {
-	x.tasks--
-	if daemon {
-		x.daemons--
-	}
-	x.used = x.used.Minus(need)
+	x.account.release(need, daemon)
 	x.idleSince = now
 }
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -107,7 +108,7 @@ func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent,
 	}
 	for _, id := range sortedKeys(c.agents.byID) {
 		ag := c.agents.byID[id]
-		if onOffer[id] || !ag.registered || ag.capacity.IsZero() || len(id) > jobs.MaxAgentIDBytes {
+		if onOffer[id] || !ag.registered || ag.closed != "" || ag.capacity.IsZero() || len(id) > jobs.MaxAgentIDBytes {
 			continue
 		}
 		use := c.useOf(ag)
@@ -121,13 +122,16 @@ func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent,
 	}
 	switch {
 	case len(agents) == 0:
-		v.Reason = "no agent has offered anything yet; offers are asked for when the job runs"
+		v.Reason = cmp.Or(c.agents.allClosed, "no agent has offered anything yet; offers are asked for when the job runs")
 	case room == len(d.Items):
 		v.Fits = true
 		v.Reason = begin + fmt.Sprintf("the agents seen so far have room for %s beside what runs on them, and their offers are asked for when the job runs", allShards(len(d.Items), all))
 	case len(held) == 0:
-		v.Reason = begin + fmt.Sprintf("the agents seen so far have room for %d of %s beside what runs on them (each takes %s, and the executor of %s %s once per agent)",
-			room, all, d.Shard, a.AppName, d.ExecutorSize)
+		v.Reason = begin + fmt.Sprintf("the agents seen so far have room for %d of %s beside what runs on them (each takes %s", room, all, d.Shard)
+		if !d.ExecutorSize.IsZero() {
+			v.Reason += fmt.Sprintf(", and the executor of %s %s once per agent", a.AppName, d.ExecutorSize)
+		}
+		v.Reason += ")"
 	}
 	return v
 }

@@ -49,7 +49,7 @@ func (c *Core) sendKill(ref taskRef) {
 	if s.Drain {
 		grace += drainGrace
 	}
-	c.kill(s.TaskID, s.Agent, grace)
+	c.kill(s.TaskID, s.Agent, grace, cmp.Or(s.KillReason, ref.exec.KillReason))
 	c.wakeToResend(s.killTry)
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -132,12 +131,12 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	runs, started := c.executorsFor(agent.ID, ds, placed, stock)
 	for i, p := range placed {
 		d, x := &ds[p.Demand], runs[i]
-		if !slices.Contains(sent.executors, x.Info.ID) {
+		if x != nil && !slices.Contains(sent.executors, x.Info.ID) {
 			sent.executors = append(sent.executors, x.Info.ID)
 			x.pending++
 			x.confirmed, x.sentWith = false, c.placement.acceptSeq
 		}
-		x.take(d.with.Job.Resources(), d.exec.daemon())
+		c.accountOf(agent.ID, x).take(d.with.Job.Resources(), d.exec.daemon())
 		c.beginLaunch(d)
 		launch := c.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
@@ -146,6 +145,14 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	c.flow.leaveLeftover(started) // which stays away for call.Refuse
 	c.placement.accepts[c.placement.acceptSeq] = sent
 	c.call(CallLaunch{Seq: c.placement.acceptSeq, Launch: call})
+}
+
+// accountOf is where a task is on account: that of its executor or, if the task has one of its own, that of its agent.
+func (c *Core) accountOf(agentID string, x *executor) *account {
+	if x == nil {
+		return &c.agents.see(agentID).own
+	}
+	return &x.account
 }
 
 // beginLaunch copies the settings at an execution's first launch (rule F7).
@@ -182,7 +189,11 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	s.State, s.NotBefore = Launching, time.Time{}
 	s.Attempt++
 	on := c.agents.byID[agentID]
-	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: on.url, Host: on.host, Original: lost, Executor: x.Info.ID,
+	var info cluster.Executor
+	if x != nil {
+		info = x.Info
+	}
+	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: on.url, Host: on.host, Original: lost, Executor: info.ID,
 		Launched: c.now, acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
 	need := d.with.Job.Resources()
 	if e.daemon() {
@@ -195,7 +206,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: need, Reserved: takeReserved(stock, need), Executor: x.Info, Data: c.describe(e, s, id),
+		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: containerOf(&d.with.App), Data: c.describe(e, s, id),
 	}
 }
 
@@ -233,46 +244,4 @@ func (c *Core) taskOf(e *execution, item int) wire.Task {
 		t.FireTime, t.Daemon = time.Time{}, c.daemonOf(cfg, a)
 	}
 	return t
-}
-
-// unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
-type unoffered struct {
-	c       *Core
-	onOffer []offers.Agent
-	agents  []*agent
-	found   bool
-}
-
-func (c *Core) notOnOffer(onOffer []offers.Agent) unoffered { return unoffered{c: c, onOffer: onOffer} }
-
-// reasonOf is why a demand was not placed, and whether it never will be: not if an agent could hold it that has nothing on offer.
-func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why string, never bool) {
-	if u.Never {
-		if who := e.holder(d.Shard.Plus(d.ExecutorSize)); who != "" {
-			return "no agent on offer now can hold one shard; agent " + who + " could, which has nothing on offer", false
-		}
-	}
-	return u.Reason, u.Never
-}
-
-// holder is one that could hold so much if all else left it, or "".
-func (e *unoffered) holder(need resources.Amount) string {
-	if !e.found {
-		e.found = true
-		on := make(map[string]bool, len(e.onOffer))
-		for _, o := range e.onOffer {
-			on[o.ID] = true
-		}
-		for _, id := range sortedKeys(e.c.agents.byID) {
-			if a := e.c.agents.byID[id]; !on[id] && a.registered && !e.c.agents.inMaintenance(id) {
-				e.agents = append(e.agents, a)
-			}
-		}
-	}
-	for _, a := range e.agents {
-		if need.Fits(a.capacity) {
-			return a.id
-		}
-	}
-	return ""
 }

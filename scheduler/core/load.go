@@ -31,6 +31,9 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	if err := c.stateVersion.load(stored.Entries, c.opt.Release); err != nil {
 		return err
 	}
+	if err := c.checkClusterKind(stored.Entries); err != nil {
+		return err
+	}
 	chunks := map[string][]shard{}
 	var execs []*execution
 	var damage []error
@@ -272,8 +275,8 @@ func (c *Core) takeUp(e *execution) {
 			c.executions.begin(taskRef{e, i})
 		}
 		if s.live() {
-			if x := c.executors.byID[s.Executor]; x != nil {
-				x.take(e.needs(s), e.daemon())
+			if x := c.executors.byID[s.Executor]; x != nil || s.Executor == "" {
+				c.accountOf(s.Agent, x).take(e.needs(s), e.daemon())
 			}
 			if a := c.agents.see(s.Agent); a.url == "" {
 				a.url = s.AgentURL

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
@@ -11,12 +12,21 @@ import (
 type Options struct {
 	// Release is the version of this program. The state names the release that it needs at least.
 	Release string
+	// ClusterKind names the kind of cluster, for people. The state of one kind is not taken up with another. It is empty for Mesos, and what
+	// speaks as Mesos does.
+	ClusterKind string
 	// Zone of crons whose job names none.
 	Zone *time.Location
 	// Strategy is how agents are chosen.
 	Strategy offers.Strategy
 	// KillGrace is the time between SIGTERM and SIGKILL.
 	KillGrace time.Duration
+	// TaskExecutors is set where the cluster starts an executor for each task, which ends with it and takes nothing beside the task's own
+	// resources: there are no records of executors then, and what an app takes is paid by nobody.
+	TaskExecutors bool
+	// Unfit reads what an app says of its containers, and gives what says why they may not be placed on an agent, or "". Both are pure;
+	// agents without attributes are not asked about. nil where any app may be placed anywhere.
+	Unfit func(app cluster.Container) func(on *cluster.Attributes) string
 	// ExecutorIdle is how long an executor is kept with nothing to do (rule X9).
 	ExecutorIdle time.Duration
 	// ExecutorBinary is the URI of the executor for new executors (rule X4).

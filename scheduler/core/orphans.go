@@ -19,6 +19,8 @@ type orphan struct {
 	Alive bool `json:"alive,omitempty"`
 	// Away is since when the agent of one seen alive is away again, if it is.
 	Away time.Time `json:"away,omitzero"`
+	// Until is when it has ended at the latest, of one that the cluster has removed: what is still ending of it nobody reports.
+	Until time.Time `json:"until,omitzero"`
 	// Framework is the id that it ran under; RemovedBy is the master that
 	// removed it, "" while it is the present one (rule T7).
 	Framework string `json:"framework"`

@@ -136,7 +136,7 @@ func (c *Core) agentTotals() (t AgentTotals) {
 		if !a.unreachable.IsZero() {
 			t.Unreachable++
 		}
-		t.Capacity = t.Capacity.Plus(c.useOf(a).total)
+		t.Capacity, t.Used = t.Capacity.Plus(c.useOf(a).total), t.Used.Plus(a.own.used)
 	}
 	for _, x := range c.executors.byID {
 		t.Used = t.Used.Plus(x.uses())

@@ -33,6 +33,7 @@ const (
 	pathOldFramework = "/scheduler/old-framework"
 	pathAudit        = "/scheduler/audit"
 	pathStateVersion = "/scheduler/version"
+	pathClusterKind  = "/scheduler/cluster"
 
 	pathHistoryBatches = "/scheduler/history-batches"
 	pathHistoryStored  = "/scheduler/history-stored"

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // App returns an app, or an *Error.
@@ -72,43 +70,16 @@ func (c *Core) notesOf(j *jobState) []string {
 		notes = append(notes, j.cfg.NeverFires())
 	}
 	if a != nil {
-		if text := c.neverFitsNote(*j.cfg, a.cfg); text != "" {
-			notes = append(notes, text)
+		for _, text := range []string{c.neverFitsNote(*j.cfg, a.cfg), c.tooSmallNote(*j.cfg)} {
+			if text != "" {
+				notes = append(notes, text)
+			}
 		}
 	}
 	if n := c.notifications.pending[j.name]; n != nil && n.problem != "" {
 		notes = append(notes, fmt.Sprintf("people could not be notified of its failure %s by %s yet, %s tried: %s", n.Execution, j.cfg.JobErrorHandlerType, counted(n.tries, "time"), n.problem))
 	}
 	return notes
-}
-
-// neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
-// shards, which start together (rule L1); or "".
-func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
-	need := job.Resources().Plus(a.Resources())
-	var most resources.Amount
-	seen, room := false, 0
-	for _, ag := range c.agents.byID {
-		if ag.capacity.IsZero() {
-			continue
-		}
-		seen = true
-		most = most.Max(ag.capacity)
-		if need.Fits(ag.capacity) {
-			room += ag.capacity.Minus(a.Resources()).Holds(job.Resources(), job.ShardingTotalCount)
-		}
-		if room >= job.ShardingTotalCount {
-			return ""
-		}
-	}
-	switch {
-	case !seen:
-		return ""
-	case room > 0:
-		return fmt.Sprintf("all agents seen so far have room for %d of its %d shards at once if nothing else runs; its shards start together, so that it waits until there are more agents, or it has fewer shards or smaller ones",
-			room, job.ShardingTotalCount)
-	}
-	return fmt.Sprintf("no agent seen so far can hold one shard: it needs %s with its executor, the largest amounts seen are %s", need, most)
 }
 
 // Explain says of a job what it is doing and why.
@@ -177,7 +148,7 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 		case s.State == Waiting:
 			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.shown(s.WaitSince).Truncate(time.Millisecond), Reason: c.shardWaitReason(e, s)})
 		case s.live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond), Progress: s.shownProgress()})
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond), Reason: s.waits, Progress: s.shownProgress()})
 			if why := cmp.Or(c.runningNote(s), c.quietNote(e, s)); why != "" {
 				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
 			}
@@ -253,6 +224,8 @@ func (c *Core) placeReason(e *execution) string {
 	switch why := c.noLaunches(); {
 	case why != "":
 		return why
+	case c.flow.held.Len() == 0 && c.agents.allClosed != "":
+		return c.agents.allClosed
 	case e.unplaced.why != "":
 		return e.unplaced.why
 	case c.flow.held.Len() == 0:
@@ -301,6 +274,9 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	for i := range e.Shards {
 		shard := viewShard(&e.Shards[i])
 		shard.Daemon = c.viewDaemon(e, i)
+		if shard.State == Waiting {
+			shard.Reason = c.shardWaitReason(e, &e.Shards[i])
+		}
 		v.Shards = append(v.Shards, shard)
 	}
 	return v, nil
@@ -319,6 +295,9 @@ func (c *Core) executionNotFound(id string) *Error {
 
 func viewShard(s *shard) ShardView {
 	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package, Progress: s.shownProgress()}
+	if s.live() {
+		v.Reason = s.waits
+	}
 	if s.State != Finished {
 		v.FailureCause = s.Cause
 	}
@@ -390,6 +369,8 @@ func (c *Core) FailoverShards() []FailoverView {
 func (c *Core) orphanReason(o *orphan) string {
 	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it has ended", o.TaskID)
 	switch {
+	case !o.Until.IsZero():
+		return fmt.Sprintf("task %s was removed from the cluster, and may still be ending on agent %s: it counts as ended at %s; or %s", o.TaskID, o.Agent, c.shown(o.Until).Format(time.RFC3339), forget)
 	case !c.subscription.isFormer(o):
 		return fmt.Sprintf("task %s was abandoned on agent %s and may still run; its end is waited for, or %s", o.TaskID, o.Agent, forget)
 	case c.subscription.open && o.RemovedBy != c.subscription.masterID:

@@ -15,6 +15,8 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 	switch e := e.(type) {
 	case cluster.Offers:
 		c.offered(e)
+	case cluster.Closed:
+		c.closed(e)
 	case cluster.Rescind:
 		c.flow.held.Rescind(e.OfferID)
 		c.flow.needChanged()
@@ -43,18 +45,20 @@ func (c *Core) offered(e cluster.Offers) {
 			}
 		}
 		c.agents.register(a)
-		a.host = o.Hostname
+		a.host, a.closed, c.agents.allClosed = o.Hostname, "", ""
 		c.agents.maintenance(a, o.Unavailable, o.AvailableAgain)
 		if o.AgentURL != "" {
 			a.url = o.AgentURL
 		}
+		c.agents.attribute(a, o.Attributes)
+		c.agents.total(a, o.Total)
 		c.checkExecutorsOnOffer(o)
 		named[o.AgentID] = o.ExecutorIDs
 		if nothingForUs(o) {
 			empty = append(empty, offers.Offer{ID: o.ID})
 			continue
 		}
-		c.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, Reserved: reservedOf(o), Received: c.now})
+		c.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks, Reserved: reservedOf(o), Received: c.now})
 		c.placement.changed()
 	}
 	for _, agent := range sortedKeys(named) {

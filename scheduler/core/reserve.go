@@ -10,6 +10,10 @@ import (
 // noteDrained looks whether a task is left on the reserved agents.
 func (c *Core) noteDrained(r *reservation) {
 	for id := range r.agents {
+		if a := c.agents.byID[id]; a != nil && a.own.tasks > a.own.daemons {
+			r.drained = time.Time{}
+			return
+		}
 		for _, x := range c.executors.onAgent[id] {
 			if x.tasks > x.daemons { // daemons stay
 				r.drained = time.Time{}
@@ -158,11 +162,11 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 		return nil
 	}
 	job, a := *j.cfg, c.config.apps[j.cfg.AppName].cfg
-	avoided := c.starts.avoid(j.cfg.AppName, nil)
+	avoided := c.avoid(&a, c.config.apps[j.cfg.AppName].executorKey, nil)
 	held := c.heldByDaemons()
 	var all []*agent
 	for _, id := range sortedKeys(c.agents.byID) {
-		if ag := c.agents.byID[id]; ag.registered && !c.agents.inMaintenance(id) && avoided[id] == "" {
+		if ag := c.agents.byID[id]; ag.registered && ag.closed == "" && !c.agents.inMaintenance(id) && avoided[id] == "" {
 			all = append(all, ag)
 		}
 	}
@@ -173,7 +177,7 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 		if need <= 0 {
 			break
 		}
-		if n := ag.reservable.Minus(held[ag.id]).Minus(a.Resources()).Holds(shard, need); n > 0 {
+		if n := ag.reservable.Minus(held[ag.id]).Minus(c.executorSize(&a)).Holds(shard, need); n > 0 {
 			picked[ag.id] = true
 			need -= n
 		}
@@ -191,7 +195,7 @@ const endSettles = time.Second
 // names included. The agent has at least so much. Settled leaves out what may be seen twice: an offer can be ahead of the end of a
 // task, but of one that nothing was reported of for a while an end is not on its way.
 func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Amount) {
-	most = c.flow.held.Free(agentID)
+	most = c.flow.held.Free(agentID).Plus(c.agents.see(agentID).own.used)
 	settled = most
 	for _, x := range c.executors.onAgent[agentID] {
 		uses := x.used

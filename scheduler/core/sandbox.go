@@ -117,7 +117,16 @@ func (c *Core) placeOf(s *shard) (LogPlace, error) {
 	case s.Dir == "":
 		return LogPlace{}, Errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID)
 	}
-	return LogPlace{AgentURL: s.AgentURL, Dir: c.sandboxOf(s) + "/" + s.Dir, Live: s.live()}, nil
+	return LogPlace{AgentURL: s.AgentURL, Dir: c.outputOf(s), Live: s.live()}, nil
+}
+
+// outputOf is where the output of an attempt with a Dir is. Where a task has an executor of its own there is no sandbox to find: the cluster's
+// driver has said where.
+func (c *Core) outputOf(s *shard) string {
+	if s.Executor == "" {
+		return s.Dir
+	}
+	return c.sandboxOf(s) + "/" + s.Dir
 }
 
 func noOutput(s *shard) error {
@@ -154,7 +163,7 @@ func (c *Core) keepOutput(s *shard) {
 	if s.Dir == "" {
 		return
 	}
-	s.Earlier = append(s.Earlier, earlierAttempt{Attempt: s.Attempt, TaskID: s.TaskID, AgentURL: s.AgentURL, Path: c.sandboxOf(s) + "/" + s.Dir})
+	s.Earlier = append(s.Earlier, earlierAttempt{Attempt: s.Attempt, TaskID: s.TaskID, AgentURL: s.AgentURL, Path: c.outputOf(s)})
 	if over := len(s.Earlier) - mostEarlier; over > 0 {
 		s.Earlier = slices.Clone(s.Earlier[over:])
 	}

@@ -262,6 +262,9 @@ func (s *scene) reportExplanation(x Explanation) {
 		if p := r.Progress; p != nil {
 			progress = fmt.Sprintf(", %g of it done: %s", p.Fraction, p.Message)
 		}
+		if r.Reason != "" {
+			progress += ": " + r.Reason
+		}
 		s.say("  runs: %s, %s as %s%s", r.ExecutionID, r.State, r.TaskID, progress)
 	}
 	for _, n := range x.Notes {

@@ -36,8 +36,8 @@ func (s *shared) wakeToResend(tries int) {
 }
 
 // kill asks for the end of a task, with so much time between SIGTERM and SIGKILL.
-func (s *shared) kill(taskID, agentID string, grace time.Duration) {
-	s.call(CallKill{cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: grace}})
+func (s *shared) kill(taskID, agentID string, grace time.Duration, reason string) {
+	s.call(CallKill{cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: grace, Reason: reason}})
 }
 
 // reconcile asks about tasks, if there are any.

@@ -10,9 +10,12 @@ import (
 )
 
 // executorsFor is the executor of each placement on an agent, and those that this ACCEPT is the first to name since the
-// term began. New ones take their part of the stock before any task does: they hold it for longest.
+// term began; nil where each task has one of its own. New ones take their part of the stock before any task does: they hold it for longest.
 func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs, started []*executor) {
 	runs = make([]*executor, len(placed))
+	if c.opt.TaskExecutors {
+		return runs, nil // the cluster starts one for each task
+	}
 	for i, p := range placed {
 		x, made := c.executorFor(agentID, &ds[p.Demand])
 		if made {

@@ -15,7 +15,7 @@ import (
 // startFailure is what went wrong when an app's executors were to start on an
 // agent (rule L6). It is kept, so that the next leader knows it (rule F8).
 type startFailure struct {
-	Executor string    `json:"executor"` // the last one that did not start
+	Executor string    `json:"executor"` // the last one that did not start; for tasks that bring theirs, the execution and its attempt
 	Tries    int       `json:"tries"`
 	Since    time.Time `json:"since"`
 	Reason   string    `json:"reason"`
@@ -202,11 +202,19 @@ func (f *startFailures) avoid(appName string, maintained map[string]string) map[
 			continue // see wait
 		}
 		if until := t.until(); until.After(f.now) {
-			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, f.shown(until).Format(time.TimeOnly))
+			out[agent] = fmt.Sprintf("%s failed to start there %s, last: %s; tried again at %s", f.whatStarts(), counted(t.Tries, "time"), t.Reason, f.shown(until).Format(time.TimeOnly))
 		}
 	}
 	maps.Copy(out, maintained)
 	return out
+}
+
+// whatStarts is what an agent is to start first, for people.
+func (s *shared) whatStarts() string {
+	if s.opt.TaskExecutors {
+		return "a task of the app"
+	}
+	return "the app's executor"
 }
 
 // packageHost is where an app's package is fetched from, "" for a URL without a host.

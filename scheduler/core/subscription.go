@@ -51,6 +51,9 @@ func (s *subscription) write(r *records) {
 	}
 	if s.idChanged {
 		r.raw(pathFramework, []byte(s.frameworkID))
+		if s.opt.ClusterKind != "" {
+			r.raw(pathClusterKind, []byte(s.opt.ClusterKind))
+		}
 	}
 	s.removedID, s.idChanged, s.oursChanged = "", false, false
 }

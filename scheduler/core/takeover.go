@@ -62,7 +62,7 @@ func (c *Core) killUnknownTask(f *unknownTask) {
 	if resendDue(c.now, f.killSent, c.opt.ResendFirst, c.opt.ResendMost, f.killTry) {
 		f.killSent = c.now
 		f.killTry++
-		c.kill(f.id, f.agent, c.opt.KillGrace)
+		c.kill(f.id, f.agent, c.opt.KillGrace, "it was left by another scheduler")
 		c.wakeToResend(f.killTry)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -88,8 +87,8 @@ func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
 		return
 	}
 	s.known = true
-	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID) {
-		return // S1
+	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID) && s.Unreachable.IsZero() {
+		return // S1; of a task that was called unreachable it says that it is back
 	}
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
@@ -139,6 +138,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	if seen > s.Seen {
 		s.Seen, changed = seen, true
 	}
+	changed = s.learnWait(u) || changed
 	if ok {
 		changed = c.learnSandbox(s, st) || changed
 		changed = c.learnPackage(ref, st) || changed
@@ -162,7 +162,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 			c.daemons.look(ref.exec.Job)
 		}
 	}
-	if s.Seen >= seenStarting {
+	if s.Seen >= seenStarting && !(s.Fetching && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
 		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent)
 	}
 	if s.Seen >= seenRunning {
@@ -176,6 +176,21 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	if !s.KillSince.IsZero() {
 		c.sendKill(ref) // K1: at every sign of the task
 	}
+}
+
+// learnWait keeps what the agent says of why a task has not begun, and reports whether that was news. What a master says when it is asked is
+// about the question, not the task.
+func (s *shard) learnWait(u cluster.Update) (changed bool) {
+	waits := ""
+	if s.Seen < seenRunning {
+		if u.State != cluster.Starting || u.Source != cluster.FromAgent {
+			return false
+		}
+		waits = shorten(u.Message)
+	}
+	changed = waits != s.waits
+	s.waits = waits
+	return changed
 }
 
 func (c *Core) timeOf(u cluster.Update) time.Time {
@@ -251,18 +266,34 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
 		s.Complete = c.wall
 	}
-	grace := c.taskGrace(ref)
+	within, ends, ending := c.taskGrace(ref)+refusedWithin, c.mayStillEnd(&s.attempt, u), c.newOrphan(ref)
 	c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
-	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
-		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
-		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).
-		s.NotBefore = c.now.Add(grace + refusedWithin)
+	switch { // until then the next attempt waits (promise 2)
+	case ends && s.State == Waiting:
+		s.NotBefore = c.now.Add(within)
 		c.placement.wakeAt(s.NotBefore)
 		c.seeWhenDue(ref.exec, s)
+	case ends:
+		c.addEnding(ending, within)
 	}
 }
 
-// refusedWithin is more than an executor takes to ask an agent that has just registered (rule X5).
+// mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it is over.
+func (c *Core) mayStillEnd(s *attempt, u cluster.Update) bool {
+	switch u.Reason {
+	case cluster.ReasonAgentRemoved:
+		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
+		// the new one to let them in, and end their tasks (rule X6).
+		return true
+	case cluster.ReasonTaskRemoved:
+		return true
+	}
+	// No agent is asked where each task has an executor of its own: that the cluster does not know a task which was there
+	// means that it was removed while nobody watched.
+	return c.opt.TaskExecutors && u.State == cluster.Gone && s.Seen >= seenStarting
+}
+
+// refusedWithin is more than an executor takes to ask an agent that has just registered (rule X5), and an agent to hear that a task was removed.
 const refusedWithin = 5 * time.Second
 
 // packageFetched notes that a process of an attempt began, so that its package was there.
@@ -281,72 +312,13 @@ func (c *Core) packageUnreachable(ref taskRef, host string) {
 	}
 }
 
-// readEnd takes from a terminal update what people want to know.
-func (c *Core) readEnd(ref taskRef, u cluster.Update) {
-	s := ref.shard()
-	s.UUID = u.UUID
-	s.Complete = c.timeOf(u)
-	s.Exit, s.Cause = nil, ""
-	if u.ExecutorID == "" {
-		u.ExecutorID = s.Executor
-	}
-	if st, ok := wire.DecodeStatus(u.Data); ok {
-		c.learnSandbox(s, st)
-		if !st.StartTime.IsZero() {
-			c.learnStart(ref, st.StartTime)
-		}
-		if !st.CompleteTime.IsZero() {
-			s.Complete = st.CompleteTime
-		}
-		s.Exit, s.Cause = st.ExitStatus, st.Cause
-	}
-	if u.State == cluster.Killed && s.KillSince.IsZero() && u.Reason != "" {
-		s.Cause = describeEnd(u) // its executor only knows that somebody asked for it
-	}
-	if s.Cause == "" && u.State != cluster.Finished {
-		s.Cause = describeEnd(u)
-	}
-	s.Cause = shorten(s.Cause)
-}
-
-// describeEnd says what the cluster reported of an end.
-func describeEnd(u cluster.Update) string {
-	text := u.Message
-	if text == "" {
-		text = "the cluster gave no message"
-	}
-	switch u.Reason {
-	case cluster.ReasonContainerMemory:
-		return "over the memory limit of its container, which executor and tasks share: " + text
-	case cluster.ReasonContainerDisk:
-		return "over the disk limit of its container, which executor and tasks share: " + text
-	case cluster.ReasonExecutorTerminated:
-		return executorDied(u, text)
-	case cluster.ReasonAgentDraining:
-		return fmt.Sprintf("killed because an operator drains its agent (%s): %s", u.Reason, text)
-	case "":
-		return fmt.Sprintf("%s: %s", u.State, text)
-	}
-	return fmt.Sprintf("%s (%s): %s", u.State, u.Reason, text)
-}
-
-// executorDied says what ended a task whose executor ended: what, where, and where to look.
-func executorDied(u cluster.Update, text string) string {
-	which, where := "its executor", "its sandbox"
-	if id, err := jobs.ParseExecutorID(u.ExecutorID); err == nil {
-		which, where = which+" "+u.ExecutorID, "GET /api/operate/sandbox?appName="+id.App
-	}
-	return fmt.Sprintf("%s on agent %s ended before the task did (%s, %s: %s): it was killed, was over a limit, or had a fault; its stderr (%s) and that agent's log tell more",
-		which, u.AgentID, u.State, u.Reason, text, where)
-}
-
 // afterTheEnd: the first end is final; a later one may fill in its cause, and
 // a live state is answered with KILL (S2, S4).
 func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
-		c.kill(u.TaskID, u.AgentID, c.taskGrace(ref))
+		c.kill(u.TaskID, u.AgentID, c.taskGrace(ref), "its attempt has ended")
 	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
 		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
 			s.Cause = shorten(st.Cause)
@@ -364,7 +336,7 @@ func (c *Core) unknownTask(u cluster.Update) {
 			kind = NoteFormerTask
 		}
 		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		c.kill(u.TaskID, u.AgentID, c.taskGrace(ended))
+		c.kill(u.TaskID, u.AgentID, c.taskGrace(ended), "no shard knows it")
 	}
 }
 

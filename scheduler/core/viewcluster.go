@@ -227,6 +227,7 @@ func (c *Core) viewAgent(a *agent) AgentView {
 	v := AgentView{ID: a.id, Hostname: a.host, Note: c.clockNote(a.id)}
 	use := c.useOf(a)
 	v.CPUs, v.MemoryMB = use.views()
+	v.Tasks = a.own.tasks
 	for _, x := range c.executors.onAgent[a.id] {
 		v.Tasks += x.tasks
 	}
@@ -308,7 +309,7 @@ type agentUse struct {
 }
 
 func (c *Core) useOf(a *agent) agentUse {
-	u := agentUse{free: c.flow.held.Free(a.id), offered: !c.flow.held.Oldest(a.id).IsZero()}
+	u := agentUse{used: a.own.used, free: c.flow.held.Free(a.id), offered: !c.flow.held.Oldest(a.id).IsZero()}
 	for _, x := range c.executors.onAgent[a.id] {
 		u.used = u.used.Plus(x.uses())
 	}

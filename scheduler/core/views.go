@@ -49,6 +49,8 @@ type ShardView struct {
 	FailureCause string     `json:"failureCause"`
 	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
 	PackageSHA256 string `json:"packageSHA256"`
+	// Reason is what it waits for, if its execution was launched, and what keeps a task from beginning that was.
+	Reason string `json:"reason,omitempty"`
 	// Earlier are attempts before this one whose output was kept, the oldest first.
 	Earlier []AttemptView `json:"earlier,omitempty"`
 	// Daemon is what is known of the runs of a daemon's shard.
@@ -119,6 +121,8 @@ type RunningView struct {
 	State       State     `json:"state"`
 	Agent       string    `json:"agent"`
 	Since       time.Time `json:"since"`
+	// Reason is what keeps it from beginning, as far as its agent says.
+	Reason string `json:"reason,omitempty"`
 	// Progress is nil while its program has said nothing of it.
 	Progress *ProgressView `json:"progress,omitempty"`
 }

@@ -23,7 +23,7 @@ type agent struct {
 	lost   bool // the machine is gone for ever
 	cut    bool // from the master
 	epoch  int  // of its connection to a master
-	with   *master
+	with   platform
 	inLast time.Duration // order of messages to it
 	out    time.Duration // and from it
 
@@ -112,7 +112,7 @@ func (a *agent) connect(d time.Duration) {
 			return
 		}
 		a.inLast, a.out = 0, 0
-		a.w.master.register(a)
+		a.w.platform().register(a)
 		for _, id := range sorted(a.tasks) {
 			a.forward(a.tasks[id])
 		}
@@ -123,7 +123,7 @@ func (a *agent) connect(d time.Duration) {
 func (a *agent) disconnect() {
 	was := a.epoch
 	a.epoch++
-	if m := a.with; m != nil && m == a.w.master {
+	if m := a.with; m != nil && m == a.w.platform() {
 		a.w.after(a.w.latency(), func() { m.disconnected(a, was) })
 	}
 	a.with = nil
@@ -144,15 +144,15 @@ func (t *task) goesAway() {
 }
 
 // toMaster sends a message in order; it is lost when the connection breaks.
-func (a *agent) toMaster(lost Fault, do func(*master)) {
-	if a.with == nil || a.with != a.w.master || !a.online() || a.w.dice(lost) {
+func (a *agent) toMaster(lost Fault, do func(platform)) {
+	if a.with == nil || a.with != a.w.platform() || !a.online() || a.w.dice(lost) {
 		return
 	}
 	m, epoch := a.with, a.epoch
 	at := max(a.out, a.w.now+a.w.latency())
 	a.out = at
 	a.w.after(at-a.w.now, func() {
-		if a.w.master == m && a.epoch == epoch {
+		if a.w.platform() == m && a.epoch == epoch {
 			do(m)
 		}
 	})

@@ -93,6 +93,13 @@ func (m *master) makeOffers() {
 	}
 }
 
+// othersLeave ends what other frameworks use.
+func (m *master) othersLeave() {
+	for _, k := range m.agents {
+		k.other = resources.Amount{}
+	}
+}
+
 // rescind takes offers of an agent back.
 func (m *master) rescind(agentID string) {
 	for _, id := range sorted(m.offers) {

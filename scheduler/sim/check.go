@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // checker holds a mirror of what is committed and a ledger of what runs, and
@@ -37,7 +38,7 @@ type checker struct {
 	begunOff   []begun
 
 	runs map[string]runsRecord // of shards of daemons, by job@item
-	cut  map[string]time.Time  // fires that were cut off and are to be run again
+	cut  map[string]wire.Run   // fires that were cut off and are to be run again
 }
 
 // wantedKill is the kill of a task that its executor has to answer.
@@ -57,6 +58,6 @@ func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},
-		runs: map[string]runsRecord{}, cut: map[string]time.Time{},
+		runs: map[string]runsRecord{}, cut: map[string]wire.Run{},
 		running: map[shardOf][]*process{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}
 }

@@ -14,6 +14,7 @@ import (
 // runsRecord is what is committed of the runs of a daemon's shard.
 type runsRecord struct {
 	Open, Last *wire.Run
+	Ended      int64
 	Totals     wire.Totals
 }
 
@@ -23,10 +24,13 @@ func runsKey(job string, item int) string { return job + "@" + strconv.Itoa(item
 
 // daemonRuns takes a committed record: a fire that was run again to its end is cut off no more.
 func (c *checker) daemonRuns(key string, r runsRecord) {
-	if r.Last != nil && r.Last.State != wire.RunKilled && r.Last.Fire.Equal(c.cut[key]) {
+	if r.Last != nil && r.Last.State != wire.RunKilled && r.Last.Fire.Equal(c.cut[key].Fire) {
 		delete(c.cut, key)
 	}
 	c.runs[key] = r
+	if cut, there := c.cut[key]; there && r.Ended >= cut.Number {
+		delete(c.cut, key) // its end came with that of its task
+	}
 }
 
 // attemptEnded notes which fire the end of a daemon's attempt cut off, as far as that was committed before. What somebody asked to
@@ -40,7 +44,7 @@ func (c *checker) attemptEnded(e *execRecord, s shardRecord) {
 	case e.KillReason != "" && !strings.Contains(e.KillReason, "shutdown") || e.killed || s.KillReason == "killed on request":
 		delete(c.cut, key)
 	case open != nil && e.KillReason == "" && e.Settings != nil && e.Settings.Job.Failover && e.failedOver:
-		c.cut[key] = open.Fire
+		c.cut[key] = *open
 	}
 }
 
@@ -57,7 +61,7 @@ func (c *checker) daemonLaunched(t wire.Task) {
 		}
 		return
 	}
-	if cut := c.cut[key]; !cut.IsZero() && !t.Daemon.Rerun.Equal(cut) {
+	if cut := c.cut[key].Fire; !cut.IsZero() && !t.Daemon.Rerun.Equal(cut) {
 		c.w.fail("X8 with failover a run that was cut off is run again", "job %s, item %d: the fire of %s was cut off, the next attempt is to run that of %s again", t.JobName, t.Item, cut, t.Daemon.Rerun)
 	}
 }
@@ -124,10 +128,16 @@ func (c *checker) daemonDown(name string) string {
 func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 	for _, a := range c.w.agents {
 		t := a.tasks[s.TaskID]
-		if x := a.executors[s.Executor]; x == nil || x.stopped || len(x.onceOn) > 0 {
+		if t == nil {
+			continue
+		}
+		if x := a.executors[t.executor]; x == nil || x.stopped || len(x.onceOn) > 0 {
 			continue // it has not reported all
 		}
-		if t == nil || t.process == nil || t.state != cluster.Running || t.forgotten || len(t.updates) > 0 || len(t.pending) > 0 {
+		if c.w.api != nil && c.w.api.unheard(s.TaskID) {
+			continue
+		}
+		if t.process == nil || t.state != cluster.Running || t.forgotten || len(t.updates) > 0 || len(t.pending) > 0 {
 			continue
 		}
 		if got := c.runs[runsKey(cfg.JobName, s.Item)].Totals; !sameCounts(got, t.totals) {

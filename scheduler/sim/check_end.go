@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -126,19 +127,19 @@ func (c *checker) nothingDue() bool {
 // nothingLeft after a drain.
 func (c *checker) nothingLeft(when string) {
 	for _, a := range c.w.agents {
-		if a.with != c.w.master {
+		if a.with != c.w.platform() {
 			continue
 		}
 		for _, id := range sorted(a.tasks) {
 			t := a.tasks[id]
 			f := t.launch.Executor.Framework
-			// What a removed framework had is ended by its agent, within its grace.
-			if !t.state.Terminal() && f != theirFramework && c.w.removed[f] == nil {
+			// What a removed framework had is ended by its agent, within its grace; and so is what was given up and was seen again since.
+			if !t.state.Terminal() && f != theirFramework && c.w.removed[f] == nil && c.orphans[id] == "" {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}
 		}
 		for _, id := range sorted(a.executors) {
-			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework || c.askedToEnd[id] {
+			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework || c.askedToEnd[id] || c.orphans[strings.TrimPrefix(id, podExecutor)] != "" {
 				continue // asked to end while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)

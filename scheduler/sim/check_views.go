@@ -131,6 +131,11 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 		if view.State == core.Waiting {
 			view.Reason = ""
 		}
+		for i := range view.Shards {
+			if view.Shards[i].State == core.Waiting {
+				view.Shards[i].Reason = ""
+			}
+		}
 		v.execs[e.ExecutionID] = [2]string{whole, encoded(view, err)}
 	}
 	for name := range names {

@@ -129,7 +129,7 @@ func (a *agent) begin(x *executor, t *task) {
 		return
 	}
 	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id}
-	p.wasAway = t.wasAway || a.with == nil || a.with != w.master
+	p.wasAway = t.wasAway || a.with == nil || a.with != w.platform()
 	p.removed = w.removed[t.launch.Executor.Framework] != nil
 	t.process, t.start, t.last = p, w.wall(), p
 	w.check.processBegins(p)
@@ -227,7 +227,7 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 		}
 		if p := t.process; p != nil {
 			t.process = nil
-			if a.lost {
+			if a.lost || w.api != nil {
 				w.check.processEnds(p)
 			} else {
 				// The guard kills it in a moment (rule X7).
@@ -247,5 +247,5 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 		a.connect(w.between(time.Second, 30*time.Second))
 		return
 	}
-	a.toMaster(NumFaults, func(m *master) { m.executorEnded(a, id, status) })
+	a.toMaster(NumFaults, func(m platform) { m.executorEnded(a, id, status) })
 }

@@ -39,7 +39,10 @@ const (
 	ClusterAway
 	NobodyToTell
 	HistoryDown
-	lastPlanned = HistoryDown
+	PodDeleted
+	PodForceDeleted
+	OthersPods
+	lastPlanned = OthersPods
 )
 
 // Faults that come by chance at their place.
@@ -100,7 +103,10 @@ const (
 	HistoryDiskSlow
 	HistoryDiskFull
 	HistoryDiskGone
-	lastByChance = HistoryDiskGone
+	CreateRefused
+	KubeletRefuses
+	BindUnanswered
+	lastByChance = BindUnanswered
 )
 
 // Faults that follow from others.
@@ -159,6 +165,8 @@ const (
 	HistoryThrownAway
 	HistoryWrittenAgain
 	HistoryForgottenUnstored
+	PodNeverBound
+	LeaseLost
 	NumFaults
 )
 
@@ -170,6 +178,7 @@ var faultNames = [NumFaults]string{
 	"scheduler cut off from the registry", "master silent: heartbeats stop, the connection stays", "connection to the master slow", "clock an hour forward", "clock an hour back",
 	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live", "scheduler restarts with another role", "executor stopped",
 	"cluster refuses the scheduler", "cluster cannot be reached", "nobody can be told for a while", "history's database down",
+	"pod deleted by somebody", "pod of a node that is away force-deleted", "others' pods take room",
 	"crash between config commit and step", "crash before a commit", "crash after a commit, before its effects", "crash before an ACCEPT", "crash after an ACCEPT",
 	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash before a message", "crash after a message", "crash between two effects", "pause between two effects", "slow commit",
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
@@ -181,6 +190,7 @@ var faultNames = [NumFaults]string{
 	"executor's report lost", "executor's report late", "executor's report is garbage",
 	"message not sent", "message slow", "message sent, and reported as not sent",
 	"history's disk slow", "history's disk full", "history's disk lost with its machine",
+	"pod not admitted", "kubelet refuses a pod", "binding not answered",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
@@ -193,6 +203,33 @@ var faultNames = [NumFaults]string{
 	"daemon up at the end", "daemon's run cut off, and run again", "daemon's shard replaced for new settings", "daemon's shard ends with its run",
 	"message of several failures", "people told again of a failure",
 	"another leader says what became of a commit", "rows of a commit that never happened", "rows written again", "end forgotten with its rows on a disk alone",
+	"pod that its leader never bound", "binding stopped by the Lease",
+}
+
+// ofMesos are the faults of worlds with a Mesos alone, ofPods those of worlds with a Kubernetes alone.
+var (
+	ofMesos = faultSet(MasterFailoverEmpty, MasterFailoverMemory, OfferStorm, OtherFramework, FrameworkRemoved, StaleSubscriber, ExecutorDiskFull, MaintenanceWindow,
+		RoleChanged, ExecutorStopped, MasterRejects, RunLost, KillLost, ShutdownLost, AckLost, UpdateLost, UpdateDoubled, UpdateLate, FailureLost, ExitLost,
+		ExecutorNotBack, ExecutorCrashAtLaunch, ExecutorRefused, ForeignFramework, ForeignTask, ImportedQueue, AgentAboutToGo, CallOnOldStream,
+		ExecutorGoneAtAccept, ExecutorGoneAtLaunch, EndWithoutCause, Silence, UnknownWhileRunning, TaskLostOnTheWay, TaskOutlivesExecutor, UpdateRetried,
+		TaskOutlivesFramework, EndedBeforeReport, SilentExecutorEnded, RemovalForgotten, FiltersKept)
+	ofPods = faultSet(PodDeleted, PodForceDeleted, OthersPods, CreateRefused, KubeletRefuses, BindUnanswered, PodNeverBound, LeaseLost)
+)
+
+func faultSet(list ...Fault) map[Fault]bool {
+	set := map[Fault]bool{}
+	for _, f := range list {
+		set[f] = true
+	}
+	return set
+}
+
+// of reports whether a fault can happen in worlds of a kind.
+func (f Fault) of(pods bool) bool {
+	if pods {
+		return !ofMesos[f]
+	}
+	return !ofPods[f]
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -206,6 +243,7 @@ var chances = map[Fault]float64{
 	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01, ExecutorCrashAtBegin: 0.01,
 	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5, TermIgnored: 0.3,
 	ReportLost: 0.2, ReportLate: 0.2, ReportGarbled: 0.3,
+	CreateRefused: 0.02, KubeletRefuses: 0.02, BindUnanswered: 0.02,
 	HistoryDiskSlow: 0.01, HistoryDiskFull: 0.002, HistoryDiskGone: 0.3,
 	NotificationFails: 0.3, NotificationSlow: 0.4, NotificationUnanswered: 0.2,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
@@ -221,6 +259,9 @@ func (w *world) mood() {
 	}
 	for f := range NumFaults {
 		on, often := w.rng.IntN(2) == 0, 1.0
+		if !f.of(w.cfg.Pods) {
+			continue
+		}
 		if level > 0 && uint64(f)%8 == w.cfg.Seed%8 {
 			on, often = true, 4
 		}

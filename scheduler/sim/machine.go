@@ -13,7 +13,7 @@ func (a *agent) stop() {
 	a.disconnect()
 	since := a.downSince
 	a.w.after(15*time.Minute, func() {
-		if a.up || a.downSince != since {
+		if a.up || a.downSince != since || a.w.api != nil {
 			return
 		}
 		// No agent for so long: executors stop their tasks and end (rule X6).
@@ -34,6 +34,9 @@ func (a *agent) restart() {
 	w.trace.add("agent %s is up again", a.id)
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
+		if w.api != nil {
+			break // containers do without a kubelet
+		}
 		if w.now-a.downSince > 15*time.Minute || w.dice(ExecutorNotBack) {
 			a.end(x, cluster.ReasonExecutorTerminated, "the executor did not come back", 9)
 		}
@@ -53,7 +56,7 @@ func (a *agent) restart() {
 // reboot ends all processes of the machine; the agent comes back under its id.
 func (a *agent) reboot() {
 	w := a.w
-	knows := w.rng.IntN(2) == 0
+	knows := w.rng.IntN(2) == 0 || w.api != nil
 	a.endAll(knows)
 	a.stop()
 	if !knows {
@@ -92,7 +95,7 @@ func (a *agent) endRemoved() {
 	w := a.w
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
-		if by := w.removed[x.info.Framework]; by == nil || by != a.with || x.ending {
+		if by := w.removed[x.info.Framework]; by == nil || platform(by) != a.with || x.ending {
 			continue
 		}
 		x.ending = true

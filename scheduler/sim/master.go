@@ -90,6 +90,10 @@ func (m *master) removeAgain() {
 	}
 }
 
+func (m *master) subscriber() *stream { return m.stream }
+
+func (m *master) voids(s *stream) bool { return m.stream != s }
+
 func (m *master) send(e cluster.Event) {
 	if m.stream == nil {
 		return

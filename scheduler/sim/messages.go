@@ -30,7 +30,7 @@ func (a *agent) reportsWhile(x *executor, p *process, t *task, lasts time.Durati
 			}
 			framework, id := t.launch.Executor.Framework, x.info.ID
 			w.after(wait, func() {
-				a.toMaster(ReportLost, func(m *master) { m.message(framework, cluster.Message{AgentID: a.id, ExecutorID: id, Data: data}) })
+				a.toMaster(ReportLost, func(m platform) { m.message(framework, cluster.Message{AgentID: a.id, ExecutorID: id, Data: data}) })
 			})
 		})
 	}

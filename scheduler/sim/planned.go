@@ -45,7 +45,7 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 	case StreamSilent, StreamSlow, SessionCut, ClusterRefuses, ClusterAway:
-		if w.master.stream == nil {
+		if w.platform().subscriber() == nil {
 			return false
 		}
 	case MaintenanceWindow, AgentRestart, AgentPartition, HostReboot, ExecutorStopped, ExecutorCrash, ExecutorOverMemory, ExecutorDiskFull:
@@ -78,14 +78,14 @@ func (w *world) happens(f Fault) bool {
 	case RegistryCut:
 		l.cutFromRegistry(w.between(time.Second, 15*time.Second))
 	case StreamSilent:
-		if w.master.stream.dead || w.master.stream.silent {
+		if s := w.platform().subscriber(); s.dead || s.silent {
 			return false
 		}
-		s := w.master.stream
+		s := w.platform().subscriber()
 		s.silent = true
 		s.sess.l.soon(w.between(60*time.Second, 75*time.Second), func() { s.sess.end("5 heartbeats were missed", false) })
 	case StreamSlow:
-		w.master.stream.slowUntil = w.now + w.between(time.Second, 20*time.Second)
+		w.platform().subscriber().slowUntil = w.now + w.between(time.Second, 20*time.Second)
 	case ClockHourForward:
 		w.skew += time.Hour
 		w.lastJump = w.now
@@ -107,14 +107,14 @@ func (w *world) happens(f Fault) bool {
 		}
 		l.stop("it restarts with another role")
 	case SessionCut:
-		w.master.stream.breaks("the connection broke")
+		w.platform().subscriber().breaks("the connection broke")
 	case ClusterRefuses, ClusterAway:
 		if f == ClusterRefuses {
 			w.refusesUntil = w.now + w.between(5*time.Second, 4*time.Minute)
 		} else {
 			w.awayUntil = w.now + w.between(10*time.Second, 8*time.Minute)
 		}
-		w.master.stream.breaks("the connection broke")
+		w.platform().subscriber().breaks("the connection broke")
 	case MasterFailoverEmpty, MasterFailoverMemory:
 		w.failover(f == MasterFailoverMemory)
 	case AgentRestart:
@@ -129,6 +129,9 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		a.die()
+		if w.api != nil {
+			w.after(w.between(time.Minute, 10*time.Minute), func() { w.api.deleteNode(a.id) })
+		}
 		if f == MachineReplaced {
 			w.after(w.between(5*time.Second, 5*time.Minute), func() { w.replace(a, a.host) })
 		}
@@ -156,6 +159,10 @@ func (w *world) happens(f Fault) bool {
 	case ClockBack:
 		w.skew -= []time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, time.Hour)}[w.rng.IntN(2)]
 		w.lastJump = w.now
+	case PodDeleted, PodForceDeleted:
+		return w.api.deleteSome(f == PodForceDeleted)
+	case OthersPods:
+		return up && w.api.takeRoom(a.id)
 	case OfferStorm:
 		w.storm(10)
 	case OtherFramework:

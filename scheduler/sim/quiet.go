@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
@@ -19,16 +18,17 @@ func (w *world) quiesce() {
 		a.unavailable = time.Time{}
 		switch {
 		case a.lost:
+			if w.api != nil {
+				w.api.deleteNode(a.id)
+			}
 			w.replace(a, "")
 		case !a.up:
 			a.restart()
 		}
 		a.heal()
 	}
-	for _, k := range w.master.agents {
-		k.other = resources.Amount{}
-	}
-	w.master.allocate(time.Millisecond)
+	w.platform().othersLeave()
+	w.platform().allocate(time.Millisecond)
 	for _, l := range w.leaders {
 		l.resume()
 	}
@@ -127,7 +127,7 @@ func (w *world) forgetOrphans(l *leader) {
 	for _, task := range sorted(w.check.orphans) {
 		agentID := w.check.orphans[task]
 		a, by := w.agent(agentID), w.check.removedBy[task]
-		nobodyKnows := by != "" && by != w.master.id
+		nobodyKnows := by != "" && w.master != nil && by != w.master.id
 		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || a.tasks[task].process == nil) {
 			w.count(Forgotten)
 			l.request(func(token uint64) core.Request {

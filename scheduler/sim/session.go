@@ -77,22 +77,22 @@ func (l *leader) send(c term.Call) {
 	m := s.stream.m
 	w.after(late, func() {
 		switch {
-		case w.master != m:
+		case w.platform() != m:
 			answer(w.latency(), errors.New("the master is gone"))
-		case m.stream != s.stream:
+		case m.voids(s.stream):
 			w.count(CallOnOldStream)
 			answer(w.latency(), &cluster.Refused{Status: 403, Message: "the stream is not the present one"})
 		case w.dice(CallRefused):
 			answer(w.latency(), &cluster.Refused{Status: 503, Message: "not now"})
 		default:
-			s.arrives(m, c.Call)
-			answer(w.latency()+answerLate, nil)
+			m.arrives(s, c.Call, func(err error) { answer(w.latency()+answerLate, err) })
 		}
 	})
 }
 
 // arrives is a call as the master takes it.
-func (s *session) arrives(m *master, call core.Call) {
+func (m *master) arrives(s *session, call core.Call, done func(error)) {
+	defer done(nil)
 	switch c := call.(type) {
 	case core.CallLaunch:
 		if last := s.arrived[c.Launch.AgentID]; c.Seq < last {
@@ -135,9 +135,9 @@ func (l *leader) subscribe(c term.Subscribe) {
 	s := &session{l: l, number: c.Session, arrived: map[string]int64{}}
 	s.stream = &stream{w: w, sess: s}
 	w.after(w.latency(), func() {
-		m := w.master
+		m := w.platform()
 		if w.removed[c.FrameworkID] != nil {
-			m.removeAgain()
+			w.master.removeAgain()
 			failed(w.latency(), cluster.FrameworkError{Message: "Framework has been removed", Removed: true})
 			return
 		}
@@ -187,7 +187,7 @@ func (s *session) end(why string, removed bool) {
 // stream is the connection on which the master sends events, in order.
 type stream struct {
 	w    *world
-	m    *master
+	m    platform
 	sess *session
 	open bool // the master's side
 	dead bool // nothing arrives any more

@@ -38,6 +38,10 @@ func (a *agent) takes(t *task, u cluster.Update) {
 		return
 	}
 	t.state = u.State
+	if x := a.executors[t.executor]; a.w.api != nil && u.State.Terminal() && x != nil { // its pod has this one task
+		x.dead = true
+		delete(a.executors, t.executor)
+	}
 	u.TaskID, u.AgentID, u.ExecutorID = t.launch.TaskID, a.id, t.executor
 	u.UUID, u.Timestamp = a.w.uuid(), a.w.wall()
 	t.updates = append(t.updates, u)
@@ -54,11 +58,11 @@ func (a *agent) forward(t *task) {
 	}
 	w := a.w
 	u, framework, latest := t.updates[0], t.launch.Executor.Framework, t.state
-	if a.online() && a.with == w.master {
+	if a.online() && a.with == w.platform() {
 		t.reported = u.State
 		send := func() {
 			if !t.forgotten {
-				a.toMaster(UpdateLost, func(m *master) { m.update(a, u, framework, latest) })
+				a.toMaster(UpdateLost, func(m platform) { m.update(a, u, framework, latest) })
 			}
 		}
 		send()

@@ -23,6 +23,8 @@ type Config struct {
 	Steps int
 	// Trace, if not nil, gets every line of what happens.
 	Trace io.Writer
+	// Pods has the cluster be a Kubernetes.
+	Pods bool
 	// Deaf removes what is in executors' reports before they arrive.
 	Deaf bool
 	// Bug, if set, is a fault of the shell that the checks must find.
@@ -74,8 +76,8 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
-	text := fmt.Sprintf("seed %d, step %d, %s into the world: %s: %s\nreplay: go test ./scheduler/sim -run TestWorlds -sim.seed=%d -sim.steps=%d\n",
-		f.Config.Seed, f.Step, f.At, f.Invariant, f.Detail, f.Config.Seed, f.Config.Steps)
+	text := fmt.Sprintf("seed %d, step %d, %s into the world: %s: %s\nreplay: go test ./scheduler/sim -run %s -sim.seed=%d -sim.steps=%d\n",
+		f.Config.Seed, f.Step, f.At, f.Invariant, f.Detail, map[bool]string{false: "TestWorlds", true: "TestPodWorlds"}[f.Config.Pods], f.Config.Seed, f.Config.Steps)
 	for _, line := range f.Trace {
 		text += line + "\n"
 	}
@@ -116,7 +118,8 @@ type world struct {
 
 	opt       core.Options
 	store     *store
-	master    *master
+	master    *master    // of a world with a Mesos, else nil
+	api       *apiServer // of one with a Kubernetes
 	masters   int
 	agents    []*agent
 	agentNo   int
@@ -173,12 +176,17 @@ func newWorld(cfg Config, t *tracer) *world {
 	}
 	w.refusedMost = []time.Duration{0, time.Minute}[w.rng.IntN(2)]
 	w.mood()
-	w.master = newMaster(w, false)
+	if cfg.Pods {
+		w.api = newAPIServer(w)
+		w.opt.TaskExecutors = true
+	} else {
+		w.master = newMaster(w, false)
+	}
 	for range 1 + w.rng.IntN(6) {
 		w.addAgent("", machines[w.rng.IntN(len(machines))])
 	}
 	w.users = newUsers(w)
-	if w.rng.IntN(8) == 0 {
+	if w.rng.IntN(8) == 0 && !cfg.Pods {
 		w.original()
 	}
 	return w

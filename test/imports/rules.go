@@ -18,8 +18,8 @@ var order = []string{
 	"api", "web",
 	"auth", "notify",
 	"scheduler",
-	"offers", "jobs", "app", "document",
-	"cluster",
+	"offers", "jobs", "app",
+	"cluster", "document",
 	"executor",
 	"wire",
 	"jobs/cron", // apart from jobs: executors fire daemons
@@ -28,6 +28,7 @@ var order = []string{
 	"migrations",
 	"history/search", // apart from history: the API says what is asked for
 	"history/event",  // and so: the core says what is recorded
+	"mysql",
 	"zookeeper",
 	"resources",
 	"spelling",
@@ -54,6 +55,7 @@ var only = map[string][]string{
 	"sdk":            {}, // what job authors import brings nothing else with it
 	"client":         {},
 	"zookeeper":      {},
+	"mysql":          {},
 	"resources":      {},
 	"spelling":       {},
 	"secrets":        {},
@@ -64,8 +66,8 @@ var only = map[string][]string{
 // own parts: whoever else needs one, needs an interface of his own.
 var assembled = []string{
 	"api", "web", "client", "sdk", "executor", "notify", "auth/oidc",
-	"cluster/mesos", "cluster/local",
-	"registry/embedded", "registry/zookeeper",
+	"cluster/mesos", "cluster/local", "cluster/kubernetes",
+	"registry/embedded", "registry/zookeeper", "registry/database",
 	"history",
 }
 
@@ -80,11 +82,15 @@ var home = map[string][]string{
 	"github.com/mesos/mesos-go":           {"cluster/mesos", "cluster/local", "executor"},
 	"github.com/gogo/protobuf":            {"cluster/mesos", "cluster/local", "executor"},
 	"github.com/go-zookeeper/zk":          {"zookeeper", "registry/zookeeper", "cluster/mesos"},
+	"k8s.io/client-go":                    {"cluster/kubernetes"},
+	"k8s.io/apimachinery":                 {"cluster/kubernetes"},
+	"k8s.io/api":                          {"cluster/kubernetes"},
+	"sigs.k8s.io/yaml":                    {"cluster/kubernetes"},
 	"go.etcd.io/bbolt":                    {"registry/embedded"},
-	"github.com/jmoiron/sqlx":             {"history"},
-	"github.com/go-sql-driver/mysql":      {"history"},
+	"github.com/jmoiron/sqlx":             {"history", "registry/database"},
+	"github.com/go-sql-driver/mysql":      {"history", "registry/database", "mysql"},
 	"modernc.org/sqlite":                  {"history"},
-	"github.com/pressly/goose/v3":         {"history"},
+	"github.com/pressly/goose/v3":         {"history", "registry/database"},
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
 	"github.com/robfig/cron/v3":           {"jobs/cron"},
 	"go.yaml.in/yaml/v3":                  {"document", "definitions", "cmd/elasticjob"},
@@ -98,8 +104,8 @@ var home = map[string][]string{
 var never = map[string][]string{
 	"scheduler": {
 		"github.com/mesos/mesos-go", "github.com/gogo/protobuf", "github.com/go-zookeeper/zk",
-		"github.com/gin-gonic/gin", "github.com/jmoiron/sqlx", "go.etcd.io/bbolt",
-		module + "/cluster/mesos", module + "/cluster/local", module + "/registry/embedded", module + "/registry/zookeeper", module + "/zookeeper",
+		"github.com/gin-gonic/gin", "github.com/jmoiron/sqlx", "go.etcd.io/bbolt", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
+		module + "/cluster/kubernetes", module + "/cluster/mesos", module + "/cluster/local", module + "/registry/embedded", module + "/registry/zookeeper", module + "/registry/database", module + "/zookeeper",
 	},
 	"executor": {module + "/scheduler"},
 	"client":   {"github.com/gin-gonic/gin"},

@@ -10,6 +10,7 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"
 
+	"github.com/elasticjob-go/elasticjob/test/eventually"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
@@ -71,5 +72,24 @@ func TestPausedServerAnswersNothing(t *testing.T) {
 	s.Resume(t)
 	if err := db.Ping(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReplica: it has what its server has, and after StopFollowing nothing more.
+func TestReplica(t *testing.T) {
+	t.Parallel()
+	server, replica := mariadb.StartWithReplica(t)
+	first, second := server.Root(t), replica.Root(t)
+	if _, err := first.Exec("CREATE DATABASE a; CREATE TABLE a.b (c INT); INSERT INTO a.b VALUES (7)"); err != nil {
+		t.Fatal(err)
+	}
+	var c int
+	eventually.Works(t, "the replica has what its server has", func() error { return second.QueryRow("SELECT c FROM a.b").Scan(&c) })
+	replica.StopFollowing(t)
+	if _, err := first.Exec("UPDATE a.b SET c = 8"); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.QueryRow("SELECT c FROM a.b").Scan(&c); err != nil || c != 7 {
+		t.Errorf("the replica that stopped has %d, %v, want 7", c, err)
 	}
 }

@@ -35,18 +35,27 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
+// mysqld is the server of a MySQL, which takes MariaDB's place in all tests that start one.
+func mysqld() string { return os.Getenv("MYSQLD") }
+
 // install makes the system tables. The user root needs no password: the server listens at loopback only, and ends with the test.
 func install(folder string) error {
-	program, err := find("mariadb-install-db")
-	if err != nil {
-		return err
-	}
 	me, err := user.Current()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(program, "--no-defaults", "--datadir="+filepath.Join(folder, "data"), "--user="+me.Username,
-		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--rpm") // as packages do it: nothing of the system is touched
+	program, args := mysqld(), []string{"--initialize-insecure", "--init-file=" + filepath.Join(folder, "init.sql")}
+	if program == "" {
+		if program, err = find("mariadb-install-db"); err != nil {
+			return err
+		}
+		args = []string{"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--rpm"} // as packages do it: nothing of the system is touched
+	} else if err := os.WriteFile(filepath.Join(folder, "init.sql"),
+		// MySQL's root is of the socket alone.
+		[]byte("CREATE USER root@'127.0.0.1'; GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"), 0o600); err != nil {
+		return err
+	}
+	cmd := exec.Command(program, append([]string{"--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--user=" + me.Username}, args...)...)
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder, "TMPDIR=" + folder, "LC_ALL=C.UTF-8"}
 	process, err := child.Start(cmd, logFile(folder))
@@ -55,7 +64,7 @@ func install(folder string) error {
 	}
 	<-process.Done()
 	if !cmd.ProcessState.Success() {
-		return fmt.Errorf("mariadb-install-db: %s: %s", cmd.ProcessState, child.LastWords(logFile(folder)))
+		return fmt.Errorf("%s: %s: %s", program, cmd.ProcessState, child.LastWords(logFile(folder)))
 	}
 	return nil
 }
@@ -64,11 +73,15 @@ func logFile(folder string) string { return filepath.Join(folder, "log") }
 
 // launch starts the server of the folder.
 func launch(folder string, port int, flags []string) (*child.Process, error) {
-	program, err := find("mariadbd")
+	me, err := user.Current()
 	if err != nil {
 		return nil, err
 	}
-	me, err := user.Current()
+	program, own := mysqld(), []string{"--skip-log-bin", "--mysqlx=0", "--secure-file-priv=NULL"}
+	if program == "" {
+		own = nil
+		program, err = find("mariadbd")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +89,7 @@ func launch(folder string, port int, flags []string) (*child.Process, error) {
 	args := append([]string{"--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--user=" + me.Username,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port), "--socket=socket", "--pid-file=pid", "--skip-name-resolve",
 		"--tmpdir=" + folder, "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=1",
-		"--default-time-zone=+05:30", "--character-set-server=latin1", "--sql-mode="}, flags...)
+		"--default-time-zone=+05:30", "--character-set-server=latin1", "--sql-mode=", "--autocommit=0"}, append(own, flags...)...)
 	cmd := exec.Command(program, args...)
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder, "LC_ALL=C.UTF-8"}
@@ -98,6 +111,7 @@ func (s *Server) config(user, password, database string) *mysql.Config {
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.DBName = user, password, database
 	c.Net, c.Addr = "tcp", s.Address()
+	c.Params = map[string]string{"autocommit": "1"}
 	c.Logger = log.New(io.Discard, "", 0) // of connections that a killed server breaks
 	return c
 }

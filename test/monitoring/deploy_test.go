@@ -90,9 +90,9 @@ func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	types := served(m.OK("GET", "/metrics", ""))
 	// Without a database there is no history.
 	keepsHistory := types["elasticjob_history_database_up"] != ""
-	// Nor is there a certificate.
+	// Nor is there a certificate, or a Kubernetes.
 	missing := func(name string) bool {
-		return types[name] == "" && (keepsHistory || !strings.HasPrefix(name, "elasticjob_history_")) && !strings.HasPrefix(name, "elasticjob_tls_")
+		return types[name] == "" && (keepsHistory || !strings.HasPrefix(name, "elasticjob_history_")) && !strings.HasPrefix(name, "elasticjob_tls_") && !strings.HasPrefix(name, "elasticjob_kubernetes_")
 	}
 	documents := []string{"docs/metrics.md", alerts, "deploy/grafana/elasticjob.json"}
 	for _, document := range documents {

@@ -32,11 +32,11 @@ const forever = -1
 // Proxy forwards connections to a target.
 type Proxy struct {
 	listener net.Listener
-	target   string
 	ctx      context.Context
 	work     sync.WaitGroup
 
 	mu      sync.Mutex
+	target  string
 	mode    mode
 	changed chan struct{} // closed with every change of mode
 	delay   time.Duration
@@ -72,6 +72,14 @@ func (p *Proxy) Address() string { return p.listener.Addr().String() }
 // Cut resets all connections, and each new one as soon as it is made.
 func (p *Proxy) Cut() {
 	p.set(cut)
+	p.reset()
+}
+
+// FailOver resets all connections, and has new ones go to another target, "host:port".
+func (p *Proxy) FailOver(target string) {
+	p.mu.Lock()
+	p.target = target
+	p.mu.Unlock()
 	p.reset()
 }
 
@@ -215,7 +223,10 @@ func (l *link) run() {
 	if !l.proxy.open(l) {
 		return
 	}
-	conn, err := (&net.Dialer{}).DialContext(l.ctx, "tcp", l.proxy.target)
+	l.proxy.mu.Lock()
+	target := l.proxy.target
+	l.proxy.mu.Unlock()
+	conn, err := (&net.Dialer{}).DialContext(l.ctx, "tcp", target)
 	if err != nil {
 		return
 	}
@@ -228,8 +239,10 @@ func (l *link) run() {
 	both.Go(func() { l.toTarget.run(l.toClient.to) })
 	both.Go(func() { l.toClient.run(l.toTarget.to) })
 	both.Wait()
-	_ = l.toTarget.to.Close() // both ends were forwarded: no reset
-	_ = l.toClient.to.Close()
+	if l.ctx.Err() == nil { // both ends were forwarded: no reset
+		_ = l.toTarget.to.Close()
+		_ = l.toClient.to.Close()
+	}
 }
 
 func (l *link) leave() {

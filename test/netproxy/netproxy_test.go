@@ -126,6 +126,30 @@ func TestCutAndHeal(t *testing.T) {
 	c.hears("again")
 }
 
+// TestFailOver: connections are reset, and new ones go to the other target.
+func TestFailOver(t *testing.T) {
+	t.Parallel()
+	other := echo(t)
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = gone.Close() }()
+	p := netproxy.Start(t, gone.Addr().String())
+	c := dial(t, p)
+	c.say("hello")
+	arrived, err := gone.Accept() // it never answers; a connection still on its way would go to the other
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = arrived.Close() }()
+	p.FailOver(other)
+	c.broken()
+	c = dial(t, p)
+	c.say("hello")
+	c.hears("hello")
+}
+
 func TestBlackholeKeepsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	p := netproxy.Start(t, echo(t))

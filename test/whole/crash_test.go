@@ -34,7 +34,9 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 			if e.What != "end" || ended[e.Execution] != "" {
 				continue
 			}
-			if a, err := m.Try("GET", "/api/execution/"+e.Execution, ""); err == nil && strings.Contains(a.Body, `"state":"FINISHED","reason"`) {
+			// The ends of its tasks are there, too: its own is shown behind them.
+			if a, err := m.Try("GET", "/api/execution/"+e.Execution, ""); err == nil && strings.Contains(a.Body, `"state":"FINISHED","reason"`) &&
+				strings.Count(a.Body, `"kind":"TASK_FINISHED"`) == strings.Count(a.Body, `"attempt":`) {
 				ended[e.Execution] = a.Body
 			}
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestDockerfile: BuildKit's own parser takes the Dockerfile, what it copies is there and not kept out by .dockerignore, the programs are
-// built by make dist, and the image runs the server as somebody who is not root.
+// built by make dist, and the images run the server, and a pod's executor, as somebody who is not root.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	const root = "../.."
@@ -65,8 +65,21 @@ func TestDockerfile(t *testing.T) {
 	if last.Name != "server" || last.BaseName != "scratch" {
 		t.Errorf("the image is the stage %s, from %s: want server, from scratch", last.Name, last.BaseName)
 	}
-	var user, entry string
-	for _, command := range last.Commands {
+	for name, program := range map[string]string{"server": "/opt/elasticjob/scheduler", "task": "/opt/elasticjob/executor pod"} {
+		i := slices.Index(names, name)
+		if i < 0 {
+			t.Errorf("there is no target %s", name)
+			continue
+		}
+		if user, entry := startOf(stages[i]); user != "65532:65532" || entry != program {
+			t.Errorf("the image %s runs %q as %q", name, entry, user)
+		}
+	}
+}
+
+// startOf is who runs what in an image.
+func startOf(stage instructions.Stage) (user, entry string) {
+	for _, command := range stage.Commands {
 		switch c := command.(type) {
 		case *instructions.UserCommand:
 			user = c.User
@@ -74,7 +87,5 @@ func TestDockerfile(t *testing.T) {
 			entry = strings.Join(c.CmdLine, " ")
 		}
 	}
-	if user != "65532:65532" || entry != "/opt/elasticjob/scheduler" {
-		t.Errorf("the image runs %q as %q", entry, user)
-	}
+	return user, entry
 }

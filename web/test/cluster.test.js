@@ -37,6 +37,27 @@ scene('agents, what runs on each with its progress, and by which executors', ser
   await page.waitForURL(/\/executions\/execution\//)
 })
 
+// No Kubernetes runs here: the page is told that there is one.
+scene('on Kubernetes there are neither executors nor a master', server, async ({ open }) => {
+  const page = await open('/jobs')
+  await page.route('**/api/schema/app', async (route) => {
+    const schema = await (await route.fetch()).json()
+    await route.fulfill({ json: { ...schema, properties: { ...schema.properties, image: { type: 'string' } } } })
+  })
+  await page.goto(new URL('/cluster', page.url()).href)
+  const agents = page.getByRole('region', { name: 'Agents' })
+  await agents.getByText('Registered').first().waitFor()
+  await page.getByText('Framework', { exact: true }).waitFor()
+  const absent = async () => {
+    assert.equal(await page.getByRole('region', { name: 'Executors' }).count(), 0)
+    assert.equal(await page.getByText('Master', { exact: true }).count(), 0)
+  }
+  await absent()
+  await agents.getByRole('row').nth(1).getByRole('link').first().click()
+  await page.getByRole('region', { name: 'Running here' }).getByText('4000 of 10000 orders').first().waitFor()
+  await absent()
+})
+
 scene('tasks are reconciled, and not too often', server, async ({ open }) => {
   const page = await open('/cluster')
   page.problems.expect(/^answer: 429 POST \/api\/operate\/reconcile\//)

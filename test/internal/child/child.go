@@ -79,12 +79,16 @@ func (p *Process) Kill() {
 }
 
 // Stopped reports whether all threads of the process have come to rest after a SIGSTOP, which each hears by itself.
-func (p *Process) Stopped() bool {
-	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
+func (p *Process) Stopped() bool { return Stopped(p.pid) }
+
+// Stopped reports whether all threads of a process have come to rest after a SIGSTOP, or wait for something in the kernel, from where they
+// do before they go on.
+func Stopped(pid int) bool {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, stat := range stats {
 		text, readErr := os.ReadFile(stat)
 		_, behindName, _ := strings.Cut(string(text), ") ")
-		if readErr != nil || !strings.HasPrefix(behindName, "T") {
+		if readErr != nil || !strings.HasPrefix(behindName, "T") && !strings.HasPrefix(behindName, "D") {
 			return false
 		}
 	}

@@ -81,10 +81,20 @@ func (m *Machine) OK(method, path, body string, headers ...string) string {
 	return a.Body
 }
 
-// Get reads what a path gives into v.
+// Get reads what a path gives into v. It asks again, as the client does, while the server says that its disk keeps it waiting.
 func (m *Machine) Get(path string, v any) {
 	m.Helper()
-	m.decode(m.OK("GET", path, ""), v)
+	var a Answer
+	m.Until("GET "+path+" has an answer", func() string {
+		if a = m.Call("GET", path, ""); a.Status == http.StatusServiceUnavailable && strings.Contains(a.Body, `"registry_silent"`) {
+			return a.Body
+		}
+		return ""
+	})
+	if a.Status != http.StatusOK {
+		m.Fatalf("GET %s: %d %s", path, a.Status, a.Body)
+	}
+	m.decode(a.Body, v)
 }
 
 func (m *Machine) decode(text string, v any) {

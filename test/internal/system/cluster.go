@@ -4,19 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/elasticjob-go/elasticjob/test/mariadb"
 	"github.com/elasticjob-go/elasticjob/test/mesosserver"
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
@@ -28,12 +27,15 @@ type Cluster struct {
 	// ZooKeepers are the ensemble, ZK what servers get as its address; a test may put a proxy there.
 	ZooKeepers []*zkserver.Server
 	ZK         string
-	// Mesos is the cluster that jobs run on, Masters the address that servers get; a test may put a proxy there.
+	// Database is where the registry is instead, nil if that is in ZooKeeper, and Registry what servers get as its address.
+	Database *mariadb.Server
+	Registry string
+	// Mesos is the cluster that jobs run on, nil if that is another one, Masters the address that servers get; a test may put a proxy there.
 	Mesos   Mesos
 	Masters string
 	// CAFile, if not empty, has the certificates that agents of a cluster/local trust from its next start on.
 	CAFile string
-	// SessionTimeout of the servers' ZooKeeper sessions.
+	// SessionTimeout of the servers' ZooKeeper sessions, or the lease in the database.
 	SessionTimeout time.Duration
 
 	zk      *zk.Conn // for looking into nodes; made when first needed
@@ -57,13 +59,35 @@ type LocalFlags []string
 // otherwise, and no server yet.
 func NewCluster(t testing.TB, bin Binaries, zooKeepers int, flags LocalFlags) *Cluster {
 	t.Helper()
-	c := newCluster(t, bin, zooKeepers)
+	c := newCluster(t, bin)
+	c.startZooKeepers(zooKeepers)
+	c.startLocal(flags)
+	return c
+}
+
+// NewClusterInSQL is NewCluster with a database, in which it makes one for the registry, in the place of ZooKeeper.
+func NewClusterInSQL(t testing.TB, bin Binaries, db *mariadb.Server, flags LocalFlags) *Cluster {
+	t.Helper()
+	c := NewServersInSQL(t, bin, db)
+	c.startLocal(flags)
+	return c
+}
+
+// NewServersInSQL is for servers whose registry is in a database, and starts none yet. args are for every server: among them is where jobs run.
+func NewServersInSQL(t testing.TB, bin Binaries, db *mariadb.Server, args ...string) *Cluster {
+	t.Helper()
+	c := newCluster(t, bin, args...)
+	c.Database, c.Registry = db, db.Database(t)
+	return c
+}
+
+func (c *Cluster) startLocal(flags LocalFlags) {
+	c.Helper()
 	c.setup = Setup{Masters: 1}
 	c.local = newLocal(c, c.setup)
 	c.local.whole = append([]string{"--agents", "1"}, flags...)
 	c.useLocal()
 	c.StartMesos()
-	return c
 }
 
 // NewClusterOn starts a ZooKeeper server and a Mesos with all its masters and agents, and no server yet.
@@ -72,7 +96,8 @@ func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	if kind == Real {
 		mesosserver.Require(t)
 	}
-	c := newCluster(t, bin, 1)
+	c := newCluster(t, bin)
+	c.startZooKeepers(1)
 	setup.Masters = max(setup.Masters, 1)
 	c.setup = setup
 	if kind == Real {
@@ -96,32 +121,53 @@ func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 // useLocal has servers find the cluster/local, which has no election, by its address.
 func (c *Cluster) useLocal() { c.Mesos, c.Masters = c.local, c.MesosURL() }
 
-func newCluster(t testing.TB, bin Binaries, zooKeepers int) *Cluster {
+func newCluster(t testing.TB, bin Binaries, args ...string) *Cluster {
 	t.Helper()
-	c := &Cluster{Machine: New(t, bin), SessionTimeout: 2 * time.Second, servers: map[int]*server{}}
+	c := &Cluster{Machine: New(t, bin, args...), SessionTimeout: 2 * time.Second, servers: map[int]*server{}}
 	t.Cleanup(c.end)
-	if zooKeepers == 1 {
-		c.ZooKeepers = []*zkserver.Server{zkserver.Start(t)}
+	return c
+}
+
+func (c *Cluster) startZooKeepers(n int) {
+	c.Helper()
+	if n == 1 {
+		c.ZooKeepers = []*zkserver.Server{zkserver.Start(c)}
 	} else {
-		c.ZooKeepers = zkserver.StartEnsemble(t, zooKeepers)
+		c.ZooKeepers = zkserver.StartEnsemble(c, n)
 	}
 	c.ZK = zkserver.Connect(c.ZooKeepers...)
 	c.Masters = "zk://" + c.ZK + "/mesos"
-	return c
+}
+
+// registry are the flags that say where configuration and state are.
+func (c *Cluster) registry() []string {
+	if c.Database != nil {
+		return []string{"--registry-lease", c.SessionTimeout.String()}
+	}
+	return []string{"--zk", c.ZK, "--zk-session-timeout", c.SessionTimeout.String()}
+}
+
+// mesos are the flags that say where jobs run, if that is a Mesos.
+func (c *Cluster) mesos() (flags []string) {
+	if c.Mesos == nil {
+		return nil
+	}
+	if file := c.Mesos.CredentialsFile(); file != "" {
+		flags = []string{"--mesos-credentials-file", file}
+	}
+	return append(flags, "--mesos", c.Masters)
 }
 
 // ServerCommand is the command line of server n, not started.
 func (c *Cluster) ServerCommand(n int, args ...string) *exec.Cmd {
-	var credentials []string
-	if file := c.Mesos.CredentialsFile(); file != "" {
-		credentials = []string{"--mesos-credentials-file", file}
-	}
-	all := slices.Concat([]string{"--zk", c.ZK, "--mesos", c.Masters,
-		"--zk-session-timeout", c.SessionTimeout.String(), "--data-dir", filepath.Join(c.Dir, "server-"+strconv.Itoa(n)),
-		"--listen", "127.0.0.1:0", "--time-zone", "UTC"}, credentials, c.args, args)
+	all := slices.Concat(c.registry(), c.mesos(), []string{"--data-dir", filepath.Join(c.Dir, "server-"+strconv.Itoa(n)),
+		"--listen", "127.0.0.1:0", "--time-zone", "UTC"}, c.args, args)
 	cmd := exec.Command(c.bin.Scheduler(), all...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "SECRET_OF_THE_SERVER=" + c.Canary, "MESOS_CANARY=" + c.Canary}
 	cmd.Env = append(cmd.Env, asRoot(all)...)
+	if c.Database != nil {
+		cmd.Env = append(cmd.Env, "ELASTICJOB_REGISTRY="+c.Registry)
+	}
 	return cmd
 }
 
@@ -226,43 +272,6 @@ func (c *Cluster) signal(what string, s *server, sig syscall.Signal) {
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		c.Fatalf("signal %s: %v", what, err)
 	}
-}
-
-// LeaderView is what a server says of who leads.
-type LeaderView struct {
-	Address string
-	Term    int64
-	Since   time.Time
-	Self    bool
-}
-
-// AwaitLeader waits until a server other than those that are named says that it
-// leads and is ready, and chooses it for requests.
-func (c *Cluster) AwaitLeader(not ...int) int {
-	c.Helper()
-	leader := 0
-	c.Until("a server leads", func() (said string) {
-		leader, said = c.leads(not...)
-		return said
-	})
-	c.Via(leader)
-	return leader
-}
-
-// leads asks the servers which of them leads and is ready, and gives 0 and what they say if none does.
-func (c *Cluster) leads(not ...int) (leader int, said string) {
-	said = "no server runs"
-	for n, s := range c.servers {
-		if slices.Contains(not, n) || !c.Runs(n) {
-			continue
-		}
-		a, err := send(c.client, "GET", s.url+"/readyz", "", nil)
-		if err == nil && a.Status == http.StatusOK && strings.Contains(a.Body, `"leading":true`) {
-			return n, ""
-		}
-		said += fmt.Sprintf("; server %d: %v %s", n, err, a.Body)
-	}
-	return 0, said
 }
 
 // end ends servers, the Mesos, and what it left running.

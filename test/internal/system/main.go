@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"testing"
 
 	"go.uber.org/goleak"
 )
 
 // Main builds the programs, runs a package's tests, most of which wait much more than they compute and
 // so go so many at a time unless -parallel says otherwise, and looks for goroutines that were left. It gives the exit status.
-func Main(m *testing.M, bin *Binaries, atOnce int) (status int) {
+func Main(m interface{ Run() int }, bin *Binaries, atOnce int) (status int) {
 	flag.Parse()
 	parallel := false
 	flag.Visit(func(f *flag.Flag) { parallel = parallel || f.Name == "test.parallel" })

@@ -77,9 +77,9 @@ func (m *Machine) named(is func(command string) bool) []int {
 }
 
 // asRoot has servers that root starts in tests run jobs as root, as all others run them as who started the test; but where the arguments
-// name another user for executors.
+// name another user for executors, or a Kubernetes, on which pods say it.
 func asRoot(args []string) []string {
-	if os.Geteuid() != 0 || slices.Contains(args, "--mesos-user") {
+	if os.Geteuid() != 0 || slices.Contains(args, "--mesos-user") || slices.Contains(args, "--kubernetes") {
 		return nil
 	}
 	return []string{"ELASTICJOB_RUN_AS=root"}

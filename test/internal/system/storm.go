@@ -2,22 +2,31 @@ package system
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 )
 
-// Storm is jobs that fire each second and triggers with keys, under which a test breaks things, and then
+// Storm is jobs that fire each few seconds and triggers with keys, under which a test breaks things, and then
 // asks whether anything was lost or done twice (promises 1 and 2).
 type Storm struct {
 	m     *Machine
+	every time.Duration     // between two fires of "patient"
 	asked map[string]string // execution by idempotency key
 }
 
 // NewStorm publishes an app that writes the ledger and registers the jobs: "patient", every second with misfire, three
 // shards; "hasty", every second without, whose runs take longer than that; "asked", on trigger. more are further fields of all of them.
 func NewStorm(m *Machine, more ...Doc) *Storm {
+	m.Helper()
+	return NewStormEvery(m, 1, more...)
+}
+
+// NewStormEvery is NewStorm with so many seconds, of which a minute is a multiple, between two fires of "patient": where a run takes longer than
+// that, those that wait would run for longer than the test breaks things.
+func NewStormEvery(m *Machine, seconds int, more ...Doc) *Storm {
 	m.Helper()
 	m.App("storm", Files{"bin/start.sh": Ledger}, nil)
 	takes := func(seconds string) map[string]string { return map[string]string{"TAKES": seconds} }
@@ -28,14 +37,20 @@ func NewStorm(m *Machine, more ...Doc) *Storm {
 		}
 		m.Job(name, "storm", fields)
 	}
-	job("patient", Doc{"cron": "* * * * * ?", "shardingTotalCount": 3, "misfire": true, "env": takes("0.2")})
+	job("patient", Doc{"cron": fmt.Sprintf("0/%d * * * * ?", seconds), "shardingTotalCount": 3, "misfire": true, "env": takes("0.2")})
 	job("hasty", Doc{"cron": "* * * * * ?", "shardingTotalCount": 2, "env": takes("1.3")})
 	job("asked", Doc{"misfire": true, "env": takes("0.1")})
-	return &Storm{m: m, asked: map[string]string{}}
+	return &Storm{m: m, every: time.Duration(seconds) * time.Second, asked: map[string]string{}}
 }
 
-// jobs of a storm; the first two have crons.
-var jobs = []string{"patient", "hasty", "asked"}
+// shardsOf are the jobs of a storm, with how many shards each has.
+var shardsOf = map[string]int{"patient": 3, "hasty": 2, "asked": 1}
+
+// ofStorm reports whether an execution is of a storm's job.
+func ofStorm(execution string) bool {
+	job, _, _ := strings.Cut(execution, "@")
+	return shardsOf[job] > 0
+}
 
 // Ask triggers a run under a key, if that was not accepted before, and reports whether it is accepted now.
 func (s *Storm) Ask(key string) bool {
@@ -47,6 +62,28 @@ func (s *Storm) Ask(key string) bool {
 		s.asked[key] = strings.Split(a.Body, `"`)[3]
 	}
 	return s.asked[key] != ""
+}
+
+// AwaitRunning waits until a shard runs.
+func (s *Storm) AwaitRunning() {
+	s.m.Helper()
+	s.m.Until("a shard runs", func() string {
+		a, err := s.m.Try("GET", "/api/job/hasty/explain", "")
+		if err != nil {
+			return err.Error()
+		}
+		if a.Status != http.StatusOK {
+			return a.Body
+		}
+		var x Explanation
+		s.m.decode(a.Body, &x)
+		for _, r := range x.Running {
+			if r.State == "RUNNING" {
+				return ""
+			}
+		}
+		return a.Body
+	})
 }
 
 // AskAgain repeats all triggers that were accepted, each of which must give the execution that it gave then.
@@ -66,6 +103,55 @@ func (s *Storm) AskAgain() {
 func (s *Storm) Settle(again bool) string {
 	m := s.m
 	m.Helper()
+	s.calm()
+	starts, ends := m.Ran()
+	shards := map[string]int{}
+	for part, n := range starts {
+		shards[part.Execution]++
+		if !ofStorm(part.Execution) {
+			continue
+		}
+		if ends[part] == 0 && !again || n != 1 && !again {
+			m.Errorf("%+v began %d times and ended %d times, want once", part, n, ends[part])
+		}
+	}
+	fires := map[string][]time.Time{}
+	for id, n := range shards {
+		job, _, _ := strings.Cut(id, "@")
+		if shardsOf[job] == 0 {
+			continue // another job of the test
+		}
+		if n != shardsOf[job] {
+			m.Errorf("promise 1: %d shards of %s ran, want %d", n, id, shardsOf[job])
+		}
+		e := m.Execution(id)
+		if e.State != "FINISHED" && !again {
+			m.Errorf("%+v: want FINISHED", e)
+		}
+		fires[job] = append(fires[job], e.FireTime)
+	}
+	s.noneMissing(fires["patient"])
+	s.eachKeyItsOwn(func(id string) bool { return shards[id] == 1 })
+	lost, doubled := 0, 0
+	for part, n := range starts {
+		if !ofStorm(part.Execution) {
+			continue
+		}
+		if n == 0 || ends[part] == 0 {
+			lost++
+		}
+		if n > 1 {
+			doubled++
+		}
+	}
+	return fmt.Sprintf("%d fires of patient, %d of hasty, %d triggers, %d shards: %d without an end, %d begun more than once",
+		len(fires["patient"]), len(fires["hasty"]), len(s.asked), len(starts), lost, doubled)
+}
+
+// calm waits until the crons have gone on, takes them away, and waits until nothing waits or runs.
+func (s *Storm) calm() {
+	m := s.m
+	m.Helper()
 	var first time.Time
 	m.Until("the fires go on", func() string {
 		now := m.LastFire("patient")
@@ -77,7 +163,7 @@ func (s *Storm) Settle(again bool) string {
 		}
 		return ""
 	})
-	for _, job := range jobs[:2] {
+	for _, job := range []string{"patient", "hasty"} {
 		m.Until("the cron of "+job+" is taken away", func() string {
 			a, err := m.Try("PUT", "/api/job/update", `{"jobName":"`+job+`","cron":null}`)
 			if err != nil {
@@ -90,7 +176,7 @@ func (s *Storm) Settle(again bool) string {
 		})
 	}
 	left := func() string {
-		for _, job := range jobs {
+		for _, job := range slices.Sorted(maps.Keys(shardsOf)) {
 			if a, err := m.Try("GET", "/api/job/"+job+"/explain", ""); err != nil {
 				return err.Error()
 			} else if a.Status != http.StatusOK || !strings.Contains(a.Body, `"state":"ON_TRIGGER"`) {
@@ -107,61 +193,30 @@ func (s *Storm) Settle(again bool) string {
 			return ""
 		})
 	}
-	starts, ends := m.Ran()
-	shards := map[string]int{}
-	for part, n := range starts {
-		shards[part.Execution]++
-		if job, _, _ := strings.Cut(part.Execution, "@"); !slices.Contains(jobs, job) {
-			continue
-		}
-		if ends[part] == 0 && !again || n != 1 && !again {
-			m.Errorf("%+v began %d times and ended %d times, want once", part, n, ends[part])
-		}
-	}
-	want := map[string]int{"patient": 3, "hasty": 2, "asked": 1}
-	fires := map[string][]time.Time{}
-	for id, n := range shards {
-		job, _, _ := strings.Cut(id, "@")
-		if want[job] == 0 {
-			continue // another job of the test
-		}
-		if n != want[job] {
-			m.Errorf("promise 1: %d shards of %s ran, want %d", n, id, want[job])
-		}
-		e := m.Execution(id)
-		if e.State != "FINISHED" && !again {
-			m.Errorf("%+v: want FINISHED", e)
-		}
-		fires[job] = append(fires[job], e.FireTime)
-	}
-	slices.SortFunc(fires["patient"], time.Time.Compare)
-	for i, at := range fires["patient"] {
-		if i > 0 && at.Sub(fires["patient"][i-1]) != time.Second {
-			m.Errorf("promise 1: patient fired at %v and then at %v", fires["patient"][i-1], at)
+}
+
+// noneMissing checks that no fire of "patient" is missing between the first and the last.
+func (s *Storm) noneMissing(fires []time.Time) {
+	s.m.Helper()
+	slices.SortFunc(fires, time.Time.Compare)
+	for i, at := range fires {
+		if i > 0 && at.Sub(fires[i-1]) != s.every {
+			s.m.Errorf("promise 1: patient fired at %v and then at %v", fires[i-1], at)
 		}
 	}
+}
+
+// eachKeyItsOwn checks that each trigger that was accepted was so as an execution of its own, which ran.
+func (s *Storm) eachKeyItsOwn(ran func(execution string) bool) {
+	s.m.Helper()
 	keys := map[string]string{}
 	for key, id := range s.asked {
 		if other := keys[id]; other != "" {
-			m.Errorf("%s and %s are both answered with %s", key, other, id)
+			s.m.Errorf("%s and %s are both answered with %s", key, other, id)
 		}
 		keys[id] = key
-		if shards[id] != 1 {
-			m.Errorf("promise 1: trigger %s was accepted as %s, of which %d shards ran", key, id, shards[id])
+		if !ran(id) {
+			s.m.Errorf("promise 1: trigger %s was accepted as %s, which did not run", key, id)
 		}
 	}
-	lost, doubled := 0, 0
-	for part, n := range starts {
-		if job, _, _ := strings.Cut(part.Execution, "@"); !slices.Contains(jobs, job) {
-			continue
-		}
-		if n == 0 || ends[part] == 0 {
-			lost++
-		}
-		if n > 1 {
-			doubled++
-		}
-	}
-	return fmt.Sprintf("%d fires of patient, %d of hasty, %d triggers, %d shards: %d without an end, %d begun more than once",
-		len(fires["patient"]), len(fires["hasty"]), len(s.asked), len(starts), lost, doubled)
 }

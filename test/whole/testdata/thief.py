@@ -61,20 +61,33 @@ def take_descriptor(pid):
         os.close(pidfd)
 
 
+def words_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().decode(errors="replace").split("\0")
+    except OSError:
+        return [""]
+
+
+def parent(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[1]
+    except OSError:
+        return ""
+
+
 def processes():
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = file.read().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        name = os.path.basename(words[0])
-        if name == "scheduler" and folder in words:
+    """Those of this server: others may just begin, and a process that is not closed yet shows the numbers of its descriptors."""
+    found = {pid: words_of(pid) for pid in filter(str.isdigit, os.listdir("/proc"))}
+    servers = {pid for pid, words in found.items() if os.path.basename(words[0]) == "scheduler" and folder in words}
+    for pid, words in found.items():
+        if pid in servers:
             yield int(pid), "server"
-        elif name == "executor" and "supervisor" in words:
+        elif os.path.basename(words[0]) == "executor" and "supervisor" in words:
             if any(word.startswith(folder) for word in words):
                 yield int(pid), "supervisor"
-        elif name == "executor":
+        elif os.path.basename(words[0]) == "executor" and parent(pid) in servers:
             yield int(pid), "executor"
 
 

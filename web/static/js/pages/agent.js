@@ -3,6 +3,7 @@ import { html } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { memory, number, percent } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
+import { useTakesImages } from '../lib/takes.js'
 import { texts } from '../lib/texts.js'
 import { Page } from '../frame/page.js'
 import { Empty, Loaded } from '../pieces/notice.js'
@@ -16,11 +17,11 @@ import { Executors, StartFailures, noteOf } from './cluster.js'
 const t = texts(
   {
     cluster: 'Cluster', host: 'Host', since: 'Since', cpus: 'CPUs', memory: 'Memory', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}, since', none: 'none', running: 'Running here', job: 'Job', item: 'Shard', state: 'State', lasts: 'For', progress: 'Progress', execution: 'Execution', log: 'Output', executors: 'Executors',
-    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'Nothing of this framework runs here', nothingHelp: 'What it has free is offered when a job needs it.', unreachable: 'The cluster’s master does not hear from this agent. What runs there may go on; shards of jobs with failover are run elsewhere after two minutes, others are waited for ten minutes.',
+    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'Nothing of this framework runs here', nothingHelp: 'What it has free is offered when a job needs it.', unreachable: 'The cluster’s master does not hear from this agent. What runs there may go on; shards of jobs with failover are run elsewhere after two minutes, others are waited for ten minutes.', unreachablePods: 'Its node is not ready. What runs there may go on; shards of jobs with failover are run elsewhere after two minutes, others are waited for ten minutes.',
   },
   {
     cluster: '集群', host: '主机', since: '自', cpus: 'CPU', memory: '内存', offer: '持有的资源邀约', offerFor: '{cpus} CPU，{memory}，自', none: '无', running: '正在运行', job: '作业', item: '分片', state: '状态', lasts: '时长', progress: '进度', execution: '执行', log: '输出', executors: '执行器',
-    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群主节点收不到此代理的消息。其上的任务可能仍在运行；启用失效转移的作业分片两分钟后在别处运行，其他分片等待十分钟。',
+    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群主节点收不到此代理的消息。其上的任务可能仍在运行；启用失效转移的作业分片两分钟后在别处运行，其他分片等待十分钟。', unreachablePods: '其节点未就绪，其上的任务可能仍在运行；启用失效转移的作业分片两分钟后在别处运行，其他分片等待十分钟。',
   },
 )
 
@@ -30,9 +31,10 @@ const t = texts(
 export default function AgentPage({ agent }) {
   const of = useResource(`/api/cluster/agents/${seg(agent)}`, { on: (c) => c.cluster || c.executions.length > 0, every: 10_000 })
   const row = of.data
+  const pods = useTakesImages()
   return html`<${Page} title=${row?.hostname || agent} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
     <${Loaded} of=${of}>${(/** @type {any} */ a) => html`
-      ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t('unreachable')}</p>`}
+      ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t(pods ? 'unreachablePods' : 'unreachable')}</p>`}
       <div class="box"><dl class="facts">
         <dt>ID</dt><dd class="mono">${row.id}</dd>
         <dt>${t('since')}</dt><dd><${Time} at=${row.since} /></dd>
@@ -46,10 +48,10 @@ export default function AgentPage({ agent }) {
         ${a.running.length === 0 ? html`<${Empty} title=${t('nothing')}><p>${t('nothingHelp')}</p></${Empty}>` : html`<${RunningHere} rows=${a.running} />`}
         ${a.tasks > a.running.length && a.running.length > 0 && html`<p class="muted small">${t('some', { n: number(a.running.length), total: number(a.tasks) })}</p>`}
       </section>
-      <section class="stack" aria-label=${t('executors')}>
+      ${pods === false && html`<section class="stack" aria-label=${t('executors')}>
         <h2>${t('executors')}</h2>
         ${a.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${a.executors} agents=${[row]} />`}
-      </section>
+      </section>`}
       ${a.startFailures.length > 0 && html`<section class="stack" aria-label=${t('starts')}><h2>${t('starts')}</h2><${StartFailures} rows=${a.startFailures} /></section>`}`}</${Loaded}>
   </${Page}>`
 }

@@ -5,6 +5,7 @@ import { memory, number } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
 import { go, useQuery } from '../lib/router.js'
 import { may } from '../lib/session.js'
+import { useTakesImages } from '../lib/takes.js'
 import { texts } from '../lib/texts.js'
 import { Page } from '../frame/page.js'
 import { ActButton } from '../pieces/act.js'
@@ -14,6 +15,7 @@ import { ColumnChoice, JobTable } from '../pieces/jobtable.js'
 import { Empty, Loaded } from '../pieces/notice.js'
 import { State } from '../pieces/state.js'
 import { Pager } from '../pieces/table.js'
+import { pretty } from '../lib/json.js'
 import { Time } from '../pieces/time.js'
 import { link } from '../routes.js'
 import { SearchField } from './jobs.js'
@@ -22,13 +24,13 @@ const t = texts(
   {
     apps: 'Apps', edit: 'Edit', disable: 'Disable', enable: 'Enable', delete: 'Delete', register: 'Register a job', disabled: '{name} is disabled, and so are its jobs', enabled: '{name} is enabled', deleted: '{name} was deleted',
     disableTitle: 'Disable {name}?', disableText: '{n|job makes|jobs make} no new runs until it is enabled.', running: '{n|of them runs: its|of them run: their} shards are killed.', deleteTitle: 'Delete {name}?', deleteAlone: 'It has no jobs. Its document is removed for good.', deleteWith: '{n|job is|jobs are} deleted with it, and what runs is killed:', and: 'and {n} more',
-    url: 'Package', script: 'Script', sha: 'SHA-256', notPinned: 'not pinned: whatever is at the address', cpu: 'CPU', memory: 'Memory', executor: 'of its executor, once per agent', cache: 'Kept on agents', yes: 'yes', no: 'no', sampling: 'Sampling of daemons', all: 'all runs',
+    url: 'Package', script: 'Script', sha: 'SHA-256', notPinned: 'not pinned: whatever is at the address', cpu: 'CPU', memory: 'Memory', executor: 'of its executor, once per agent', cache: 'Kept on agents', yes: 'yes', no: 'no', sampling: 'Sampling of daemons', all: 'all runs', image: 'Image', ownImage: 'the scheduler’s own', pull: 'pulled: {when}', secrets: 'Secrets to pull with', template: 'Pod template',
     jobs: 'Jobs', search: 'Search its jobs', none: 'No jobs yet', noneHelp: 'Nothing runs of this app until a job says when.', nothing: 'No job fits', sandboxes: 'Files of its executors', noSandboxes: 'No executor of it runs.', note: 'Where, and when one last reported',
   },
   {
     apps: '应用', edit: '编辑', disable: '禁用', enable: '启用', delete: '删除', register: '注册作业', disabled: '已禁用 {name} 及其作业', enabled: '已启用 {name}', deleted: '已删除 {name}',
     disableTitle: '禁用 {name}？', disableText: '{n} 个作业在启用之前不再产生新的执行。', running: '其中 {n} 个正在运行：其分片将被终止。', deleteTitle: '删除 {name}？', deleteAlone: '它没有作业，其配置将被永久删除。', deleteWith: '{n} 个作业将一并删除，正在运行的将被终止：', and: '另有 {n} 个',
-    url: '安装包', script: '启动脚本', sha: 'SHA-256', notPinned: '未固定：以地址上的内容为准', cpu: 'CPU', memory: '内存', executor: '执行器占用，每个代理一份', cache: '在代理上保留', yes: '是', no: '否', sampling: '常驻作业采样', all: '全部运行',
+    url: '安装包', script: '启动脚本', sha: 'SHA-256', notPinned: '未固定：以地址上的内容为准', cpu: 'CPU', memory: '内存', executor: '执行器占用，每个代理一份', cache: '在代理上保留', yes: '是', no: '否', sampling: '常驻作业采样', all: '全部运行', image: '镜像', ownImage: '调度器自带', pull: '拉取：{when}', secrets: '拉取所用的 Secret', template: 'Pod 模板',
     jobs: '作业', search: '搜索其作业', none: '还没有作业', noneHelp: '注册作业后，此应用才会运行。', nothing: '没有符合条件的作业', sandboxes: '执行器的文件', noSandboxes: '没有运行中的执行器。', note: '位置与最近上报时间',
   },
 )
@@ -39,6 +41,7 @@ export default function App({ app }) {
   const on = (/** @type {import('../lib/live.js').Change} */ c) => c.apps.includes(app)
   const doc = useResource(path, { on })
   const off = useResource(`${path}/disable`, { on })
+  const images = useTakesImages()
   const [query, setQuery] = useQuery()
   const page = Number(query.page) || 1
   const perPage = 50
@@ -55,11 +58,14 @@ export default function App({ app }) {
   return html`<${Page} title=${app} crumbs=${[{ to: '/apps', text: t('apps') }]} main=${register} heading=${off.data === true && html`<${State} of="DISABLED" />`} acts=${acts}>
     <${Loaded} of=${doc}>${(/** @type {any} */ a) => html`
       <section class="box"><dl class="facts">
-        <dt>${t('url')}</dt><dd class="mono">${a.appURL} <${Copy} text=${a.appURL} /></dd>
+        ${images && html`<dt>${t('image')}</dt><dd>${a.image ? html`<span class="mono">${a.image}</span> <${Copy} text=${a.image} />` : html`<span class="muted">${t('ownImage')}</span>`}${a.imagePullPolicy && html` <span class="muted">${t('pull', { when: a.imagePullPolicy })}</span>`}</dd>`}
+        ${a.imagePullSecrets?.length > 0 && html`<dt>${t('secrets')}</dt><dd class="mono">${a.imagePullSecrets.join(', ')}</dd>`}
+        ${a.podTemplate && html`<dt>${t('template')}</dt><dd><pre class="mono">${pretty(a.podTemplate)}</pre></dd>`}
+        ${a.appURL && html`<dt>${t('url')}</dt><dd class="mono">${a.appURL} <${Copy} text=${a.appURL} /></dd>`}
         <dt>${t('script')}</dt><dd class="mono">${a.bootstrapScript}</dd>
-        <dt>${t('sha')}</dt><dd>${a.appSHA256 ? html`<code>${a.appSHA256}</code>` : html`<span class="muted">${t('notPinned')}</span>`}</dd>
-        <dt>${t('cpu')}, ${t('memory')}</dt><dd>${number(a.cpuCount)} CPU, ${memory(a.memoryMB)} <span class="muted">${t('executor')}</span></dd>
-        <dt>${t('cache')}</dt><dd>${t(a.appCacheEnable ? 'yes' : 'no')}</dd>
+        ${a.appURL && html`<dt>${t('sha')}</dt><dd>${a.appSHA256 ? html`<code>${a.appSHA256}</code>` : html`<span class="muted">${t('notPinned')}</span>`}</dd>`}
+        ${images === false && html`<dt>${t('cpu')}, ${t('memory')}</dt><dd>${number(a.cpuCount)} CPU, ${memory(a.memoryMB)} <span class="muted">${t('executor')}</span></dd>`}
+        ${images === false && html`<dt>${t('cache')}</dt><dd>${t(a.appCacheEnable ? 'yes' : 'no')}</dd>`}
         <dt>${t('sampling')}</dt><dd>${a.eventTraceSamplingCount ? number(a.eventTraceSamplingCount) : t('all')}</dd>
       </dl></section>
       <h2>${t('jobs')} ${whole.data && html`<span class="muted">${number(whole.data.total)}</span>`}</h2>
@@ -69,7 +75,7 @@ export default function App({ app }) {
           ${data.rows.length === 0 ? html`<${Empty} title=${t('nothing')} />` : html`<${JobTable} question=${jobs.path} rows=${data.rows} without=${['app']} sorted=${{ key: query.sort ?? 'name', order: query.order === 'DESC' ? 'DESC' : 'ASC' }} onSort=${(/** @type {string} */ sort, /** @type {string} */ order) => setQuery({ sort, order, page: '' })} onDone=${jobs.reload} />`}
           ${data.total > perPage && html`<${Pager} page=${page} perPage=${perPage} total=${data.total} onPage=${(/** @type {number} */ n) => setQuery({ page: n === 1 ? '' : n }, { push: true })} />`}`
       }}</${Loaded}>
-      ${may('viewer') && html`<${Sandboxes} app=${app} />`}`}</${Loaded}>
+      ${may('viewer') && images === false && html`<${Sandboxes} app=${app} />`}`}</${Loaded}>
   </${Page}>`
 }
 

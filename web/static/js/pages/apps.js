@@ -22,7 +22,7 @@ const t = texts(
 
 const perPage = 50
 
-/** @typedef {{appName: string, appURL: string, bootstrapScript: string, cpuCount: number, memoryMB: number, appSHA256?: string}} App */
+/** @typedef {{appName: string, appURL: string, image?: string, bootstrapScript: string, cpuCount: number, memoryMB: number, appSHA256?: string}} App */
 
 export default function Apps() {
   const [query, setQuery] = useQuery()
@@ -37,7 +37,7 @@ export default function Apps() {
 /** @param {{all: App[], query: Record<string, string>, setQuery: (change: Record<string, string | number>, how?: {push?: boolean}) => void}} props */
 function List({ all, query, setQuery }) {
   const words = (query.search ?? '').toLowerCase().split(/\s+/).filter(Boolean)
-  const fit = all.filter((a) => words.every((w) => `${a.appName} ${a.appURL}`.toLowerCase().includes(w)))
+  const fit = all.filter((a) => words.every((w) => `${a.appName} ${a.appURL} ${a.image ?? ''}`.toLowerCase().includes(w)))
   const page = Number(query.page) || 1
   const rows = fit.slice((page - 1) * perPage, page * perPage)
   const counts = useJobCounts(rows.map((a) => a.appName))
@@ -50,7 +50,7 @@ function List({ all, query, setQuery }) {
             { key: 'name', label: t('name'), cell: (/** @type {App} */ a) => html`<a class="short" href=${link.app(a.appName)}>${a.appName}</a>`, title: (/** @type {App} */ a) => a.appName },
             { key: 'state', label: t('state'), cell: (/** @type {App} */ a) => (counts.get(a.appName)?.off ? html`<${State} of="DISABLED" />` : '') },
             { key: 'jobs', label: t('jobs'), num: true, cell: (/** @type {App} */ a) => (counts.has(a.appName) ? html`<a href=${withQuery('/jobs', { app: a.appName })}>${number(counts.get(a.appName)?.total)}</a>` : html`<span class="muted">–</span>`) },
-            { key: 'url', label: t('url'), cell: (/** @type {App} */ a) => html`${a.appURL}${a.appSHA256 ? html` <span class="small muted">${t('pinned')}</span>` : ''}`, title: (/** @type {App} */ a) => a.appURL },
+            { key: 'url', label: t('url'), cell: (/** @type {App} */ a) => html`${a.appURL || a.image}${a.appSHA256 ? html` <span class="small muted">${t('pinned')}</span>` : ''}`, title: (/** @type {App} */ a) => a.appURL || (a.image ?? '') },
             { key: 'script', label: t('script'), cell: (/** @type {App} */ a) => html`<span class="mono">${a.bootstrapScript}</span>`, title: (/** @type {App} */ a) => a.bootstrapScript },
             { key: 'cpu', label: t('cpu'), num: true, cell: (/** @type {App} */ a) => number(a.cpuCount) },
             { key: 'memory', label: t('memory'), num: true, cell: (/** @type {App} */ a) => memory(a.memoryMB) },

@@ -5,6 +5,7 @@ import { memory, moment, number } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
 import { useQuery } from '../lib/router.js'
 import { may } from '../lib/session.js'
+import { useTakesImages } from '../lib/takes.js'
 import { texts } from '../lib/texts.js'
 import { Page } from '../frame/page.js'
 import { Faulty } from '../pieces/faulty.js'
@@ -18,16 +19,16 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    title: 'Cluster', agents: 'Agents', agent: 'Agent', host: 'Host', state: 'State', since: 'Since', cpus: 'CPUs', memory: 'Memory', tasks: 'Tasks', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}', none: 'No agents yet', noneHelp: 'An agent is known once it has offered something. With --local there is one from the start; with Mesos, look whether agents are registered with its master and whether the framework may get their resources.',
+    title: 'Cluster', agents: 'Agents', agent: 'Agent', host: 'Host', state: 'State', since: 'Since', cpus: 'CPUs', memory: 'Memory', tasks: 'Tasks', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}', none: 'No agents yet', noneHelp: 'An agent is known once it has offered something. With --local there is one from the start; with Mesos, look whether agents are registered with its master and whether the framework may get their resources; with Kubernetes, whether a node is ready.',
     nothing: 'No agent fits “{search}”', clear: 'Show all agents', filter: 'Filter by host or id', executors: 'Executors', executor: 'Executor', app: 'App', generation: 'Generation', report: 'Last report', note: 'Note', noExecutors: 'No executors now. Each app gets one on an agent when a job of it runs there.',
-    starts: 'Start failures', startsHelp: 'An app whose executor can’t be started on an agent is kept off it for a while. Mend what the cause names; it is tried again by itself.', failures: 'Failures', notBefore: 'Tried again', cause: 'Cause',
-    subscribed: 'Subscribed', not: 'Not subscribed', notHelp: 'Nothing is launched until the cluster’s master lets this framework in. The log of the leader says why it does not.', master: 'Master', framework: 'Framework', used: 'used of {total}', offers: 'Offers held', unknown: 'not heard of yet', maintenance: 'maintenance from {from} until {until}', everywhere: 'all agents: {host} did not answer', some: 'The first {n} of {total}.',
+    starts: 'Start failures', startsHelp: 'An app that can’t be started on an agent is kept off it for a while. Mend what the cause names; it is tried again by itself.', failures: 'Failures', notBefore: 'Tried again', cause: 'Cause',
+    subscribed: 'Subscribed', not: 'Not subscribed', notHelp: 'Nothing is launched until the cluster’s master lets this framework in. The log of the leader says why it does not.', notHelpPods: 'Nothing is launched until the API server has answered. The log of the leader says why it does not.', master: 'Master', framework: 'Framework', used: 'used of {total}', offers: 'Offers held', unknown: 'not heard of yet', maintenance: 'maintenance from {from} until {until}', everywhere: 'all agents: {host} did not answer', some: 'The first {n} of {total}.',
   },
   {
-    title: '集群', agents: '代理', agent: '代理', host: '主机', state: '状态', since: '自', cpus: 'CPU', memory: '内存', tasks: '任务', offer: '持有的资源邀约', offerFor: '{cpus} CPU，{memory}', none: '还没有代理', noneHelp: '代理提供资源后才会出现在这里。使用 --local 时一开始就有一个；使用 Mesos 时，请检查代理是否已在主节点注册，以及本框架是否能获得其资源。',
+    title: '集群', agents: '代理', agent: '代理', host: '主机', state: '状态', since: '自', cpus: 'CPU', memory: '内存', tasks: '任务', offer: '持有的资源邀约', offerFor: '{cpus} CPU，{memory}', none: '还没有代理', noneHelp: '代理提供资源后才会出现在这里。使用 --local 时一开始就有一个；使用 Mesos 时，请检查代理是否已在主节点注册，以及本框架是否能获得其资源；使用 Kubernetes 时，请检查是否有就绪的节点。',
     nothing: '没有符合“{search}”的代理', clear: '显示所有代理', filter: '按主机或 ID 筛选', executors: '执行器', executor: '执行器', app: '应用', generation: '代次', report: '最近报告', note: '备注', noExecutors: '当前没有执行器。应用的作业在某个代理上运行时，会在那里启动一个。',
-    starts: '启动失败', startsHelp: '如果应用的执行器无法在某个代理上启动，该应用会暂时避开该代理。请按原因修复，系统会自动重试。', failures: '失败次数', notBefore: '下次尝试', cause: '原因',
-    subscribed: '已订阅', not: '未订阅', notHelp: '在集群主节点接受本框架之前，不会启动任何任务。原因见主节点服务的日志。', master: '主节点', framework: '框架', used: '已用，共 {total}', offers: '持有的邀约', unknown: '尚无消息', maintenance: '维护时间 {from} 至 {until}', everywhere: '所有代理：{host} 没有响应', some: '前 {n} 条，共 {total} 条。',
+    starts: '启动失败', startsHelp: '如果应用无法在某个代理上启动，它会暂时避开该代理。请按原因修复，系统会自动重试。', failures: '失败次数', notBefore: '下次尝试', cause: '原因',
+    subscribed: '已订阅', not: '未订阅', notHelp: '在集群主节点接受本框架之前，不会启动任何任务。原因见主节点服务的日志。', notHelpPods: '在 API 服务器应答之前，不会启动任何任务。原因见主节点服务的日志。', master: '主节点', framework: '框架', used: '已用，共 {total}', offers: '持有的邀约', unknown: '尚无消息', maintenance: '维护时间 {from} 至 {until}', everywhere: '所有代理：{host} 没有响应', some: '前 {n} 条，共 {total} 条。',
   },
 )
 
@@ -41,10 +42,11 @@ export default function Cluster() {
   const [query, setQuery] = useQuery()
   const page = Math.max(1, Number(query.page) || 1)
   const cluster = useResource(withQuery('/api/cluster', { search: query.search, page: page > 1 ? page : '', per_page: perPage }), { on: (c) => c.cluster, every: 10_000 })
+  const pods = useTakesImages()
   useAnchor(cluster.data !== undefined)
   return html`<${Page} title=${t('title')} acts=${may('operator') && html`<${Reconcile} />`}>
     <${Loaded} of=${cluster}>${(/** @type {any} */ c) => html`
-      <${Subscription} of=${c} />
+      <${Subscription} of=${c} pods=${pods} />
       <section class="stack" aria-label=${t('agents')}>
         <div class="row spread"><h2>${t('agents')}</h2><input class="input filter" type="search" aria-label=${t('filter')} placeholder=${t('filter')} value=${query.search ?? ''} onInput=${(/** @type {any} */ e) => setQuery({ search: e.target.value, page: '' })} /></div>
         ${c.agents.length === 0
@@ -54,10 +56,10 @@ export default function Cluster() {
           : html`<${Agents} agents=${c.agents} />`}
         ${c.agentsTotal > perPage && html`<${Pager} page=${page} perPage=${perPage} total=${c.agentsTotal} onPage=${(/** @type {number} */ p) => setQuery({ page: p > 1 ? p : '' }, { push: true })} />`}
       </section>
-      <section class="stack" id="executors" aria-label=${t('executors')}>
+      ${pods === false && html`<section class="stack" id="executors" aria-label=${t('executors')}>
         <h2>${t('executors')}</h2>
         ${c.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${c.executors} agents=${c.agents} />`}
-      </section>
+      </section>`}
       ${c.startFailures.length > 0 && html`<section class="stack" id="starts" aria-label=${t('starts')}>
         <div><h2>${t('starts')}</h2><p class="muted">${t('startsHelp')}</p></div>
         <${StartFailures} rows=${c.startFailures} />
@@ -76,14 +78,17 @@ function useAnchor(ready) {
   }, [ready, location.hash])
 }
 
-/** @param {{of: any}} props */
-function Subscription({ of: c }) {
+/**
+ * Subscription is what the leader has of its cluster. Pods have no master: there its id is that of the leader's own session.
+ * @param {{of: any, pods: boolean | undefined}} props
+ */
+function Subscription({ of: c, pods }) {
   return html`<div class="cards">
-    <div class="card"><div class="label">${t('state')}</div><div class="value small-value"><${State} of=${c.subscribed ? 'SUBSCRIBED' : 'NOT_SUBSCRIBED'} /></div><div class="small muted">${c.subscribed ? html`${t('since')} <${Time} at=${c.since} />` : t('notHelp')}</div></div>
+    <div class="card"><div class="label">${t('state')}</div><div class="value small-value"><${State} of=${c.subscribed ? 'SUBSCRIBED' : 'NOT_SUBSCRIBED'} /></div><div class="small muted">${c.subscribed ? html`${t('since')} <${Time} at=${c.since} />` : t(pods ? 'notHelpPods' : 'notHelp')}</div></div>
     <div class="card"><div class="label">${t('cpus')}</div><div class="value">${number(c.cpus.used)}</div><div class="small muted">${t('used', { total: number(c.cpus.total) })}</div></div>
     <div class="card"><div class="label">${t('memory')}</div><div class="value">${memory(c.memoryMB.used)}</div><div class="small muted">${t('used', { total: memory(c.memoryMB.total) })}</div></div>
     <div class="card"><div class="label">${t('agents')}</div><div class="value">${number(c.agentsTotal)}</div><div class="small muted">${t('offers')}: ${number(c.offersHeld)}</div></div>
-    <div class="card wide-card"><dl class="facts small"><dt>${t('master')}</dt><dd class="mono">${c.master || '–'}</dd><dt>${t('framework')}</dt><dd class="mono">${c.frameworkName ? `${c.frameworkName} · ` : ''}${c.frameworkId || '–'}</dd></dl></div>
+    <div class="card wide-card"><dl class="facts small">${pods === false && html`<dt>${t('master')}</dt><dd class="mono">${c.master || '–'}</dd>`}<dt>${t('framework')}</dt><dd class="mono">${c.frameworkName ? `${c.frameworkName} · ` : ''}${c.frameworkId || '–'}</dd></dl></div>
   </div>`
 }
 

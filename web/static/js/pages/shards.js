@@ -70,7 +70,7 @@ export function Shards({ execution: e, spans, waiting, app, jobZone, query, setQ
     ${rows.length === 0 ? html`<p class="muted">${t('none')} <button type="button" class="link-button" onClick=${() => setQuery({ shard: '', show: '' })}>${t('all')}</button></p>` : html`<div class="table-box"><table class="table shards" aria-label=${t('title')}>
       <thead><tr><th class="pick"><span class="hidden">${t('attempts')}</span></th><th scope="col" class="num">${t('shard')}</th><th scope="col">${t('state')}</th><th scope="col" class="num">${t('attempt')}</th>${progress && html`<th scope="col">${t('progress')}</th>`}
         <th scope="col">${t('began')}</th><th scope="col" class="num">${t('took')}</th><th scope="col" class="num">${t('exit')}</th><th scope="col">${t('agent')}</th><th scope="col">${t('log')}</th><th scope="col">${t('cause')}</th>${acts && html`<th class="row-acts"><span class="hidden">${t('acts')}</span></th>`}</tr></thead>
-      ${rows.map((r) => html`<${Row} key=${r.item} r=${r} width=${width + 1} progress=${progress} acts=${acts} app=${app} jobZone=${jobZone} reason=${reasons.get(r.item) ?? ''} open=${open.has(r.item)} toggle=${() => toggle(r.item)} reload=${reload} />`)}
+      ${rows.map((r) => html`<${Row} key=${r.item} r=${r} width=${width + 1} progress=${progress} acts=${acts} app=${app} jobZone=${jobZone} reason=${reasons.get(r.item) ?? r.shard.reason ?? ''} open=${open.has(r.item)} toggle=${() => toggle(r.item)} reload=${reload} />`)}
     </table></div>`}
     ${filtered.length > perPage && html`<${Pager} page=${page} perPage=${perPage} total=${filtered.length} onPage=${(/** @type {number} */ n) => setQuery({ page: n === 1 ? '' : n })} />`}
   </section>

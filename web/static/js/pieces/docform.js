@@ -79,11 +79,11 @@ export function DocForm({ first, stored, nameField, saveLabel, request, check, t
     doc,
     disabled: problem !== undefined || busy,
     set: (field, value) => {
-      setRefused(refused.filter((r) => r.field !== field))
+      setRefused(refused.filter((r) => r.field !== field && !isWithin(r.field, field)))
       show(withField(doc, field, value))
     },
     errors: (field) => {
-      const of = violations.filter((v) => v.field === field || (field !== 'props' && field !== 'env' && v.field.startsWith(`${field}.`)))
+      const of = violations.filter((v) => v.field === field || (field !== 'props' && field !== 'env' && isWithin(v.field, field)))
       for (const v of of) fields.current.add(v.field)
       return all || touched.has(field) ? of : []
     },
@@ -182,8 +182,11 @@ function violationsOf(error) {
   return field && !error.fields?.length ? [{ field, value: '', message: error.message }] : (error.fields ?? [])
 }
 
-/** @param {string} field such as props.http.url */
-const rootOf = (field) => field.split('.')[0]
+/** @param {string} field such as props.http.url or podTemplate.spec.containers[0] */
+const rootOf = (field) => field.split(/[.[]/)[0]
+
+/** @param {string} path @param {string} field */
+const isWithin = (path, field) => path.startsWith(`${field}.`) || path.startsWith(`${field}[`)
 
 /**
  * useCheck asks whether a document is right when it has not changed for half a second. It gives the last answer, and the

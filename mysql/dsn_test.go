@@ -1,4 +1,4 @@
-package database
+package mysql
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 func TestCheckDSN(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{
-		"u:p@tcp(h:3306)/db", "u@tcp(h)/db", "u:p@unix(/run/mysqld/mysqld.sock)/db", "u:p/@:?(x@tcp(h:3306)/db?timeout=3s&tls=skip-verify", "u:p@/db", "u:p@tcp([::1]:3306)/db",
+		"u:p@tcp(h:3306)/db", "u@tcp(h)/db", "u:p@unix(/run/mysqld/mysqld.sock)/db", "u:p/@:?(x@tcp(h:3306)/db?timeout=3s&tls=skip-verify", "u:p@/db", "u:p@tcp([::1]:3306)/db", "u://p@tcp(h)/db", "u://p@/db",
 	} {
 		if err := CheckDSN(good); err != nil {
 			t.Errorf("%s: %v", good, err)
@@ -22,12 +22,20 @@ func TestCheckDSN(t *testing.T) {
 		"u:hush@tcp(h:3306/db":                "brace",
 		"u:hush@h:3306/db":                    "can't be read",
 		"u:hu/sh@tcp(h:3306)":                 "user",
-		"mysql://u:hush@h:3306/db":            "",
-		"jdbc:mysql://h:3306/db?user=u":       "",
+		"mysql://h:3306/db":                   "no user",
+		"mysql://u:hush@:3306/db":             "one host",
+		"mysql://u:hush@h1,h2/db":             "one host",
+		"mysql://u:hush@h:3306":               "names no database",
+		"mysql://u:hu%zzsh@h/db":              "can't be read",
+		"mysql://u:hush@h/db?tls=hush":        "can't be read",
+		"jdbc:mysql://h:3306/db?user=u":       "only MySQL and MariaDB are supported, by addresses that begin with mysql:// and not with jdbc:mysql://",
+		"mariadb://u:hush@h/db":               "not with mariadb://",
+		"sqlite:///data/registry.db":          "not with sqlite://",
+		"zk://h1:2181,h2:2181/registry":       "not with zk://",
 		"u:hush@udp(h:3306)/db":               "",
 		"u:hush@tcp(h)/db?parseTime=hush":     "can't be read",
 		"u:hush@tcp(h)/db?tls=hush":           "can't be read",
-		"postgres://u:hush@h/db?sslmode=hush": "",
+		"postgres://u:hush@h/db?sslmode=hush": "only MySQL and MariaDB are supported",
 		"tcp(h:3306)/db":                      "user",
 	} {
 		err := CheckDSN(bad)
@@ -37,8 +45,22 @@ func TestCheckDSN(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "hush") {
 			t.Errorf("%q: the error shows a secret: %v", bad, err)
 		}
-		if _, err := OpenMySQL(bad, Options{}); err == nil || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%q: open: %v", bad, err)
+	}
+}
+
+// TestURL: a URL says what a DSN says.
+func TestURL(t *testing.T) {
+	t.Parallel()
+	for url, dsn := range map[string]string{
+		"mysql://u:p@h:3307/db":                "u:p@tcp(h:3307)/db",
+		"mysql://u:p%40%2F%3A@h/db":            "u:p@/:@tcp(h:3306)/db",
+		"mysql://u@[::1]/db?tls=true":          "u@tcp([::1]:3306)/db?tls=true",
+		"mysql://u:p@h/db?timeout=3s&tls=true": "u:p@tcp(h:3306)/db?timeout=3s&tls=true",
+	} {
+		got, err := Config(url)
+		want, wantErr := Config(dsn)
+		if err != nil || wantErr != nil || got.FormatDSN() != want.FormatDSN() {
+			t.Errorf("%s: %v, %v", url, err, wantErr)
 		}
 	}
 }
@@ -73,5 +95,17 @@ func TestFromJDBC(t *testing.T) {
 		if dsn, err := FromJDBC(bad, "root", "hush"); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%q: %q, %v", bad, dsn, err)
 		}
+	}
+}
+
+// TestSettingsAreOverruled: a statement outside of a transaction is one of its own, and COMMIT begins no other, whatever a DSN asks for.
+func TestSettingsAreOverruled(t *testing.T) {
+	t.Parallel()
+	c, err := Config("u:p@tcp(h)/db?autocommit=0&Completion_Type=2&AUTOCOMMIT=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Params) != 4 || c.Params["autocommit"] != "1" || c.Params["completion_type"] != "0" {
+		t.Errorf("the session's settings are %v", c.Params)
 	}
 }

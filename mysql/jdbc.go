@@ -1,4 +1,4 @@
-package database
+package mysql
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
+	driver "github.com/go-sql-driver/mysql"
 )
 
 // FromJDBC is the DSN of what the original's settings name: jdbc:mysql://host:port/database or jdbc:mariadb:…, with user and password
@@ -23,7 +23,7 @@ func FromJDBC(address, user, password string) (dsn string, err error) {
 	case u.Hostname() == "" || strings.Contains(u.Host, ","):
 		return "", errors.New("want one host: jdbc:mysql://host:port/database")
 	}
-	c := mysql.NewConfig()
+	c := driver.NewConfig()
 	c.User, c.Passwd, c.DBName, c.Net = user, password, strings.TrimPrefix(u.Path, "/"), "tcp"
 	c.Addr = net.JoinHostPort(u.Hostname(), port(u))
 	switch mode := u.Query(); {

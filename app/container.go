@@ -1,0 +1,106 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/document"
+)
+
+// PullPolicies are the values of imagePullPolicy beside nothing.
+var PullPolicies = []string{"Always", "IfNotPresent", "Never"}
+
+// ContainerFields are the fields that only a cluster takes that runs each task in a container of its own.
+func ContainerFields() []string {
+	return []string{"image", "imagePullPolicy", "imagePullSecrets", "podTemplate"}
+}
+
+// Limits of what an app says of its containers. MaxTemplateBytes bounds podTemplate: all of it is in each of the app's pods.
+const (
+	MaxImageBytes    = 512
+	MaxPullSecrets   = 20
+	MaxTemplateBytes = 64 << 10
+)
+
+// imagePattern is a reference as container runtimes read it: perhaps a host, a path, perhaps a tag, perhaps a digest.
+const imagePattern = `^(([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$`
+
+var (
+	image = regexp.MustCompile(imagePattern)
+	// secretName is a DNS subdomain, as names of Secrets are.
+	secretName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+)
+
+// CheckImage says what is wrong with the name of an image. Whether there is one of that name nobody is asked.
+func CheckImage(name string) error {
+	switch {
+	case len(name) > MaxImageBytes:
+		return fmt.Errorf("is longer than %d bytes", MaxImageBytes)
+	case strings.Contains(name, "://"):
+		return errors.New("must be without a scheme, such as registry.example/my-job:1.2")
+	case !image.MatchString(name):
+		return errors.New("is no image; it should look like registry.example/my-job:1.2")
+	}
+	return nil
+}
+
+// checkContainer checks what the app says of its tasks' containers.
+func (c Config) checkContainer(opts CheckOptions) (bad document.Violations) {
+	if opts.NoContainers {
+		return c.refuseContainer()
+	}
+	wrong := func(field, value, format string, args ...any) {
+		one := document.Violate("", value, format, args...) // names of Secrets are no secrets, though the field's name sounds so
+		one.Field = field
+		bad = append(bad, one)
+	}
+	if c.Image != "" {
+		if err := CheckImage(c.Image); err != nil {
+			wrong("image", c.Image, "%s", err)
+		}
+	}
+	if c.ImagePullPolicy != "" && !slices.Contains(PullPolicies, c.ImagePullPolicy) {
+		wrong("imagePullPolicy", c.ImagePullPolicy, "must be %s, or empty", strings.Join(PullPolicies, ", "))
+	}
+	names := c.ImagePullSecrets.Texts()
+	if len(names) > MaxPullSecrets {
+		wrong("imagePullSecrets", "", "has %d names, at most %d are taken", len(names), MaxPullSecrets)
+		names = nil
+	}
+	for i, name := range names {
+		at := fmt.Sprintf("imagePullSecrets[%d]", i)
+		switch {
+		case !secretName.MatchString(name):
+			wrong(at, name, "is no name of a Secret: lower-case letters, digits, '-' and '.'")
+		case slices.Contains(names[:i], name):
+			wrong(at, name, "is given more than once")
+		}
+	}
+	switch {
+	case c.PodTemplate == "":
+	case len(c.PodTemplate) > MaxTemplateBytes:
+		wrong("podTemplate", "", "is longer than %d KiB", MaxTemplateBytes>>10)
+	case opts.PodTemplate != nil:
+		bad = append(bad, opts.PodTemplate([]byte(c.PodTemplate))...)
+	}
+	return bad
+}
+
+// refuseContainer refuses all of it, where there are no containers.
+func (c Config) refuseContainer() (bad document.Violations) {
+	for _, given := range []struct{ field, value string }{
+		{"image", c.Image}, {"imagePullPolicy", c.ImagePullPolicy}, {"imagePullSecrets", strings.Join(c.ImagePullSecrets.Texts(), ", ")}, {"podTemplate", string(c.PodTemplate)},
+	} {
+		if given.value == "" {
+			continue
+		}
+		if given.field != "image" && given.field != "imagePullPolicy" {
+			given.value = ""
+		}
+		bad = append(bad, document.Violate(given.field, given.value, "works on Kubernetes only, and this server runs jobs elsewhere: leave it out, or publish the app on a server with --kubernetes"))
+	}
+	return bad
+}

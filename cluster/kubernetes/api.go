@@ -1,0 +1,223 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+)
+
+const (
+	// pingAfter and pingWithin find a connection whose other end is frozen or gone: an HTTP/2 ping is sent after that much silence, and the
+	// connection is given up when it is not answered in time.
+	pingAfter, pingWithin = 4 * time.Second, 4 * time.Second
+	// callWithin bounds each request but watches, if its caller does not.
+	callWithin = 8 * time.Second
+	// retries is how often a request is repeated when the API server says when to come again (429, or 5xx with Retry-After).
+	retries = 3
+)
+
+// API is an API server: REST clients of the groups that are used here, without a rate limit of the client's own.
+type API struct {
+	Core, Coordination rest.Interface
+	params             runtime.ParameterCodec
+	transport          *http.Transport
+	// throttled counts the answers 429.
+	throttled *atomic.Int64
+}
+
+// NewAPI makes the clients; it connects to nothing.
+func NewAPI(config *rest.Config) (*API, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register the types of the API: %w", err)
+		}
+	}
+	a := &API{params: runtime.NewParameterCodec(scheme), throttled: &atomic.Int64{}}
+	client, err := a.httpClient(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of %s: %w; look at the credentials that its kubeconfig names", config.Host, err)
+	}
+	group := func(version schema.GroupVersion, path string) (rest.Interface, error) {
+		own := rest.CopyConfig(config)
+		own.GroupVersion, own.APIPath = &version, path
+		own.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+		own.ContentType, own.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+		own.QPS = -1
+		return rest.RESTClientForConfigAndClient(own, client)
+	}
+	if a.Core, err = group(corev1.SchemeGroupVersion, "/api"); err != nil {
+		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
+	}
+	if a.Coordination, err = group(coordinationv1.SchemeGroupVersion, "/apis"); err != nil {
+		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
+	}
+	return a, nil
+}
+
+// httpClient is one with the credentials of config, and with a transport of our own: that of the library finds a dead connection after 45 s.
+func (a *API) httpClient(config *rest.Config) (*http.Client, error) {
+	tls, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, err
+	}
+	proxy := http.ProxyFromEnvironment
+	if config.Proxy != nil {
+		proxy = config.Proxy
+	}
+	dial := (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext
+	if config.Dial != nil {
+		dial = config.Dial
+	}
+	a.transport = &http.Transport{
+		Proxy: proxy, DialContext: dial, TLSClientConfig: tls, TLSHandshakeTimeout: 5 * time.Second,
+		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingWithin},
+		MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+	}
+	wrapped, err := rest.HTTPWrappersForConfig(config, &patient{a.transport, a.throttled})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: wrapped}, nil
+}
+
+// Throttled is how many requests the API server has put off so far (429), those included that were then sent again.
+func (a *API) Throttled() int64 { return a.throttled.Load() }
+
+// Close ends idle connections.
+func (a *API) Close() { a.transport.CloseIdleConnections() }
+
+func do(ctx context.Context, r *rest.Request, into runtime.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	result := r.MaxRetries(retries).Do(ctx)
+	if into == nil {
+		return result.Error()
+	}
+	return result.Into(into)
+}
+
+func (a *API) createPod(ctx context.Context, p *corev1.Pod) (*corev1.Pod, error) {
+	made := &corev1.Pod{}
+	return made, do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Body(p), made)
+}
+
+func (a *API) getPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	found := &corev1.Pod{}
+	return found, do(ctx, a.Core.Get().Namespace(namespace).Resource("pods").Name(name), found)
+}
+
+func (a *API) createSecret(ctx context.Context, s *corev1.Secret) error {
+	return do(ctx, a.Core.Post().Namespace(s.Namespace).Resource("secrets").Body(s), nil)
+}
+
+// bind binds a pod to a node, if it is still the pod of that uid.
+func (a *API) bind(ctx context.Context, p *corev1.Pod, node string) error {
+	return do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Name(p.Name).SubResource("binding").Body(&corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+	}), nil)
+}
+
+// deletePod asks for the end of the pod of that uid, and, with a version, of that version. With a grace of nil it gets its own.
+func (a *API) deletePod(ctx context.Context, namespace, name string, uid types.UID, version string, grace *int64) error {
+	options := &metav1.DeleteOptions{GracePeriodSeconds: grace, Preconditions: &metav1.Preconditions{UID: &uid}}
+	if version != "" {
+		options.Preconditions.ResourceVersion = &version
+	}
+	return do(ctx, a.Core.Delete().Namespace(namespace).Resource("pods").Name(name).Body(options), nil)
+}
+
+// setCondition writes a condition into a pod's status, if it is still the pod of that uid.
+func (a *API) setCondition(ctx context.Context, namespace, name string, uid types.UID, c corev1.PodCondition) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": map[string]any{"conditions": []corev1.PodCondition{c}}})
+	if err != nil {
+		return fmt.Errorf("write a patch: %w", err)
+	}
+	return do(ctx, a.Core.Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name(name).SubResource("status").Body(patch), nil)
+}
+
+// drainPod asks the executor in a daemon's pod to drain, if it is still the pod of that uid.
+func (a *API) drainPod(ctx context.Context, namespace, name string, uid types.UID, why string) error {
+	return a.patchPod(ctx, namespace, name, uid, "annotations", map[string]string{pod.AnnotationDrain: cmp.Or(strings.TrimSpace(why), "asked for")})
+}
+
+// removeFinalizer takes our finalizer off a pod, if it is still the pod of that uid.
+func (a *API) removeFinalizer(ctx context.Context, namespace, name string, uid types.UID) error {
+	return a.patchPod(ctx, namespace, name, uid, "$deleteFromPrimitiveList/finalizers", []string{pod.Finalizer})
+}
+
+// patchPod changes something of a pod's metadata, if it is still the pod of that uid.
+func (a *API) patchPod(ctx context.Context, namespace, name string, uid types.UID, what string, value any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, what: value}})
+	if err != nil {
+		return fmt.Errorf("write a patch: %w", err)
+	}
+	return do(ctx, a.Core.Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name(name).Body(patch), nil)
+}
+
+// discard deletes a pod that is not bound, which is found by its name where its uid is not known, and reports if it turned out to be bound: then it was left alone. It is the other half of the
+// fence: after it the pod is either gone for good, for whoever still wants to bind it, or it counts as launched.
+func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error) {
+	if p.UID == "" {
+		switch p, err = a.getPod(ctx, p.Namespace, p.Name); {
+		case apierrors.IsNotFound(err):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("look for an unbound pod: %w", err)
+		}
+	}
+	for range discardTries {
+		switch {
+		case p.Spec.NodeName != "":
+			return true, nil
+		case p.DeletionTimestamp == nil:
+			err = a.deletePod(ctx, p.Namespace, p.Name, p.UID, p.ResourceVersion, nil)
+		default:
+			err = nil
+		}
+		switch {
+		case err == nil:
+			// A pod that is being deleted can't be bound any more; the finalizer alone still keeps it.
+			if err = a.removeFinalizer(ctx, p.Namespace, p.Name, p.UID); err == nil || apierrors.IsNotFound(err) {
+				return false, nil
+			}
+		case apierrors.IsNotFound(err):
+			return false, nil
+		}
+		if !apierrors.IsConflict(err) {
+			return false, fmt.Errorf("delete the unbound pod %s: %w", p.Name, err)
+		}
+		now, err := a.getPod(ctx, p.Namespace, p.Name)
+		switch {
+		case apierrors.IsNotFound(err), err == nil && now.UID != p.UID:
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("look at the unbound pod %s: %w", p.Name, err)
+		}
+		p = now
+	}
+	return false, fmt.Errorf("delete the unbound pod %s: others change it all the time", p.Name)
+}
+
+// discardTries is how often a pod that others change is tried to be deleted.
+const discardTries = 5

@@ -1,0 +1,213 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+)
+
+// Options say which Kubernetes to use, and how.
+type Options struct {
+	// Config is how to reach the API server (see Connect).
+	Config *rest.Config
+	// Pods are what all pods have in common, their namespace among it.
+	Pods pod.Settings
+	// Follower, Keeper and Recorder may be nil.
+	Follower Follower
+	Keeper   Keeper
+	Recorder Recorder
+	// ShowUnplaced makes the sessions a cluster.Demander: pods that never run stand for shards without room.
+	ShowUnplaced bool
+	// Logger defaults to one that is silent.
+	Logger *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Driver opens subscriptions at a Kubernetes.
+type Driver struct {
+	api       *API
+	settings  pod.Settings
+	namespace string
+	follower  Follower
+	keeper    Keeper
+	recorder  Recorder
+	log       *slog.Logger
+	now       func() time.Time
+	narrow    sync.Once
+	// showUnplaced is Options.ShowUnplaced.
+	showUnplaced bool
+}
+
+var _ cluster.Driver = (*Driver)(nil)
+
+// New checks the options; it connects to nothing.
+func New(o Options) (*Driver, error) {
+	switch {
+	case o.Config == nil:
+		return nil, errors.New("make a driver of Kubernetes: no API server is named")
+	case o.Pods.Namespace == "":
+		return nil, errors.New("make a driver of Kubernetes: no namespace for the jobs' pods is named; name it with --kubernetes-namespace")
+	}
+	api, err := NewAPI(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{
+		api: api, settings: o.Pods, namespace: o.Pods.Namespace, follower: o.Follower, keeper: o.Keeper, recorder: o.Recorder,
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, showUnplaced: o.ShowUnplaced,
+	}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	if d.follower == nil {
+		d.follower = nobody{}
+	}
+	if d.keeper == nil {
+		d.keeper = nobody{}
+	}
+	if d.recorder == nil {
+		d.recorder = nobody{}
+	}
+	return d, nil
+}
+
+// API is the API server that the driver uses.
+func (d *Driver) API() *API { return d.api }
+
+// Close ends idle connections. Sessions are closed before.
+func (d *Driver) Close() error {
+	d.api.Close()
+	return nil
+}
+
+// SubscribeWithin is time for the pods of a large cluster and for many that are unbound; each request has its own bound.
+func (d *Driver) SubscribeWithin() time.Duration { return 2 * time.Minute }
+
+// Subscribe takes the framework's Lease over, lists nodes and pods, and deletes those of its pods that were never bound, so that nobody binds them
+// any more: then what was launched under this framework id is known.
+func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Session, error) {
+	l := &lease{api: d.api, namespace: d.namespace, name: leaseName(f.ID), holder: uuid.NewString(), now: d.now}
+	if err := l.take(ctx); err != nil {
+		return nil, d.explain("take over the Lease "+l.name, err)
+	}
+	s := d.newSession(ctx, l, f.ID)
+	watchers, err := s.list(ctx)
+	if err == nil {
+		err = s.discardUnbound(ctx)
+	}
+	if err != nil {
+		s.cancel(err)
+		return nil, err
+	}
+	s.start(watchers)
+	if d.showUnplaced {
+		return demander{s}, nil
+	}
+	return s, nil
+}
+
+// list reads all nodes and pods. Where only pods of the own namespace may be seen, those of others take room that is not known of, and what is
+// placed there is refused by the node.
+func (s *session) list(ctx context.Context) ([]*watcher, error) {
+	nodes := &watcher{api: s.api, resource: "nodes", empty: nodeList, store: nodeStore{s}, log: s.log}
+	if err := nodes.list(ctx); err != nil {
+		return nil, s.explain("see the nodes", err)
+	}
+	pods := &watcher{api: s.api, resource: "pods", empty: podList, store: podStore{s}, log: s.log}
+	err := pods.list(ctx)
+	if apierrors.IsForbidden(err) {
+		s.narrow.Do(func() {
+			s.log.Warn("pods of other namespaces are not seen: what they take of the nodes is not known, and nodes may refuse pods; a ClusterRole that may list and watch pods changes that",
+				"error", err)
+		})
+		pods.namespace = s.namespace
+		err = pods.list(ctx)
+	}
+	if err != nil {
+		return nil, s.explain("see the pods", err)
+	}
+	return []*watcher{nodes, pods}, nil
+}
+
+// discardUnbound deletes the pods that an earlier session created and did not bind. One that it bound in the very moment is read again.
+func (s *session) discardUnbound(ctx context.Context) error {
+	var unbound []*corev1.Pod
+	for _, r := range s.pods {
+		if r.own != nil && r.node == "" {
+			unbound = append(unbound, r.own)
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for _, p := range unbound {
+		group.Go(func() error {
+			bound, err := s.api.discard(ctx, p)
+			if err != nil || !bound {
+				return err
+			}
+			now, err := s.api.getPod(ctx, p.Namespace, p.Name)
+			if err == nil {
+				podStore{s}.put(now)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return s.explain("delete pods that an earlier session left unbound", err)
+	}
+	return nil
+}
+
+// unreached says what to look at where no API server has answered, "" if that is not known.
+func unreached(err error) string {
+	var untrusted x509.UnknownAuthorityError
+	var otherName x509.HostnameError
+	var noHost *net.DNSError
+	switch {
+	case errors.As(err, &untrusted), errors.As(err, &otherName):
+		return "; look at the certificate-authority of the kubeconfig, and at the name by which it has the API server"
+	case errors.As(err, &noHost), errors.Is(err, syscall.ECONNREFUSED):
+		return "; does an API server run at that address? If not, look at the kubeconfig"
+	}
+	return ""
+}
+
+// explain says what was being done, and to a person who can mend it what to look at.
+func (d *Driver) explain(doing string, err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return fmt.Errorf("%s: %w%s", doing, err, unreached(err))
+	}
+	answer, hint := status.Status(), ""
+	switch {
+	case apierrors.IsUnauthorized(err):
+		hint = "; the API server does not accept the credentials: look at the kubeconfig or the service account"
+	case apierrors.IsForbidden(err):
+		hint = "; grant this account what the Role and the ClusterRole of deploy/kubernetes have"
+	case apierrors.IsNotFound(err):
+		hint = "; is there a namespace " + d.namespace + "? Make it, or name another with --kubernetes-namespace"
+	}
+	text := doing + ": " + answer.Message + hint
+	if answer.Code >= 400 && answer.Code < 500 && !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err) {
+		return &cluster.Refused{Status: int(answer.Code), Message: text}
+	}
+	return fmt.Errorf("%s: %w", text, err)
+}

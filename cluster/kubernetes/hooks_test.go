@@ -1,0 +1,272 @@
+package kubernetes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// witness is a Follower, a Keeper and a Recorder that write down what they are told.
+type witness struct{ said chan string }
+
+func (w witness) Running(_ context.Context, p kubernetes.Pod, report func(cluster.Event)) {
+	w.said <- "running " + p.TaskID
+	report(cluster.Message{AgentID: p.Node, Data: []byte("progress")})
+}
+func (w witness) Gone(uid types.UID) { w.said <- "gone " + string(uid) }
+func (w witness) Ended(_ context.Context, p kubernetes.Pod, good bool, _ time.Time) {
+	w.said <- fmt.Sprintf("ended %s %t", p.TaskID, good)
+}
+func (w witness) Launched(p kubernetes.Pod, t wire.Task) {
+	w.said <- "launched " + p.TaskID + " of " + t.JobName
+}
+func (w witness) Killed(p kubernetes.Pod, why string)  { w.said <- "killed " + p.TaskID + ": " + why }
+func (w witness) GivenUp(p kubernetes.Pod, why string) { w.said <- "given up " + p.TaskID + ": " + why }
+func (w witness) expect(t *testing.T, want string) {
+	t.Helper()
+	for {
+		select {
+		case said := <-w.said:
+			if strings.HasPrefix(said, want) {
+				return
+			}
+		case <-time.After(patience):
+			t.Fatalf("nobody said %q", want)
+		}
+	}
+}
+
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	w := witness{make(chan string, 100)}
+	c := subscribeWith(t, f, func(o *kubernetes.Options) { o.Follower, o.Keeper, o.Recorder = w, w, w })
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, "launched "+taskID(0)+" of my_job")
+	f.runs(taskID(0))
+	w.expect(t, "running "+taskID(0))
+	for {
+		if m, ok := c.next().(cluster.Message); ok {
+			if m.AgentID != "node1" || string(m.Data) != "progress" {
+				t.Errorf("the report is %+v", m)
+			}
+			break
+		}
+	}
+	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Reason: "it was asked for"}); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(t, "killed "+taskID(0)+": it was asked for")
+	uid := string(f.pod(pod.Name(taskID(0))).UID)
+	f.ends(taskID(0), 143)
+	w.expect(t, "gone "+uid)
+	c.until(taskID(0), cluster.Killed) // which is acknowledged
+	w.expect(t, "ended "+taskID(0)+" false")
+	eventually.Works(t, "be gone", func() error {
+		if f.pod(pod.Name(taskID(0))) != nil {
+			return errors.New("the pod that was killed is there")
+		}
+		return nil
+	})
+	w.expect(t, "gone "+uid)
+}
+
+// TestGivenUp: an image that can't be pulled is reported only when its pod is gone for good.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	w := witness{make(chan string, 100)}
+	c := subscribeWith(t, f, func(o *kubernetes.Options) { o.Recorder = w })
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	c.until(taskID(0), cluster.Starting)
+	name := pod.Name(taskID(0))
+	f.putPod("jobs", name, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
+	})
+	if u := c.until(taskID(0), cluster.Starting); !strings.Contains(u.Message, "not a name") {
+		t.Errorf("it starts, and says %q", u.Message)
+	}
+	w.expect(t, "given up "+taskID(0)+": container shard can't be started: InvalidImageName: not a name")
+	if p := f.pod(name); p == nil || p.DeletionTimestamp == nil {
+		t.Fatal("its pod is not to end")
+	}
+	f.putPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
+		p.Status.Phase = corev1.PodFailed
+		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
+	})
+	if u := c.until(taskID(0), cluster.Failed); u.Source != cluster.FromAgent || u.Reason != cluster.ReasonContainerLaunchFailed || !strings.Contains(u.Message, "not a name") {
+		t.Errorf("it is reported as %+v", u)
+	}
+}
+
+// TestGivenUpAndBegan: a pod that begins in the moment that it is to be given up is left alone.
+func TestGivenUpAndBegan(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribe(t, f)
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	c.until(taskID(0), cluster.Starting)
+	name, asked := pod.Name(taskID(0)), make(chan struct{}, 100)
+	f.with(func() {
+		f.fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+			if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, name) {
+				f.runs(taskID(0))
+				asked <- struct{}{}
+			}
+			return false
+		}
+	})
+	f.putPod("jobs", name, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
+	})
+	<-asked
+	c.until(taskID(0), cluster.Running)
+	if p := f.pod(name); p == nil || p.DeletionTimestamp != nil {
+		t.Error("it was deleted")
+	}
+}
+
+// TestSecret: the description of a task with secrets is in a Secret that goes with its pod.
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribe(t, f)
+	l := launchOf(c.offer("node1", nil))
+	task := wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 1, Command: []string{"true"}, Env: map[string]string{"PASSWORD": "hunter2"}, Secrets: []string{"hunter2"}}
+	data, err := task.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Tasks = []cluster.TaskLaunch{{TaskID: task.TaskID, Resources: resources.New(0.5, 64), Data: data}}
+	if err := c.Launch(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	p := f.pod(pod.Name(task.TaskID))
+	if p == nil || p.Spec.NodeName != "node1" {
+		t.Fatal("its pod is not bound")
+	}
+	f.with(func() {
+		if len(f.secrets) != 1 {
+			t.Fatalf("there are %d Secrets", len(f.secrets))
+		}
+		for _, s := range f.secrets {
+			if o := s.OwnerReferences; len(o) != 1 || o[0].UID != p.UID || o[0].Kind != "Pod" {
+				t.Errorf("it belongs to %+v", o)
+			}
+		}
+	})
+	if strings.Contains(fmt.Sprintf("%+v", p), "hunter2") {
+		t.Error("the secret stands in the pod")
+	}
+}
+
+// TestThrottled: the API server's word when to come again is heard, and counted.
+func TestThrottled(t *testing.T) {
+	t.Parallel()
+	f, c, bindings := throttledBindings(t, "1", 1)
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	if p := f.pod(pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" {
+		t.Error("its pod is not bound")
+	}
+	if n := c.driver.API().Throttled(); n != 1 || bindings.Load() != 2 {
+		t.Errorf("%d requests were put off, of %d", n, bindings.Load())
+	}
+}
+
+// TestThrottledForTooLong: a request that is put off for longer than it has time was not done, which is known.
+func TestThrottledForTooLong(t *testing.T) {
+	t.Parallel()
+	f, c, bindings := throttledBindings(t, "60", 1<<30)
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	if u := c.update(taskID(0)); u.State != cluster.Dropped || !strings.Contains(u.Message, "too many requests") {
+		t.Errorf("it was reported as %+v", u)
+	}
+	if p := f.pod(pod.Name(taskID(0))); p != nil {
+		t.Error("its pod is still there")
+	}
+	if n := bindings.Load(); n != 1 {
+		t.Errorf("its binding was asked for %d times", n)
+	}
+}
+
+// throttledBindings is a session at an API server that puts off the first bindings.
+func throttledBindings(t *testing.T, retryAfter string, first int64) (f *fakeAPI, c *client, bindings *atomic.Int64) {
+	t.Helper()
+	f = newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c, bindings = subscribe(t, f), &atomic.Int64{}
+	c.offer("node1", nil)
+	f.with(func() {
+		f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+			if !strings.HasSuffix(r.URL.Path, "/binding") || bindings.Add(1) > first {
+				return false
+			}
+			w.Header().Set("Retry-After", retryAfter)
+			refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests")
+			return true
+		}
+	})
+	return f, c, bindings
+}
+
+// TestSilence: a session that can't renew its Lease for too long ends, and says what to look at.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	var ahead atomic.Int64
+	c := subscribeWith(t, f, func(o *kubernetes.Options) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	f.with(func() {
+		f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+			if r.Method != http.MethodPut {
+				return false
+			}
+			ahead.Add(int64(time.Minute))
+			refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError, "etcdserver: leader changed")
+			return true
+		}
+	})
+	for range c.Events() {
+	}
+	if err := c.Err(); err == nil || !strings.Contains(err.Error(), "Lease") || !strings.Contains(err.Error(), "leader changed") {
+		t.Errorf("it ended with %v", err)
+	}
+	var failed cluster.FrameworkError
+	if errors.As(c.Err(), &failed) {
+		t.Errorf("it was taken for the word of another scheduler: %+v", failed)
+	}
+}

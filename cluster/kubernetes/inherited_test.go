@@ -1,0 +1,145 @@
+package kubernetes_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+	"github.com/elasticjob-go/elasticjob/test/eventually"
+)
+
+// TestEndsOfEarlierSessions: nobody may delete what ended in an earlier session before the core has asked about what it does not know the end of, however
+// long that takes.
+func TestEndsOfEarlierSessions(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	w := witness{make(chan string, 100)}
+	var ahead atomic.Int64
+	later := func() { ahead.Add(int64(time.Hour)) }
+	c := subscribeWith(t, f, func(o *kubernetes.Options) {
+		o.Keeper, o.Recorder = w, w
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	if err := c.launch(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	f.runs(taskID(0))
+	c.until(taskID(0), cluster.Running)
+	f.withoutFinalizer(t, taskID(0))
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.ends(taskID(0), 0)
+	c.subscribe()
+	later()
+	f.putPod("jobs", pod.Name(taskID(1)), func(p *corev1.Pod) { // the next sweep gives it up, and says so at its end
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
+	})
+	for said := ""; !strings.HasPrefix(said, "given up "+taskID(1)); {
+		if said = <-w.said; strings.HasPrefix(said, "ended "+taskID(0)) {
+			t.Fatal("an end that the core has not heard is given to the keeper")
+		}
+	}
+	if err := c.Reconcile(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	later()
+	w.expect(t, "ended "+taskID(0)+" true")
+}
+
+// withoutFinalizer waits until a task's pod has none any more.
+func (f *fakeAPI) withoutFinalizer(t *testing.T, task string) {
+	t.Helper()
+	eventually.Works(t, "take the finalizer off", func() error {
+		if slices.Contains(f.pod(pod.Name(task)).Finalizers, pod.Finalizer) {
+			return errors.New("it is there")
+		}
+		return nil
+	})
+}
+
+// TestFinalizerAmongOthersWrites: it goes also where others write the pod so often that the API server gives up.
+func TestFinalizerAmongOthersWrites(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	var refused atomic.Bool
+	f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+		if r.Method != http.MethodPatch || refused.Swap(true) {
+			return false
+		}
+		refuse(w, http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified; please apply your changes to the latest version and try again")
+		return true
+	}
+	c := subscribe(t, f)
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	c.until(taskID(0), cluster.Starting)
+	f.withoutFinalizer(t, taskID(0))
+	if !refused.Load() {
+		t.Error("no request was refused")
+	}
+}
+
+// TestCopies: the end of a copy that somebody has made of a shard's pod is not the shard's.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	f, c, _ := withOneRunning(t)
+	original := f.pod(pod.Name(taskID(0)))
+	f.putPod("jobs", "copy", func(p *corev1.Pod) {
+		p.Labels, p.Annotations, p.Spec, p.Status.Phase = original.Labels, original.Annotations, original.Spec, corev1.PodSucceeded
+	})
+	f.ends(taskID(0), 3)
+	for {
+		if u := c.update(taskID(0)); u.State.Terminal() {
+			if u.State != cluster.Failed {
+				t.Errorf("it is reported as %+v", u)
+			}
+			return
+		}
+	}
+}
+
+// TestPodsThatLostTheirLabel: what somebody has taken from a pod does not keep it from telling the end of its task.
+func TestPodsThatLostTheirLabel(t *testing.T) {
+	t.Parallel()
+	f, c, _ := withOneRunning(t)
+	f.putPod("jobs", pod.Name(taskID(0)), func(p *corev1.Pod) { p.Labels, p.Annotations = nil, nil })
+	f.ends(taskID(0), 3)
+	c.until(taskID(0), cluster.Failed)
+}
+
+// TestEndOnANodeThatIsGone: that a kubelet has said how a task ended is no sign that its node is there.
+func TestEndOnANodeThatIsGone(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribe(t, f)
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.ends(taskID(0), 0)
+	f.with(func() { delete(f.nodes, "node1") })
+	c.subscribe()
+	c.until(taskID(0), cluster.Finished)
+	if gone, is := c.next().(cluster.Failure); !is || gone.AgentID != "node1" {
+		t.Errorf("behind its end comes %+v", gone)
+	}
+}

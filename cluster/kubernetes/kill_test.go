@@ -1,0 +1,122 @@
+package kubernetes_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+func TestKill(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribe(t, f)
+	if err := c.launch(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	f.runs(taskID(0))
+	c.until(taskID(0), cluster.Running)
+	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if p := f.pod(pod.Name(taskID(0))); p.DeletionTimestamp == nil || *p.DeletionGracePeriodSeconds != pod.Grace(5*time.Second) {
+		t.Errorf("its pod is to end at %v", p.DeletionTimestamp)
+	}
+	f.runs(taskID(1)) // behind which the session knows that the other one is being deleted
+	c.until(taskID(1), cluster.Running)
+	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	f.ends(taskID(0), 143)
+	if u := c.update(taskID(0)); u.State != cluster.Killed {
+		t.Errorf("a kill that was asked for already is answered with %+v: the core would kill it again for that, and so on", u)
+	}
+	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(7), AgentID: "node1"}); err != nil {
+		t.Fatal(err)
+	}
+	if u := c.update(taskID(7)); u.State != cluster.Gone {
+		t.Errorf("a task without a pod is reported as %+v", u)
+	}
+}
+
+// TestDrain: a daemon's shard that gets longer than its pod has is asked to drain, and its pod is deleted only when it is killed after that.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribe(t, f)
+	const grace, drains = 5 * time.Second, 5*time.Second + 7*24*time.Hour
+	l := launchOf(c.offer("node1", nil), 0, 1, 2)
+	for i := range l.Tasks[:2] { // the last one is no daemon
+		l.Tasks[i].Data, _ = wire.Task{TaskID: taskID(i), JobName: "my_job", Item: i, Total: 9, KillGraceMillis: grace.Milliseconds(),
+			Command: []string{"true"}, Daemon: &wire.Daemon{Cron: "* * * * * ?", TimeZone: "UTC"}}.Encode()
+	}
+	if err := c.Launch(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	kill := func(task int, grace time.Duration, reason string) {
+		t.Helper()
+		if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(task), AgentID: "node1", Grace: grace, Reason: reason}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for task := range l.Tasks {
+		f.runs(taskID(task))
+		c.until(taskID(task), cluster.Running)
+		kill(task, drains, "the job is paused")
+	}
+	for task, drained := range []bool{true, true, false} {
+		p := f.pod(pod.Name(taskID(task)))
+		if (p.Annotations[pod.AnnotationDrain] == "the job is paused") != drained || (p.DeletionTimestamp == nil) != drained {
+			t.Errorf("task %d: %v, deleted at %v", task, p.Annotations, p.DeletionTimestamp)
+		}
+	}
+	// Once task 2 is seen to have ended, so is what happened before that.
+	f.ends(taskID(2), 143)
+	c.until(taskID(2), cluster.Killed)
+	kill(0, drains, "again")
+	if p := f.pod(pod.Name(taskID(0))); p.Annotations[pod.AnnotationDrain] != "the job is paused" {
+		t.Errorf("it is asked for again: %v", p.Annotations)
+	}
+	f.ends(taskID(0), 143)
+	if u := c.update(taskID(0)); u.State != cluster.Killed {
+		t.Errorf("asked for again it is answered with %+v: the core would kill it again for that, and so on", u)
+	}
+
+	kill(1, grace, "the job is disabled")
+	if p := f.pod(pod.Name(taskID(1))); p.DeletionTimestamp == nil || *p.DeletionGracePeriodSeconds != pod.Grace(grace) {
+		t.Errorf("a drained pod that is killed is to end at %v", p.DeletionTimestamp)
+	}
+	f.ends(taskID(1), 143)
+	c.until(taskID(1), cluster.Killed)
+}
+
+// TestKillSooner: what is being deleted gets a shorter grace if it is asked for, and never a longer one.
+func TestKillSooner(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribe(t, f)
+	if err := c.launch(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	f.runs(taskID(0))
+	c.until(taskID(0), cluster.Running)
+	for _, step := range []struct{ asked, want time.Duration }{{time.Hour, time.Hour}, {time.Minute, time.Minute}, {2 * time.Minute, time.Minute}, {0, time.Minute}} {
+		if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: step.asked}); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.pod(pod.Name(taskID(0))).DeletionGracePeriodSeconds; got == nil || *got != pod.Grace(step.want) {
+			t.Errorf("asked for %s it gets %v", step.asked, got)
+		}
+		if step.asked == time.Hour { // what is asked next is asked of a pod that is known to be deleted
+			f.runs(taskID(1))
+			c.until(taskID(1), cluster.Running)
+		}
+	}
+}

@@ -1,0 +1,342 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// launchesAtOnce is how many requests of one Launch are under way at a time.
+const launchesAtOnce = 32
+
+// ReasonPodRefused is why a task was not launched whose pod the API server did not take.
+const ReasonPodRefused cluster.Reason = "POD_NOT_CREATED"
+
+// launch is a task on its way to its node.
+type launch struct {
+	task   wire.Task
+	pod    *corev1.Pod // as built, then as created; nil when it was answered
+	secret *corev1.Secret
+}
+
+// bindWithin is what a Launch keeps of its time to look at the Lease and to bind.
+const bindWithin = 3 * time.Second
+
+// Launch makes the tasks' pods and binds them, all in one go, if the Lease still names this session when they are made. Tasks whose pods are refused,
+// or not made in time, are answered by updates, the others are launched. An error means that it is not known which pods were bound.
+func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
+	ctx, done := s.call(ctx)
+	defer done()
+	if err := s.ended("launch"); err != nil {
+		return err
+	}
+	if missing := s.useOffers(l); missing != "" {
+		for _, t := range l.Tasks {
+			s.answer(t.TaskID, l.AgentID, cluster.Dropped, cluster.ReasonInvalidOffers, "offer "+missing+" is not on offer any more")
+		}
+		return nil
+	}
+	all := s.build(l)
+	defer s.settle(l.AgentID, all)
+	s.createAll(ctx, all)
+	if err := s.ended("launch"); err != nil {
+		return err
+	}
+	if _, err := s.lease.check(ctx); err != nil {
+		if failed := (cluster.FrameworkError{}); errors.As(err, &failed) {
+			s.cancel(failed)
+			return fmt.Errorf("pods for node %s were created and not bound: %w", l.AgentID, failed)
+		}
+		_ = s.forEach(ctx, all, func(ctx context.Context, one *launch) error {
+			s.withdraw(ctx, one, one.pod, cluster.Dropped, "its pod was not bound: "+err.Error())
+			return nil
+		})
+		return s.ended("launch")
+	}
+	if err := s.forEach(ctx, all, func(ctx context.Context, one *launch) error { return s.bindPod(ctx, one, l.AgentID) }); err != nil {
+		return fmt.Errorf("bind pods to node %s, outcome unknown: %w", l.AgentID, s.because(err))
+	}
+	return nil
+}
+
+// because is the session's end, if that is why a call broke off.
+func (s *session) because(err error) error {
+	if ended := s.Err(); ended != nil {
+		return ended
+	}
+	return err
+}
+
+// useOffers uses the offers up, and returns the first that is not there; the others are then made again.
+func (s *session) useOffers(l cluster.Launch) (missing string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range l.OfferIDs {
+		if a := s.standing[id]; a == nil || a != s.accounts[l.AgentID] {
+			missing = id
+		}
+	}
+	for _, id := range l.OfferIDs {
+		if a := s.standing[id]; a != nil {
+			s.take(id, a)
+		}
+	}
+	if len(l.OfferIDs) == 0 {
+		missing = "(none)"
+	}
+	s.offersChanged()
+	if missing != "" {
+		return missing
+	}
+	a := s.accountOf(l.AgentID)
+	for _, t := range l.Tasks {
+		name := pod.Name(t.TaskID)
+		s.launches[name] = &launching{node: l.AgentID, takes: t.Resources}
+		s.usage(l.AgentID, t.Resources, false, 1)
+	}
+	if l.Refuse > 0 {
+		a.refuse(s.now().Add(l.Refuse))
+	}
+	return ""
+}
+
+// build makes the pods. A task that none can be made of is answered.
+func (s *session) build(l cluster.Launch) []*launch {
+	all := make([]*launch, 0, len(l.Tasks))
+	for _, t := range l.Tasks {
+		one := &launch{}
+		task, err := wire.DecodeTask(t.Data)
+		if err == nil {
+			one.task = task
+			one.pod, one.secret, err = s.settings.Build(task, t, s.framework)
+		}
+		if err != nil {
+			s.answer(t.TaskID, l.AgentID, cluster.Error, cluster.ReasonTaskInvalid, err.Error())
+			s.forget(pod.Name(t.TaskID))
+			continue
+		}
+		s.takes(one.pod)
+		all = append(all, one)
+	}
+	return all
+}
+
+// takes corrects what a pod on its way takes: with what its template adds it may be more than its shard.
+func (s *session) takes(p *corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.launches[p.Name]; l != nil {
+		s.usage(l.node, l.takes, false, -1)
+		l.takes = pod.Requests(p)
+		s.usage(l.node, l.takes, false, 1)
+	}
+}
+
+// settle forgets the pods that were not bound, so that what the watch shows of them is deleted.
+func (s *session) settle(node string, all []*launch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range all {
+		if one.pod == nil {
+			continue
+		}
+		if l := s.launches[one.pod.Name]; l != nil {
+			l.launched, l.lists = true, s.lists
+		}
+	}
+	s.offersChanged()
+}
+
+func (s *session) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.landed(name)
+}
+
+// forEach does something for all that are not answered, some at a time.
+func (s *session) forEach(ctx context.Context, all []*launch, do func(context.Context, *launch) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(launchesAtOnce)
+	for _, one := range all {
+		if one.pod != nil {
+			group.Go(func() error { return do(ctx, one) })
+		}
+	}
+	return group.Wait()
+}
+
+// createAll makes the pods of all tasks, as many as there is time for.
+func (s *session) createAll(ctx context.Context, all []*launch) {
+	if until, set := ctx.Deadline(); set {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until.Add(-bindWithin))
+		defer cancel()
+	}
+	_ = s.forEach(ctx, all, func(ctx context.Context, one *launch) error {
+		s.create(ctx, one)
+		return nil
+	})
+}
+
+// create makes a task's pod, and its Secret. That it exists is an answer, too: an earlier one was lost. Without an answer it counts as not made:
+// nobody else binds it.
+func (s *session) create(ctx context.Context, one *launch) {
+	asked := one.pod
+	made, err := s.api.createPod(ctx, asked)
+	if apierrors.IsAlreadyExists(err) {
+		made, err = s.api.getPod(ctx, asked.Namespace, asked.Name)
+	}
+	if err != nil {
+		s.reject(one, stateOf(err), whyNot("its pod", err))
+		if !refused(err) {
+			s.strays.put(asked)
+		}
+		return
+	}
+	if what := alteration(asked, made); what != "" {
+		s.withdraw(ctx, one, made, cluster.Error, "the API server, or a webhook, changed "+what+" of its pod, which its scheduler needs as it was: have the webhook leave pods with schedulerName "+pod.Scheduler+" alone")
+		return
+	}
+	one.pod = made
+	if one.secret == nil {
+		return
+	}
+	one.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: made.Name, UID: made.UID}}
+	if err := s.api.createSecret(ctx, one.secret); err != nil && !apierrors.IsAlreadyExists(err) {
+		s.withdraw(ctx, one, made, stateOf(err), whyNot("the Secret with its description", err))
+	}
+}
+
+// refused reports whether an error is an answer behind which nothing was done. Another one may come from a part of the API server that gave up waiting for another.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	return answered(err) && errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
+}
+
+// whyNot says in the API server's words, if it has any, why something was not created.
+func whyNot(what string, err error) string {
+	if answered(err) {
+		return "the API server did not take " + what + ": " + err.Error()
+	}
+	return "the API server, or a webhook, did not answer in time when " + what + " was created: " + err.Error()
+}
+
+// alteration names what of a pod is not as asked, if by that it can't be told from others, or not be bound, or its shard would run more than once.
+func alteration(asked, made *corev1.Pod) string {
+	switch {
+	case made.Labels[pod.LabelFramework] != asked.Labels[pod.LabelFramework]:
+		return "the label " + pod.LabelFramework
+	case pod.TaskOf(made) != pod.TaskOf(asked):
+		return "the annotation " + pod.AnnotationTask
+	case made.Spec.SchedulerName != asked.Spec.SchedulerName:
+		return "spec.schedulerName"
+	case !slices.Contains(made.Finalizers, pod.Finalizer) && made.Spec.NodeName == "":
+		return "the finalizer " + pod.Finalizer
+	case made.Spec.RestartPolicy != asked.Spec.RestartPolicy, restarts(made):
+		return "the restart policy"
+	}
+	return ""
+}
+
+// restarts reports whether the kubelet would start the shard's container again when it has ended: then no end of it is the last one.
+func restarts(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == pod.Container && (c.RestartPolicy != nil && *c.RestartPolicy != corev1.ContainerRestartPolicyNever || len(c.RestartPolicyRules) > 0)
+	})
+}
+
+// bindPod binds a created pod. Where the answer is no, it is looked at: the binding of a repeated request is no refusal.
+func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
+	err := s.api.bind(ctx, one.pod, node)
+	if err == nil {
+		s.recorder.Launched(Pod{one.pod.Namespace, one.pod.Name, one.pod.UID, one.task.TaskID, one.task.JobName, node, one.task.Daemon != nil}, one.task)
+		return nil
+	}
+	if !answered(err) {
+		return err
+	}
+	return s.giveUp(ctx, one, one.pod, cluster.Dropped, "its pod was not bound: "+err.Error())
+}
+
+// giveUp deletes a pod that is not to be bound, and answers its task, if it is not bound after all.
+func (s *session) giveUp(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) error {
+	bound, err := s.api.discard(ctx, p)
+	if err != nil || bound {
+		return err
+	}
+	s.reject(one, state, why)
+	return nil
+}
+
+// withdraw is giveUp of a pod that nobody has tried to bind: it may be deleted later.
+func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) {
+	if err := s.giveUp(ctx, one, p, state, why); err != nil {
+		s.reject(one, state, why)
+		s.strays.put(p)
+	}
+}
+
+// reject answers a task that was not launched.
+func (s *session) reject(one *launch, state cluster.State, why string) {
+	name := one.pod.Name
+	s.mu.Lock()
+	node := s.launches[name].nodeOr("")
+	s.landed(name)
+	s.mu.Unlock()
+	s.answer(one.task.TaskID, node, state, ReasonPodRefused, why)
+	one.pod = nil
+}
+
+func (l *launching) nodeOr(other string) string {
+	if l == nil {
+		return other
+	}
+	return l.node
+}
+
+// answer reports what became of a task without a pod. It has no uuid: nothing repeats it.
+func (s *session) answer(task, node string, state cluster.State, reason cluster.Reason, message string) {
+	s.emit(cluster.Update{TaskID: task, AgentID: node, State: state, Source: cluster.FromMaster, Reason: reason, Message: message, Timestamp: s.now()})
+}
+
+// answered reports whether an error is an answer of the API server itself, which has not done what it was asked.
+func answered(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code != http.StatusUnauthorized && code != 0
+}
+
+// stateOf is DROPPED for a refusal that may heal by itself, ERROR for one that the same pod will always get.
+func stateOf(err error) cluster.State {
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		return cluster.Error
+	case apierrors.IsForbidden(err):
+		text := err.Error()
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || strings.Contains(text, "exceeded quota") || strings.Contains(text, "status unknown for quota") {
+			return cluster.Dropped
+		}
+		return cluster.Error
+	}
+	return cluster.Dropped
+}
+
+// hasFinalizer reports whether the core has not committed yet that it knows a pod.
+func hasFinalizer(p *corev1.Pod) bool { return slices.Contains(p.Finalizers, pod.Finalizer) }

@@ -1,0 +1,145 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+)
+
+const (
+	// renewEvery is how often a session renews its Lease, which is its heartbeat; renewWithin how long it may fail to.
+	renewEvery, renewWithin = 3 * time.Second, 15 * time.Second
+	// renewCall bounds one try, so that a frozen API server does not use up all of renewWithin.
+	renewCall = 4 * time.Second
+	// clockTolerance is how far a clock may be off without a word.
+	clockTolerance = 30 * time.Second
+	// leaseTries is how often a Lease is tried to be taken over from others who write it at the same time.
+	leaseTries = 10
+)
+
+// errSilent is why a session ends whose Lease could not be renewed.
+var errSilent = errors.New("the API server did not let the session renew its Lease in time: look at whether it answers, and at its log")
+
+// lease is the fence: the Lease of a framework, which names the session that holds it.
+type lease struct {
+	api             *API
+	namespace, name string
+	holder          string
+	now             func() time.Time
+	held            *coordinationv1.Lease // as it was last written
+}
+
+// leaseName is the name of a framework's Lease: a DNS name, whatever the id is.
+func leaseName(framework string) string {
+	const prefix = "elasticjob-"
+	name := strings.ToLower(strings.Trim(strings.NewReplacer("_", "-", ".", "-").Replace(pod.LabelValue(framework)), "-"))
+	return prefix + strings.TrimPrefix(name, prefix)
+}
+
+// take makes the Lease name this session, whoever held it before: who may lead is decided elsewhere.
+func (l *lease) take(ctx context.Context) error {
+	for range leaseTries {
+		found, err := l.get(ctx)
+		switch {
+		case apierrors.IsNotFound(err):
+			fresh := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}}
+			l.sign(fresh)
+			err = l.write(ctx, fresh, true)
+		case err == nil:
+			l.sign(found)
+			err = l.write(ctx, found, false)
+		}
+		if err == nil || !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("others write the Lease %s all the time: look for a second installation with the same framework id", l.name)
+}
+
+// ahead is how far this scheduler's clock is ahead of the API server's, which has stamped what was just written; differences that don't matter are 0.
+func (l *lease) ahead() time.Duration {
+	var stamped time.Time
+	for _, by := range l.held.ManagedFields {
+		if by.Time != nil && by.Time.After(stamped) {
+			stamped = by.Time.Time
+		}
+	}
+	if d := l.now().Sub(stamped); !stamped.IsZero() && d.Abs() > clockTolerance {
+		return d
+	}
+	return 0
+}
+
+// renew writes that the session lives. A conflict is looked into: another holder has taken the framework over.
+func (l *lease) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, renewCall)
+	defer cancel()
+	next := l.held.DeepCopy()
+	l.stamp(next)
+	err := l.write(ctx, next, false)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		found, looked := l.check(ctx)
+		if looked == nil {
+			l.held = found
+		}
+		return looked
+	}
+	return err
+}
+
+// check reads the Lease, by a quorum, and returns a cluster.FrameworkError if it does not name this session any more.
+func (l *lease) check(ctx context.Context) (*coordinationv1.Lease, error) {
+	found, err := l.get(ctx)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, cluster.FrameworkError{Message: "the Lease " + l.name + " was deleted: who holds it is not known", FailedOver: true}
+	case err != nil:
+		return nil, fmt.Errorf("read the Lease %s: %w", l.name, err)
+	case found.Spec.HolderIdentity == nil || *found.Spec.HolderIdentity != l.holder:
+		return nil, cluster.FrameworkError{Message: "another scheduler holds the Lease " + l.name + " now", FailedOver: true}
+	}
+	return found, nil
+}
+
+func (l *lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
+	found := &coordinationv1.Lease{}
+	return found, do(ctx, l.api.Coordination.Get().Namespace(l.namespace).Resource("leases").Name(l.name), found)
+}
+
+// sign makes a Lease name this session.
+func (l *lease) sign(on *coordinationv1.Lease) {
+	transitions := int32(1)
+	if t := on.Spec.LeaseTransitions; t != nil {
+		transitions += *t
+	}
+	seconds, at := int32(renewWithin/time.Second), metav1.NewMicroTime(l.now())
+	on.Spec.HolderIdentity, on.Spec.LeaseDurationSeconds, on.Spec.LeaseTransitions, on.Spec.AcquireTime = &l.holder, &seconds, &transitions, &at
+	l.stamp(on)
+}
+
+func (l *lease) stamp(on *coordinationv1.Lease) {
+	at := metav1.NewMicroTime(l.now())
+	on.Spec.RenewTime = &at
+}
+
+func (l *lease) write(ctx context.Context, next *coordinationv1.Lease, create bool) error {
+	request := l.api.Coordination.Put().Name(l.name)
+	if create {
+		request = l.api.Coordination.Post()
+	}
+	written := &coordinationv1.Lease{}
+	if err := do(ctx, request.Namespace(l.namespace).Resource("leases").Body(next), written); err != nil {
+		return err
+	}
+	l.held = written
+	return nil
+}

@@ -1,0 +1,159 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// offerEvery bounds how often offers are brought up to date: what changes within it is told at once.
+const offerEvery = 50 * time.Millisecond
+
+// Decline gives offers back. Their resources are not offered for refuse, unless there are more of them by then.
+func (s *session) Decline(_ context.Context, offers []string, refuse time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range offers {
+		if a := s.standing[id]; a != nil {
+			s.take(id, a)
+			a.refuse(s.now().Add(refuse))
+		}
+	}
+	s.offersChanged()
+	return s.ended("decline offers")
+}
+
+// RequestOffers offers all that is free, at once.
+func (s *session) RequestOffers(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = false
+	for _, a := range s.accounts {
+		a.refusedUntil = time.Time{}
+	}
+	s.makeOffers()
+	return s.ended("request offers")
+}
+
+// StopOffers offers nothing more. What is on offer stays so.
+func (s *session) StopOffers(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	return s.ended("stop offers")
+}
+
+// free is the room for tasks on a node, and for how many pods.
+func (a *account) free() (room resources.Amount, slots int) {
+	return a.total.Minus(a.used).Max(resources.Amount{}), a.slots - a.pods
+}
+
+func (a *account) refuse(until time.Time) {
+	a.refusedUntil = until
+	a.refused, a.refusedSlots = a.free()
+}
+
+// offersChanged has the offers brought up to date soon.
+func (s *session) offersChanged() {
+	select {
+	case s.stale <- struct{}{}:
+	default:
+	}
+}
+
+// runOffers brings offers up to date when something changed, and when what was declined is to be offered again.
+func (s *session) runOffers() {
+	for s.ctx.Err() == nil {
+		s.mu.Lock()
+		next := s.makeOffers()
+		s.mu.Unlock()
+		s.pause(offerEvery)
+		if next == 0 {
+			next = time.Hour // nothing was declined
+		}
+		timer := time.NewTimer(next)
+		select {
+		case <-s.stale:
+		case <-timer.C:
+		case <-s.ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// makeOffers offers each node's room that is not on offer, and takes back offers that do not say what there is any more. It returns after what
+// time something that was declined is to be offered again, 0 for never.
+func (s *session) makeOffers() (next time.Duration) {
+	var fresh []cluster.Offer
+	for name, a := range s.accounts {
+		if a.uid == "" && a.pods == 0 {
+			delete(s.accounts, name) // the last of its pods has gone after it
+			continue
+		}
+		room, slots := a.free()
+		some := a.uid != "" && a.closed == "" && slots > 0 && room.CPUMilli > 0 && room.MemMilli > 0
+		s.tellClosed(name, a, some)
+		if o := a.offer; o != nil {
+			if some && o.Resources == room && o.MaxTasks == slots && o.Total == a.total && o.Attributes == a.attributes {
+				continue
+			}
+			s.rescind(a)
+		}
+		if !some || s.stopped {
+			continue
+		}
+		grown := room.CPUMilli > a.refused.CPUMilli || room.MemMilli > a.refused.MemMilli || slots > a.refusedSlots
+		if left := a.refusedUntil.Sub(s.now()); left > 0 && !grown {
+			if next == 0 || left < next {
+				next = left
+			}
+			continue
+		}
+		s.offered++
+		a.offer = &cluster.Offer{
+			ID: fmt.Sprintf("%s-%d", s.lease.holder, s.offered), AgentID: name, Hostname: name,
+			Resources: room, Total: a.total, MaxTasks: slots, Attributes: a.attributes,
+		}
+		s.standing[a.offer.ID], a.known = a, true
+		fresh = append(fresh, *a.offer)
+	}
+	if len(fresh) > 0 {
+		s.emit(cluster.Offers{Offers: fresh})
+	}
+	return next
+}
+
+// tellClosed tells the core of a node that it is not offered, and why. One that was offered and is full is no news: the core has filled it, or is offered
+// it again when others leave it.
+func (s *session) tellClosed(name string, a *account, some bool) {
+	why := a.closed
+	if why == "" && !some && !a.known {
+		why = "pods take all of it"
+	}
+	told := cluster.Closed{AgentID: name, Hostname: name, Why: why}
+	if why != "" {
+		told.Total, told.Attributes = a.total, a.attributes
+	}
+	if a.uid == "" || told == a.told || why == "" && a.told.Why == "" {
+		return
+	}
+	a.told = told
+	s.emit(told)
+}
+
+// rescind takes back what a node's room was offered by.
+func (s *session) rescind(a *account) {
+	if a.offer != nil {
+		s.emit(cluster.Rescind{OfferID: a.offer.ID})
+		s.take(a.offer.ID, a)
+	}
+}
+
+// take notes that an offer is not standing any more.
+func (s *session) take(id string, a *account) {
+	delete(s.standing, id)
+	a.offer = nil
+}

@@ -1,0 +1,187 @@
+package pod
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/elasticjob-go/elasticjob/document"
+)
+
+// field is the name of an app's field for the template, with which all paths begin.
+const field = "podTemplate"
+
+// MaxTemplateBytes bounds a template: all of it is in each of the app's pods.
+const MaxTemplateBytes = 64 << 10
+
+// ReadTemplate reads the installation's own template, YAML or JSON with the fields of a PodTemplateSpec, metadata and spec.
+func ReadTemplate(doc []byte) ([]byte, error) {
+	template, err := yaml.YAMLToJSONStrict(doc)
+	if err != nil {
+		return nil, fmt.Errorf("read the pod template: %w", err)
+	}
+	if err := Check(template).OrNil(); err != nil {
+		return nil, fmt.Errorf("the pod template can't be used: %w", err)
+	}
+	return template, nil
+}
+
+// Check returns all that is wrong with a template that stands for itself, JSON with the fields of a PodTemplateSpec: fields that there are
+// not, values of other types or forms, what refers to nothing, and what the scheduler decides itself. What only the API server knows, such
+// as whether a volume's claim is there, it does not check.
+func Check(template []byte) document.Violations { return Settings{}.Check(template) }
+
+// Check is that for the template of an app, which may refer to what is in the installation's.
+func (s Settings) Check(template []byte) document.Violations {
+	if len(template) > MaxTemplateBytes {
+		return document.Violations{document.Violate(field, "", "is longer than %d KiB", MaxTemplateBytes>>10)}
+	}
+	tree, err := readTree(template)
+	if err != nil {
+		return document.Violations{document.Violate(field, "", "is no JSON: %s", err)}
+	}
+	object, ok := tree.(map[string]any)
+	if !ok {
+		return document.Violations{document.Violate(field, "", "an object with metadata and spec is expected, found %s", found(tree))}
+	}
+	c := &fieldCheck{unsure: map[string]bool{}}
+	c.decided(object)
+	var own, base corev1.PodTemplateSpec
+	good, err := json.Marshal(c.value(field, object, reflect.TypeFor[corev1.PodTemplateSpec]()))
+	if err == nil {
+		err = json.Unmarshal(good, &own)
+	}
+	if err == nil && len(s.Template) > 0 {
+		err = json.Unmarshal(s.Template, &base)
+	}
+	if err != nil {
+		c.violate(field, "", "can't be read: %s", err)
+		return c.bad
+	}
+	c.metadata(&own)
+	c.placement(&own.Spec)
+	c.volumes(&own.Spec, &base.Spec)
+	c.containers(&own.Spec, &base.Spec)
+	slices.SortStableFunc(c.bad, func(a, b document.Violation) int { return cmp.Compare(a.Field, b.Field) })
+	return c.bad
+}
+
+// taken are the fields that the scheduler decides, by their paths below a pod's template, and why.
+var taken = map[string]string{
+	"spec.nodeName":                      "the scheduler decides where shards run; choose nodes with nodeSelector",
+	"spec.schedulerName":                 "the scheduler itself binds the pods of shards",
+	"spec.schedulingGates":               "the scheduler itself decides when shards run",
+	"spec.restartPolicy":                 "each attempt of a shard is a pod of its own; whether there is another one the job says (maxRetries, failover)",
+	"spec.terminationGracePeriodSeconds": "it follows from the job's kill grace",
+	"spec.resources":                     shardResources,
+	"spec.resourceClaims":                "devices are not reckoned with when shards are placed",
+	"spec.overhead":                      "it is not reckoned with when shards are placed",
+	"spec.ephemeralContainers":           "they are added to pods that run, with kubectl debug",
+	"spec.topologySpreadConstraints":     "where shards go relative to each other the scheduler decides",
+	"spec.affinity.podAffinity":          "where shards go relative to other pods the scheduler decides",
+	"spec.affinity.podAntiAffinity":      "where shards go relative to other pods the scheduler decides",
+	"spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution": "preferences are not reckoned with when shards are placed; require what is needed",
+}
+
+const shardResources = "what a shard takes its job says: cpuCount and memoryMB"
+
+// takenOfContainer are those of the containers that the scheduler makes.
+var takenOfContainer = map[string]string{
+	"image":                    "it is a field of the app: image",
+	"imagePullPolicy":          "it is a field of the app: imagePullPolicy",
+	"command":                  "the executor runs the job: its command is the app's bootstrapScript",
+	"args":                     "the executor runs the job: its command is the app's bootstrapScript",
+	"resources":                shardResources,
+	"resizePolicy":             shardResources,
+	"restartPolicy":            "each attempt of a shard is a pod of its own",
+	"restartPolicyRules":       "each attempt of a shard is a pod of its own",
+	"terminationMessagePath":   "the executor tells the scheduler there how the job ended",
+	"terminationMessagePolicy": "the executor tells the scheduler there how the job ended",
+	"tty":                      "the executor speaks to the scheduler in the output",
+	"stdin":                    "jobs have no input",
+	"stdinOnce":                "jobs have no input",
+}
+
+// decided finds what the scheduler decides itself, also where something else is wrong with the template.
+func (c *fieldCheck) decided(template map[string]any) {
+	for _, path := range sorted(taken) {
+		if value, given := at(template, strings.Split(path, ".")); given {
+			c.violate(field+"."+path, value, "can't be set: %s", taken[path])
+		}
+	}
+	if metadata, ok := template["metadata"].(map[string]any); ok {
+		for _, name := range sorted(metadata) {
+			if name != "labels" && name != "annotations" {
+				c.violate(field+".metadata."+name, metadata[name], "can't be set: of metadata an app has labels and annotations only")
+			}
+		}
+	}
+	for _, path := range []string{"spec", "spec.containers", "spec.initContainers"} {
+		if removed(template, strings.Split(path, ".")) {
+			c.violate(field+"."+path, nil, "can't be null: the scheduler's own part of the pod would go with it; leave it out")
+		}
+	}
+	spec, _ := template["spec"].(map[string]any)
+	for _, ours := range [][2]string{{"containers", Container}, {"initContainers", Prepare}} {
+		list, name := ours[0], ours[1]
+		containers, _ := spec[list].([]any)
+		for i, one := range containers {
+			given, _ := one.(map[string]any)
+			if given["name"] != name {
+				continue
+			}
+			for _, of := range sorted(given) {
+				if why := takenOfContainer[of]; why != "" {
+					c.violate(fmt.Sprintf("%s.spec.%s[%d].%s", field, list, i, of), given[of], "can't be set: %s", why)
+				}
+			}
+		}
+	}
+}
+
+// at is what stands at a path of a tree; null is nothing.
+func at(tree any, path []string) (value any, given bool) {
+	for _, name := range path {
+		object, _ := tree.(map[string]any)
+		tree = object[name]
+	}
+	return tree, tree != nil
+}
+
+// removed reports whether null stands at a path of a tree, which takes away what a template is merged onto.
+func removed(tree map[string]any, path []string) bool {
+	value, given := tree[path[0]]
+	if len(path) == 1 {
+		return given && value == nil
+	}
+	below, _ := value.(map[string]any)
+	return removed(below, path[1:])
+}
+
+func (c *fieldCheck) metadata(t *corev1.PodTemplateSpec) {
+	check := func(kind string, entries map[string]string, invalid func(string) []string) {
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			path := fmt.Sprintf("%s.metadata.%s.%s", field, kind, key)
+			switch wrong := validation.IsQualifiedName(strings.ToLower(key)); {
+			case strings.HasPrefix(key, "elasticjob/"):
+				c.violate(path, entries[key], "can't be set: the scheduler itself sets what begins with elasticjob/")
+			case len(wrong) > 0:
+				c.violate(path, entries[key], "is no name for one of %s: %s", kind, wrong[0])
+			default:
+				for _, why := range invalid(entries[key]) {
+					c.violate(path, entries[key], "%s", why)
+				}
+			}
+		}
+	}
+	check("labels", t.Labels, validation.IsValidLabelValue)
+	check("annotations", t.Annotations, func(string) []string { return nil })
+}

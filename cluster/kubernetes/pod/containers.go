@@ -1,0 +1,183 @@
+package pod
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/elasticjob-go/elasticjob/secrets"
+)
+
+// volumes checks the volumes of a template that is merged onto a base.
+func (c *fieldCheck) volumes(own, base *corev1.PodSpec) {
+	var seen []string
+	for i, v := range own.Volumes {
+		path := fmt.Sprintf("%s.spec.volumes[%d]", field, i)
+		switch {
+		case isOurVolume(v.Name):
+			c.violate(path+".name", v.Name, "is the name of a volume that the scheduler makes; choose another")
+		case v.Name != "" && slices.Contains(seen, v.Name):
+			c.violate(path+".name", v.Name, "is the name of a volume before it, too")
+		}
+		seen = append(seen, v.Name)
+		for _, b := range base.Volumes {
+			if b.Name == v.Name && len(sources(v)) == 1 && len(sources(b)) == 1 && sources(v)[0] != sources(b)[0] {
+				c.violate(path, nil, "is %s, and in the template of --kubernetes-pod-template %s: choose another name", sources(v)[0], sources(b)[0])
+			}
+		}
+	}
+}
+
+// containers checks those of a template that is merged onto a base.
+func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
+	known := map[string]bool{}
+	for _, v := range append(slices.Clone(base.Volumes), own.Volumes...) {
+		known[v.Name] = true
+	}
+	unread := c.violates(field+".spec.volumes") || known[""] // a mount of what could not be read may be right
+	var seen []string
+	check := func(list string, all, there []corev1.Container, ours string) {
+		for i := range all {
+			one, before := &all[i], corev1.Container{}
+			path := fmt.Sprintf("%s.spec.%s[%d]", field, list, i)
+			if at := slices.IndexFunc(there, func(b corev1.Container) bool { return b.Name == one.Name }); at >= 0 {
+				before = there[at]
+			}
+			switch {
+			case list == "containers" && one.Name != Container:
+				if one.Name != "" || !c.unsure[path] {
+					c.violate(path+".name", one.Name, "must be %s, the container that the job runs in: another one would go on when the job has ended; "+
+						"make it an init container with restartPolicy: Always, a sidecar, which ends with the job", Container)
+				}
+			case one.Name == "":
+				c.missing(path, "name", "is missing: it says which container this is about; the job's is %s", Container)
+			case list == "initContainers" && one.Name == Container:
+				c.violate(path+".name", one.Name, "is the name of the job's container; choose another")
+			case slices.Contains(seen, one.Name):
+				c.violate(path+".name", one.Name, "is the name of a container before it, too")
+			case one.Name != ours && one.Image == "" && before.Image == "":
+				c.missing(path, "image", "is missing: the scheduler makes the containers %s and %s only", Container, Prepare)
+			}
+			seen = append(seen, one.Name)
+			c.container(path, one, one.Name == ours)
+			c.privilege(path, one, &before, one.Name == ours)
+			for j, m := range one.VolumeMounts {
+				if m.Name != "" && !unread && !known[m.Name] && !isOurVolume(m.Name) {
+					c.violate(fmt.Sprintf("%s.volumeMounts[%d].name", path, j), m.Name, "is none of the volumes in podTemplate.spec.volumes")
+				}
+			}
+			if list == "initContainers" && (one.RestartPolicy == nil || *one.RestartPolicy != corev1.ContainerRestartPolicyAlways) && before.RestartPolicy == nil {
+				c.noProbes(path, one)
+			}
+		}
+	}
+	check("initContainers", own.InitContainers, base.InitContainers, Prepare)
+	check("containers", own.Containers, base.Containers, Container)
+}
+
+// container checks one of a template; ours are those that the scheduler makes.
+func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
+	for i, v := range one.Env {
+		if v.Value != "" && secrets.IsName(v.Name) {
+			c.violate(fmt.Sprintf("%s.env[%d].value", path, i), nil, "is a secret by its name, and who may see the app would see it; "+
+				"put it into a Secret and say which with valueFrom.secretKeyRef")
+		}
+	}
+	var mounted, ports []string
+	for i, m := range one.VolumeMounts {
+		at := fmt.Sprintf("%s.volumeMounts[%d]", path, i)
+		switch {
+		case isOurVolume(m.Name):
+			c.violate(at+".name", m.Name, "is a volume of the executor's")
+		case ours && m.MountPath != "" && isOurPath(m.MountPath):
+			c.violate(at+".mountPath", m.MountPath, "is, or hides, a folder of the executor's; mount it elsewhere")
+		case m.MountPath != "" && slices.Contains(mounted, m.MountPath):
+			c.violate(at+".mountPath", m.MountPath, "is where another volume is mounted, too")
+		}
+		mounted = append(mounted, m.MountPath)
+	}
+	for i, p := range one.Ports {
+		at := fmt.Sprintf("%s.ports[%d]", path, i)
+		if p.ContainerPort != 0 && (p.ContainerPort < 1 || p.ContainerPort > 65535) {
+			c.violate(at+".containerPort", fmt.Sprint(p.ContainerPort), "must be between 1 and 65535")
+		}
+		if p.Name != "" && slices.Contains(ports, p.Name) {
+			c.violate(at+".name", p.Name, "is the name of a port before it, too")
+		}
+		ports = append(ports, p.Name)
+	}
+	if !ours {
+		c.takesNothing(path, one)
+		return
+	}
+	for i, v := range one.Env {
+		if isOurVariable(v.Name) {
+			c.violate(fmt.Sprintf("%s.env[%d].name", path, i), v.Name, "can't be set: the scheduler itself sets what begins with ELASTICJOB_")
+		}
+	}
+	for i, d := range one.VolumeDevices {
+		if isOurVolume(d.Name) || isOurPath(d.DevicePath) {
+			c.violate(fmt.Sprintf("%s.volumeDevices[%d]", path, i), d.Name, "is, or hides, a folder of the executor's")
+		}
+	}
+}
+
+// privilege refuses a privileged container that may not gain privileges, as those that the scheduler makes may not unless a template says so.
+func (c *fieldCheck) privilege(path string, one, before *corev1.Container, ours bool) {
+	refused := ours
+	for _, of := range []*corev1.SecurityContext{before.SecurityContext, one.SecurityContext} {
+		if of != nil && of.AllowPrivilegeEscalation != nil {
+			refused = !*of.AllowPrivilegeEscalation
+		}
+	}
+	if s := one.SecurityContext; refused && s != nil && s.Privileged != nil && *s.Privileged {
+		c.violate(path+".securityContext.privileged", true, "needs allowPrivilegeEscalation: true beside it")
+	}
+}
+
+// noProbes refuses what only containers have that go on beside others.
+func (c *fieldCheck) noProbes(path string, one *corev1.Container) {
+	for _, given := range []struct {
+		name  string
+		there bool
+	}{{"lifecycle", one.Lifecycle != nil}, {"livenessProbe", one.LivenessProbe != nil}, {"readinessProbe", one.ReadinessProbe != nil}, {"startupProbe", one.StartupProbe != nil}} {
+		if given.there {
+			c.violate(path+"."+given.name, nil, "is for init containers with restartPolicy: Always only")
+		}
+	}
+}
+
+// sources are the names of what a volume is of: one, if it is right.
+func sources(v corev1.Volume) (names []string) {
+	all := reflect.ValueOf(v.VolumeSource)
+	for i := range all.NumField() {
+		if !all.Field(i).IsNil() {
+			name, _, _ := strings.Cut(all.Type().Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// takesNothing refuses what a container beside the shard's own would take of a node: the scheduler places shards by what their jobs say,
+// so a pod takes just that. What has a limit and no request requests its limit.
+func (c *fieldCheck) takesNothing(path string, one *corev1.Container) {
+	for _, name := range slices.Sorted(maps.Keys(one.Resources.Requests)) {
+		if q := one.Resources.Requests[name]; !q.IsZero() {
+			c.violate(path+".resources.requests."+string(name), q.String(), "must be 0: %s, and its pod takes no more", shardResources)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(one.Resources.Limits)) {
+		q := one.Resources.Limits[name]
+		if _, requested := one.Resources.Requests[name]; !requested && !q.IsZero() {
+			c.violate(path+".resources.limits."+string(name), q.String(), "is a request, too, where there is none: give resources.requests.%s: 0 beside it", name)
+		}
+	}
+	if len(one.Resources.Claims) > 0 {
+		c.violate(path+".resources.claims", "", "devices are not reckoned with when shards are placed")
+	}
+}

@@ -1,0 +1,105 @@
+package pod
+
+import (
+	"maps"
+	pathpkg "path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// How the executor in a pod gets its task: in a variable, or in a file that another variable names.
+const (
+	taskVariable = "ELASTICJOB_TASK"
+	fileVariable = "ELASTICJOB_TASK_FILE"
+	taskFolder   = "/elasticjob-task"
+	taskVolume   = "elasticjob-task"
+	taskFile     = "task.json"
+	// maxVariable is the longest task that goes into a variable: no process can be started with one of 128 KiB.
+	maxVariable = 64 << 10
+	// The file that has the executor drain, and the variable that names it. Its folder is mounted as a whole, for single files stay as they were.
+	drainVariable = "ELASTICJOB_DRAIN_FILE"
+	drainFolder   = "/elasticjob-drain"
+	drainVolume   = "elasticjob-drain"
+	drainFile     = "drain"
+	// The file that keeps a container which is started twice from beginning its task twice, where there is no volume for that, and the variable
+	// that names it. All containers that are started in a pod's sandbox have this folder in common, and the kubelet makes no second sandbox
+	// for a pod that is never restarted and had a container.
+	begunVariable = "ELASTICJOB_BEGUN_FILE"
+	begunFile     = "/dev/shm/elasticjob-begun"
+)
+
+// description is how a pod is given its task.
+type description struct {
+	variables []corev1.EnvVar
+	volumes   []corev1.Volume
+	mounts    []corev1.VolumeMount
+	secret    *corev1.Secret
+}
+
+// describe puts a task into a variable, which everybody may read who may read pods, or into a Secret beside the pod.
+func describe(t wire.Task, data []byte, of *corev1.Pod) description {
+	if len(data) <= maxVariable && !holdsSecrets(t) {
+		// The kubelet replaces $(NAME) in values of variables, and $$ by $.
+		return description{variables: []corev1.EnvVar{{Name: taskVariable, Value: strings.ReplaceAll(string(data), "$", "$$")}}}
+	}
+	immutable := true
+	return description{
+		variables: []corev1.EnvVar{{Name: fileVariable, Value: taskFolder + "/" + taskFile}},
+		volumes:   []corev1.Volume{{Name: taskVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: of.Name}}}},
+		mounts:    []corev1.VolumeMount{{Name: taskVolume, MountPath: taskFolder, ReadOnly: true}},
+		secret: &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: of.Name, Namespace: of.Namespace, Labels: maps.Clone(of.Labels), Annotations: maps.Clone(of.Annotations)},
+			Type:       corev1.SecretTypeOpaque, Immutable: &immutable, Data: map[string][]byte{taskFile: slices.Clone(data)},
+		},
+	}
+}
+
+// drainable adds to the description of a daemon's task the file that is empty until its pod has the annotation AnnotationDrain.
+func drainable(d description) description {
+	d.variables = append(d.variables, corev1.EnvVar{Name: drainVariable, Value: drainFolder + "/" + drainFile})
+	d.volumes = append(d.volumes, corev1.Volume{Name: drainVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+		Items: []corev1.DownwardAPIVolumeFile{{Path: drainFile, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['" + AnnotationDrain + "']"}}},
+	}}})
+	d.mounts = append(d.mounts, corev1.VolumeMount{Name: drainVolume, MountPath: drainFolder, ReadOnly: true})
+	return d
+}
+
+// holdsSecrets reports whether a task has texts that are marked as secrets, whose names say so, or with credentials in URLs.
+func holdsSecrets(t wire.Task) bool {
+	secret := func(name, text string) bool { return len(secrets.Of(name, text, slices.Contains(t.Secrets, name))) > 0 }
+	for _, texts := range []map[string]string{t.Env, t.Props} {
+		for name, text := range texts {
+			if secret(name, text) {
+				return true
+			}
+		}
+	}
+	texts := append([]string{t.Package.URL, t.JobParameter, t.ShardingParameter}, t.Command...)
+	if t.HTTP != nil {
+		texts = append(texts, t.HTTP.URL, t.HTTP.Data)
+	}
+	return slices.ContainsFunc(texts, func(text string) bool { return secret("", text) })
+}
+
+func isOurVariable(name string) bool { return strings.HasPrefix(name, "ELASTICJOB_") }
+
+func isOurVolume(name string) bool {
+	return name == workVolume || name == taskVolume || name == drainVolume
+}
+
+// isOurPath reports whether a path is one of the executor's folders, in one or around one.
+func isOurPath(path string) bool {
+	path = strings.TrimRight(pathpkg.Clean("/"+path), "/") + "/"
+	for _, ours := range []string{workFolder + "/", taskFolder + "/", drainFolder + "/", "/opt/elasticjob/", corev1.TerminationMessagePathDefault + "/"} {
+		if strings.HasPrefix(path, ours) || strings.HasPrefix(ours, path) {
+			return true
+		}
+	}
+	return false
+}

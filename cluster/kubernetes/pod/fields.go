@@ -1,0 +1,235 @@
+package pod
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/spelling"
+)
+
+// maxViolations bounds the answer to a template in which nothing is right.
+const maxViolations = 50
+
+// maxPath is longer than any path of names that the API has; longer ones, of names that somebody made up, are cut.
+const maxPath = 250
+
+// fieldCheck holds JSON against the Go types of the API: which fields there are, of which types their values are, and what each has to
+// look like.
+type fieldCheck struct {
+	bad document.Violations
+	// unsure are the paths of objects that have a field of unknown name, or that could not be read: what they lack may be what was misspelt.
+	unsure map[string]bool
+}
+
+// violate notes what is wrong with a field, once.
+func (c *fieldCheck) violate(path string, value any, format string, args ...any) {
+	if len(c.bad) >= maxViolations || c.violates(path) {
+		return
+	}
+	shown := ""
+	switch v := value.(type) {
+	case string:
+		shown = v
+	case bool, json.Number:
+		shown = fmt.Sprint(v)
+	}
+	one := document.Violate(path, shown, format, args...)
+	if len(path) <= maxPath {
+		one.Field = path
+	}
+	c.bad = append(c.bad, one)
+}
+
+// violates reports whether something is noted of a field.
+func (c *fieldCheck) violates(path string) bool {
+	return slices.ContainsFunc(c.bad, func(one document.Violation) bool { return one.Field == path })
+}
+
+// value checks what stands at a path against a type, and returns what of it can be read as one. null stands for what is not there, of any type.
+func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if value == nil {
+		return nil
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		if !reads(value, t) {
+			c.violate(path, value, "is no %s", wordFor(t))
+			return nil
+		}
+		return value
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		if given, ok := value.(map[string]any); ok {
+			return c.fields(path, given, t)
+		}
+	case reflect.Map:
+		if given, ok := value.(map[string]any); ok {
+			return c.entries(path, given, t.Elem())
+		}
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			break
+		}
+		if given, ok := value.([]any); ok {
+			return c.list(path, given, t.Elem())
+		}
+	default:
+		if text, ok := value.(string); ok && secrets.HideURLs(text) != text {
+			c.violate(path, nil, "holds credentials, and who may see the app would see them; put it into a Secret and refer to that")
+		}
+		if reads(value, t) {
+			c.word(path, value, t)
+			return value
+		}
+	}
+	c.unsure[path] = true
+	c.violate(path, value, "%s is expected, found %s", expected(t), found(value))
+	return nil
+}
+
+// reads reports whether a value can be read as one of a type.
+func reads(value any, t reflect.Type) bool {
+	text, err := json.Marshal(value)
+	return err == nil && json.Unmarshal(text, reflect.New(t).Interface()) == nil
+}
+
+func (c *fieldCheck) entries(path string, given map[string]any, t reflect.Type) map[string]any {
+	good := map[string]any{}
+	for _, name := range sorted(given) {
+		if strings.HasPrefix(name, "$") {
+			c.violate(path+"."+name, given[name], "directives of patches are not taken; null removes what is there")
+			continue
+		}
+		good[name] = c.value(path+"."+name, given[name], t)
+	}
+	return good
+}
+
+func (c *fieldCheck) list(path string, given []any, t reflect.Type) []any {
+	good := make([]any, len(given))
+	for i, one := range given {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if one == nil {
+			c.unsure[at] = true
+			c.violate(at, nil, "%s is expected, found nothing", expected(t))
+		}
+		good[i] = c.value(at, one, t)
+	}
+	return good
+}
+
+// fields checks an object: each of its fields has to be one of the type.
+func (c *fieldCheck) fields(path string, given map[string]any, t reflect.Type) map[string]any {
+	known, good := map[string]reflect.Type{}, map[string]any{}
+	fieldsOf(t, known)
+	for _, name := range sorted(given) {
+		of, ok := known[name]
+		if !ok {
+			message := "unknown field; known are " + strings.Join(sorted(known), ", ")
+			if near := spelling.Nearest(name, sorted(known)); near != "" {
+				message = "unknown field; did you mean " + near + "?"
+			}
+			c.unsure[path] = true
+			c.violate(path+"."+name, given[name], "%s", message)
+			continue
+		}
+		good[name] = c.value(path+"."+name, given[name], of)
+	}
+	c.forms(path, good, t)
+	return good
+}
+
+// fieldsOf adds the fields of a struct by their names in JSON, those of embedded structs among them.
+func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			fieldsOf(f.Type, into)
+		case name != "" && name != "-":
+			into[name] = f.Type
+		}
+	}
+}
+
+// expected is what a type is for people.
+func expected(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		if t.Elem().Kind() != reflect.Uint8 {
+			return "a list"
+		}
+		return "a text in base64"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	default:
+		return "a whole number"
+	}
+}
+
+func found(value any) string {
+	switch value.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a string"
+	case nil:
+		return "nothing"
+	default:
+		return "a number"
+	}
+}
+
+// wordFor is what a type with a form of its own is for people.
+func wordFor(t reflect.Type) string {
+	switch t.Name() {
+	case "Quantity":
+		return "quantity, such as 100m or 64Mi"
+	case "IntOrString":
+		return "number or name"
+	case "Time", "MicroTime":
+		return "time, such as 2026-01-02T15:04:05Z"
+	}
+	return t.Name()
+}
+
+func sorted[V any](entries map[string]V) []string {
+	names := make([]string, 0, len(entries))
+	for name := range entries {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// readTree reads one JSON value, numbers as they are written.
+func readTree(text []byte) (tree any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err = dec.Decode(&tree); err == nil && !json.Valid(text) {
+		err = errors.New("something stands behind its end")
+	}
+	return tree, err
+}

@@ -1,0 +1,175 @@
+package pod
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// words are the values of types that have but a few; the empty one, where a type has a default, is left out.
+var words = map[reflect.Type][]string{
+	reflect.TypeFor[corev1.PullPolicy]():           {"Always", "IfNotPresent", "Never"},
+	reflect.TypeFor[corev1.Protocol]():             {"TCP", "UDP", "SCTP"},
+	reflect.TypeFor[corev1.URIScheme]():            {"HTTP", "HTTPS"},
+	reflect.TypeFor[corev1.DNSPolicy]():            {"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"},
+	reflect.TypeFor[corev1.TaintEffect]():          {"NoSchedule", "PreferNoSchedule", "NoExecute"},
+	reflect.TypeFor[corev1.TolerationOperator]():   {"Equal", "Exists"},
+	reflect.TypeFor[corev1.NodeSelectorOperator](): {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"},
+	reflect.TypeFor[corev1.HostPathType]():         {"DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"},
+	reflect.TypeFor[corev1.MountPropagationMode](): {"None", "HostToContainer", "Bidirectional"},
+	reflect.TypeFor[corev1.SeccompProfileType]():   {"RuntimeDefault", "Localhost", "Unconfined"},
+}
+
+// needed are the fields without which the API server takes no object of a type. Those of a container, which may be in the installation's
+// template already, are not among them.
+var needed = map[reflect.Type][]string{
+	reflect.TypeFor[corev1.Volume]():                            {"name"},
+	reflect.TypeFor[corev1.VolumeMount]():                       {"name", "mountPath"},
+	reflect.TypeFor[corev1.EnvVar]():                            {"name"},
+	reflect.TypeFor[corev1.ContainerPort]():                     {"containerPort"},
+	reflect.TypeFor[corev1.HostAlias]():                         {"ip"},
+	reflect.TypeFor[corev1.ConfigMapVolumeSource]():             {"name"},
+	reflect.TypeFor[corev1.ConfigMapProjection]():               {"name"},
+	reflect.TypeFor[corev1.SecretProjection]():                  {"name"},
+	reflect.TypeFor[corev1.ConfigMapEnvSource]():                {"name"},
+	reflect.TypeFor[corev1.SecretEnvSource]():                   {"name"},
+	reflect.TypeFor[corev1.ConfigMapKeySelector]():              {"name", "key"},
+	reflect.TypeFor[corev1.SecretKeySelector]():                 {"name", "key"},
+	reflect.TypeFor[corev1.ObjectFieldSelector]():               {"fieldPath"},
+	reflect.TypeFor[corev1.ResourceFieldSelector]():             {"resource"},
+	reflect.TypeFor[corev1.KeyToPath]():                         {"key", "path"},
+	reflect.TypeFor[corev1.SecretVolumeSource]():                {"secretName"},
+	reflect.TypeFor[corev1.HostPathVolumeSource]():              {"path"},
+	reflect.TypeFor[corev1.PersistentVolumeClaimVolumeSource](): {"claimName"},
+	reflect.TypeFor[corev1.NFSVolumeSource]():                   {"server", "path"},
+	reflect.TypeFor[corev1.CSIVolumeSource]():                   {"driver"},
+	reflect.TypeFor[corev1.ServiceAccountTokenProjection]():     {"path"},
+	reflect.TypeFor[corev1.DownwardAPIVolumeFile]():             {"path"},
+	reflect.TypeFor[corev1.NodeSelector]():                      {"nodeSelectorTerms"},
+	reflect.TypeFor[corev1.NodeSelectorRequirement]():           {"key", "operator"},
+}
+
+// texts say of fields what they have to look like; the first of what is wrong is told.
+var texts = map[reflect.Type]map[string]func(string) []string{
+	reflect.TypeFor[corev1.Volume]():                        {"name": validation.IsDNS1123Label},
+	reflect.TypeFor[corev1.Container]():                     {"name": validation.IsDNS1123Label, "image": trimmed},
+	reflect.TypeFor[corev1.EnvVar]():                        {"name": validation.IsRelaxedEnvVarName},
+	reflect.TypeFor[corev1.EnvFromSource]():                 {"prefix": validation.IsRelaxedEnvVarName},
+	reflect.TypeFor[corev1.ContainerPort]():                 {"name": validation.IsValidPortName},
+	reflect.TypeFor[corev1.ConfigMapKeySelector]():          {"key": validation.IsConfigMapKey},
+	reflect.TypeFor[corev1.SecretKeySelector]():             {"key": validation.IsConfigMapKey},
+	reflect.TypeFor[corev1.KeyToPath]():                     {"key": validation.IsConfigMapKey, "path": below},
+	reflect.TypeFor[corev1.VolumeMount]():                   {"subPath": below, "subPathExpr": below},
+	reflect.TypeFor[corev1.HostPathVolumeSource]():          {"path": noWayUp},
+	reflect.TypeFor[corev1.ServiceAccountTokenProjection](): {"path": below},
+	reflect.TypeFor[corev1.DownwardAPIVolumeFile]():         {"path": below},
+	reflect.TypeFor[corev1.NodeSelectorRequirement]():       {"key": validation.IsQualifiedName},
+	reflect.TypeFor[corev1.Toleration]():                    {"key": validation.IsQualifiedName, "value": validation.IsValidLabelValue},
+	reflect.TypeFor[corev1.HostAlias](): {"ip": func(ip string) []string {
+		if len(validation.IsValidIP(nil, ip)) > 0 {
+			return []string{"is no IP address"}
+		}
+		return nil
+	}},
+	reflect.TypeFor[corev1.PodSpec](): {
+		"serviceAccountName": validation.IsDNS1123Subdomain, "serviceAccount": validation.IsDNS1123Subdomain, "priorityClassName": validation.IsDNS1123Subdomain,
+		"runtimeClassName": validation.IsDNS1123Subdomain, "hostname": validation.IsDNS1123Label, "subdomain": validation.IsDNS1123Label,
+	},
+}
+
+// alternatives are the fields of which an object of a type has one at most, and exactly one where that is asked for. What they are set
+// to can be merged with what the installation's template has, so that none may be right.
+var alternatives = map[reflect.Type]struct {
+	of      []string
+	exactly bool
+}{
+	reflect.TypeFor[corev1.EnvVarSource]():     {fieldNames[corev1.EnvVarSource](), true},
+	reflect.TypeFor[corev1.EnvVar]():           {[]string{"value", "valueFrom"}, false},
+	reflect.TypeFor[corev1.EnvFromSource]():    {[]string{"configMapRef", "secretRef"}, true},
+	reflect.TypeFor[corev1.VolumeProjection](): {fieldNames[corev1.VolumeProjection](), false},
+	reflect.TypeFor[corev1.Volume]():           {fieldNames[corev1.VolumeSource](), false},
+	reflect.TypeFor[corev1.Probe]():            {fieldNames[corev1.ProbeHandler](), false},
+	reflect.TypeFor[corev1.LifecycleHandler](): {fieldNames[corev1.LifecycleHandler](), false},
+	reflect.TypeFor[corev1.VolumeMount]():      {[]string{"subPath", "subPathExpr"}, false},
+}
+
+func fieldNames[T any]() []string {
+	known := map[string]reflect.Type{}
+	fieldsOf(reflect.TypeFor[T](), known)
+	return sorted(known)
+}
+
+func trimmed(text string) []string {
+	if strings.TrimSpace(text) != text {
+		return []string{"begins or ends with white space"}
+	}
+	return nil
+}
+
+func noWayUp(path string) []string {
+	if slices.Contains(strings.Split(path, "/"), "..") {
+		return []string{"must not contain '..'"}
+	}
+	return nil
+}
+
+func below(path string) []string {
+	if strings.HasPrefix(path, "/") {
+		return []string{"must be a relative path"}
+	}
+	return noWayUp(path)
+}
+
+// word checks a value of a type that has but a few.
+func (c *fieldCheck) word(path string, value any, t reflect.Type) {
+	if text, _ := value.(string); text != "" && words[t] != nil && !slices.Contains(words[t], text) {
+		c.violate(path, text, "must be %s", or(words[t]))
+	}
+}
+
+// forms checks an object whose fields have been read.
+func (c *fieldCheck) forms(path string, good map[string]any, t reflect.Type) {
+	for _, name := range needed[t] {
+		if empty(good[name]) {
+			c.missing(path, name, "is missing")
+		}
+	}
+	for _, name := range sorted(texts[t]) {
+		if text, _ := good[name].(string); text != "" {
+			if wrong := texts[t][name](text); len(wrong) > 0 {
+				c.violate(path+"."+name, text, "%s", wrong[0])
+			}
+		}
+	}
+	if one, ok := alternatives[t]; ok {
+		given := slices.DeleteFunc(slices.Clone(one.of), func(name string) bool { return good[name] == nil || good[name] == "" })
+		switch {
+		case len(given) > 1:
+			c.violate(path, nil, "has %s, and can have one of them only", strings.Join(given, " and "))
+		case len(given) == 0 && one.exactly && !c.unsure[path]:
+			c.violate(path, nil, "needs one of %s", strings.Join(one.of, ", "))
+		}
+	}
+}
+
+// missing notes that an object lacks a field, unless it may be there under a name that is misspelt.
+func (c *fieldCheck) missing(path, name, format string, args ...any) {
+	if !c.unsure[path] {
+		c.violate(path+"."+name, nil, format, args...)
+	}
+}
+
+// empty reports whether a value is what the API server takes for none.
+func empty(value any) bool {
+	list, isList := value.([]any)
+	return value == nil || value == "" || isList && len(list) == 0 || fmt.Sprint(value) == "0"
+}
+
+func or(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

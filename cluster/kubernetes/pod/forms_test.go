@@ -1,0 +1,79 @@
+package pod_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+)
+
+// malformed are templates whose pods the API server itself refuses, wrong in one place, and what is said of it when they are published.
+var malformed = map[string]string{
+	job(`"volumeMounts":[{"name":"b","mountPath":"/x"}]`, `{"name":"a"}`):                                "podTemplate.spec.containers[0].volumeMounts[0].name: is none of the volumes in podTemplate.spec.volumes",
+	job(`"volumeMounts":[{"mountPath":"/x"}]`):                                                           "podTemplate.spec.containers[0].volumeMounts[0].name: is missing",
+	job(`"volumeMounts":[{"name":"a"}]`, `{"name":"a"}`):                                                 "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is missing",
+	job(`"volumeMounts":[{"name":"a","mountPath":"/x","subPath":"../b"}]`, `{"name":"a"}`):               "podTemplate.spec.containers[0].volumeMounts[0].subPath: must not contain '..'",
+	job(``, `{"name":"a_b"}`):                                                                            "podTemplate.spec.volumes[0].name: a lowercase RFC 1123 label must consist",
+	job(``, `{"emptyDir":{}}`):                                                                           "podTemplate.spec.volumes[0].name: is missing",
+	job(``, `{"name":"a","emptyDir":{},"configMap":{"name":"c"}}`):                                       "podTemplate.spec.volumes[0]: has configMap and emptyDir, and can have one of them only",
+	job(``, `{"name":"a","hostPath":{}}`):                                                                "podTemplate.spec.volumes[0].hostPath.path: is missing",
+	job(``, `{"name":"a","hostPath":{"path":"/a/../b"}}`):                                                "podTemplate.spec.volumes[0].hostPath.path: must not contain '..'",
+	job(``, `{"name":"a","hostPath":{"path":"/a","type":"Folder"}}`):                                     "podTemplate.spec.volumes[0].hostPath.type: must be DirectoryOrCreate, Directory, FileOrCreate, File, Socket, CharDevice or BlockDevice",
+	job(``, `{"name":"a","secret":{}}`):                                                                  "podTemplate.spec.volumes[0].secret.secretName: is missing",
+	job(`"env":[{"value":"a"}]`):                                                                         "podTemplate.spec.containers[0].env[0].name: is missing",
+	job(`"env":[{"name":"a=b"}]`):                                                                        "podTemplate.spec.containers[0].env[0].name: a valid environment variable name must consist",
+	job(`"env":[{"name":"a","value":"b","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]`):       "podTemplate.spec.containers[0].env[0]: has value and valueFrom, and can have one of them only",
+	job(`"env":[{"name":"a","valueFrom":{}}]`):                                                           "podTemplate.spec.containers[0].env[0].valueFrom: needs one of configMapKeyRef",
+	job(`"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"b"}}}]`):                                "podTemplate.spec.containers[0].env[0].valueFrom.secretKeyRef.key: is missing",
+	job(`"env":[{"name":"a","valueFrom":{"secretKeyRef":{"name":"b","key":"c d"}}}]`):                    "podTemplate.spec.containers[0].env[0].valueFrom.secretKeyRef.key: a valid config key must consist",
+	job(`"envFrom":[{}]`):                                                                                "podTemplate.spec.containers[0].envFrom[0]: needs one of configMapRef, secretRef",
+	job(`"ports":[{"containerPort":70000}]`):                                                             "podTemplate.spec.containers[0].ports[0].containerPort: must be between 1 and 65535",
+	job(`"ports":[{"name":"web"}]`):                                                                      "podTemplate.spec.containers[0].ports[0].containerPort: is missing",
+	job(`"ports":[{"containerPort":80,"protocol":"tcp"}]`):                                               "podTemplate.spec.containers[0].ports[0].protocol: must be TCP, UDP or SCTP",
+	job(`"ports":[{"containerPort":80,"name":"a"},{"containerPort":81,"name":"a"}]`):                     "podTemplate.spec.containers[0].ports[1].name: is the name of a port before it, too",
+	job(`"livenessProbe":{"exec":{"command":["a"]},"tcpSocket":{"port":1}}`):                             "podTemplate.spec.containers[0].livenessProbe: has exec and tcpSocket",
+	job(`"securityContext":{"privileged":true}`):                                                         "podTemplate.spec.containers[0].securityContext.privileged: needs allowPrivilegeEscalation: true beside it",
+	`{"spec":{"initContainers":[{"name":"a"}]}}`:                                                         "podTemplate.spec.initContainers[0].image: is missing: the scheduler makes the containers shard and fetch only",
+	`{"spec":{"initContainers":[{"name":"a","image":" i"}]}}`:                                            "podTemplate.spec.initContainers[0].image: begins or ends with white space",
+	`{"spec":{"initContainers":[{"name":"a","image":"i","imagePullPolicy":"Sometimes"}]}}`:               "podTemplate.spec.initContainers[0].imagePullPolicy: must be Always, IfNotPresent or Never",
+	`{"spec":{"initContainers":[{"name":"A","image":"i"}]}}`:                                             "podTemplate.spec.initContainers[0].name: a lowercase RFC 1123 label must consist",
+	`{"spec":{"initContainers":[{"name":"shard","image":"i"}]}}`:                                         "podTemplate.spec.initContainers[0].name: is the name of the job's container",
+	`{"spec":{"initContainers":[{"name":"a","image":"i","readinessProbe":{"exec":{"command":["a"]}}}]}}`: "podTemplate.spec.initContainers[0].readinessProbe: is for init containers with restartPolicy: Always only",
+	`{"metadata":{"labels":{"a":"` + strings.Repeat("x", 64) + `"}}}`:                                    "podTemplate.metadata.labels.a: must be no more than 63",
+	`{"spec":{"nodeSelector":{"a":"` + strings.Repeat("x", 64) + `"}}}`:                                  "podTemplate.spec.nodeSelector.a: is no label that a node can have: must be no more than 63",
+	`{"spec":{"nodeSelector":{"a b":"c"}}}`:                                                              "podTemplate.spec.nodeSelector.a b: is no label that a node can have",
+	`{"spec":{"tolerations":[{"key":"a b"}]}}`:                                                           "podTemplate.spec.tolerations[0].key: name part must consist",
+	`{"spec":{"tolerations":[{"key":"a","tolerationSeconds":5}]}}`:                                       "podTemplate.spec.tolerations[0].tolerationSeconds: goes with the effect NoExecute only",
+	`{"spec":{"dnsPolicy":"Mine"}}`:                                                                      "podTemplate.spec.dnsPolicy: must be ClusterFirst, ClusterFirstWithHostNet, Default or None",
+	`{"spec":{"serviceAccountName":"A_b"}}`:                                                              "podTemplate.spec.serviceAccountName: a lowercase RFC 1123 subdomain",
+	`{"spec":{"hostname":"a.b"}}`:                                                                        "podTemplate.spec.hostname: must not contain dots",
+	`{"spec":{"hostAliases":[{"ip":"h"}]}}`:                                                              "podTemplate.spec.hostAliases[0].ip: is no IP address",
+	affinity():                                                                                           "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: is missing",
+	affinity(`{"matchExpressions":[{"operator":"Exists"}]}`):                                             "nodeSelectorTerms[0].matchExpressions[0].key: is missing",
+}
+
+// job is a template with so much of the job's container, and such volumes.
+func job(has string, volumes ...string) string {
+	return `{"spec":{"containers":[{"name":"shard"` + strings.TrimSuffix(","+has, ",") + `}],"volumes":[` + strings.Join(volumes, ",") + `]}}`
+}
+
+// An app's template may go on with what is in the installation's, and must not contradict it.
+func TestCheckKnowsTheInstallationsTemplate(t *testing.T) {
+	t.Parallel()
+	base := pod.Settings{Template: []byte(`{"spec":{"volumes":[{"name":"data","configMap":{"name":"c"}}],
+		"containers":[{"name":"shard","securityContext":{"allowPrivilegeEscalation":true}}],"initContainers":[{"name":"log","image":"i","restartPolicy":"Always"}]}}`)}
+	for template, want := range map[string]string{
+		job(`"volumeMounts":[{"name":"data","mountPath":"/x"}]`):                                           "",
+		job(`"securityContext":{"privileged":true}`):                                                       "",
+		job(``, `{"name":"data","configMap":{"name":"d"}}`):                                                "",
+		`{"spec":{"initContainers":[{"name":"log","livenessProbe":{"exec":{"command":["a"]}}}]}}`:          "",
+		job(``, `{"name":"data","emptyDir":{}}`):                                                           "podTemplate.spec.volumes[0]: is emptyDir, and in the template of --kubernetes-pod-template configMap: choose another name",
+		job(`"securityContext":{"privileged":true,"allowPrivilegeEscalation":false}`):                      "needs allowPrivilegeEscalation: true beside it",
+		`{"spec":{"initContainers":[{"name":"other","volumeMounts":[{"name":"data","mountPath":"/x"}]}]}}`: "podTemplate.spec.initContainers[0].image: is missing",
+		`{"spec":{"initContainers":[{"name":"log","volumeMounts":[{"name":"date","mountPath":"/x"}]}]}}`:   "podTemplate.spec.initContainers[0].volumeMounts[0].name: is none of the volumes",
+	} {
+		if got := base.Check([]byte(template)).Error(); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s\n got %s\nwant %s", template, got, want)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package pod
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// Over reports whether a pod takes no room on its node any more.
+func Over(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// Requests is the room that a pod takes on its node, by the rules of Kubernetes: its containers and sidecars together, or the largest of its
+// init containers with the sidecars before it, if that is more; what is requested for the pod as a whole instead, where it is; and the pod's
+// overhead. A container that is being resized takes what it is to have or what it was given, whichever is more.
+func Requests(p *corev1.Pod) resources.Amount {
+	given := map[string]resources.Amount{}
+	for _, all := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
+		for i := range all {
+			given[all[i].Name] = amountOf(all[i].AllocatedResources, ceil)
+		}
+	}
+	need := func(c *corev1.Container) resources.Amount {
+		return amountOf(c.Resources.Requests, ceil).Max(given[c.Name])
+	}
+	var together, sidecars, largest resources.Amount
+	for i := range p.Spec.InitContainers {
+		c := &p.Spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			sidecars = sidecars.Plus(need(c))
+			largest = largest.Max(sidecars)
+			continue
+		}
+		largest = largest.Max(sidecars.Plus(need(c)))
+	}
+	together = sidecars
+	for i := range p.Spec.Containers {
+		together = together.Plus(need(&p.Spec.Containers[i]))
+	}
+	all := together.Max(largest)
+	if p.Spec.Resources != nil {
+		whole := p.Spec.Resources.Requests
+		if _, ok := whole[corev1.ResourceCPU]; ok {
+			all.CPUMilli = amountOf(whole, ceil).CPUMilli
+		}
+		if _, ok := whole[corev1.ResourceMemory]; ok {
+			all.MemMilli = amountOf(whole, ceil).MemMilli
+		}
+	}
+	return all.Plus(amountOf(p.Spec.Overhead, ceil))
+}
+
+// Allocatable is what all pods of a node may take together, and how many there may be.
+func Allocatable(n *corev1.Node) (all resources.Amount, pods int) {
+	return amountOf(n.Status.Allocatable, floor), int(n.Status.Allocatable.Pods().Value())
+}
+
+func amountOf(l corev1.ResourceList, round func(bytes int64) int64) resources.Amount {
+	return resources.Amount{CPUMilli: l.Cpu().MilliValue(), MemMilli: round(bytesOf(l.Memory()))}
+}
+
+// most keeps sums of amounts from an overflow, whatever is written into an object: 8 EiB are more than there are.
+const most = int64(1) << 52
+
+func bytesOf(q *resource.Quantity) int64 { return min(max(q.Value(), 0), most) }
+
+// floor and ceil are thousandths of a MiB.
+func floor(bytes int64) int64 { return bytes>>20*1000 + (bytes&(1<<20-1))*1000>>20 }
+func ceil(bytes int64) int64 {
+	return bytes>>20*1000 + ((bytes&(1<<20-1))*1000+1<<20-1)>>20
+}
+
+// Closed says why no pods may be bound to a node now: it is cordoned, being removed, not ready or under pressure. It is "" if they may.
+func Closed(n *corev1.Node) string {
+	switch {
+	case n.DeletionTimestamp != nil:
+		return "it is being removed"
+	case n.Spec.Unschedulable:
+		return "it is cordoned"
+	}
+	ready, pressure := false, ""
+	for _, c := range n.Status.Conditions {
+		switch c.Type {
+		case corev1.NodeReady:
+			ready = c.Status == corev1.ConditionTrue
+		case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable:
+			if c.Status == corev1.ConditionTrue {
+				pressure = "its condition " + string(c.Type) + " is true"
+			}
+		}
+	}
+	if !ready {
+		return "it is not ready"
+	}
+	return pressure
+}
+
+// passing are the taints by which the node controller repeats what a node's conditions say.
+var passing = map[string]bool{
+	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true, corev1.TaintNodeMemoryPressure: true,
+	corev1.TaintNodeDiskPressure: true, corev1.TaintNodePIDPressure: true, corev1.TaintNodeNetworkUnavailable: true,
+}
+
+// AttributesOf are a node's labels, and those of its taints that keep pods off and are not told by its conditions already. It is last if
+// they are the same.
+func AttributesOf(n *corev1.Node, last *cluster.Attributes) *cluster.Attributes {
+	var taints []cluster.Taint
+	for _, t := range n.Spec.Taints {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !passing[t.Key] {
+			taints = append(taints, cluster.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+		}
+	}
+	if last != nil && maps.Equal(last.Labels, n.Labels) && slices.Equal(last.Taints, taints) {
+		return last
+	}
+	return &cluster.Attributes{Labels: n.Labels, Taints: taints}
+}

@@ -1,0 +1,352 @@
+package pod
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// The reasons of updates that only Kubernetes has.
+const (
+	// ReasonDeleted: somebody else than the scheduler had the pod deleted; ReasonDisrupted: it was evicted, preempted or its node shut down.
+	ReasonDeleted   cluster.Reason = "POD_DELETED"
+	ReasonDisrupted cluster.Reason = "POD_DISRUPTED"
+	// ReasonRefused: the node did not take the pod in; ReasonDeadline: it ran for longer than its template allows.
+	ReasonRefused  cluster.Reason = "POD_REFUSED"
+	ReasonDeadline cluster.Reason = "POD_DEADLINE_EXCEEDED"
+)
+
+// Circumstances are what a pod itself does not say.
+type Circumstances struct {
+	// NotReady is since when its node has not been ready; zero if it is.
+	NotReady time.Time
+	// GivenUp is why the scheduler stopped waiting for its containers to start, and deleted it; "" if it did not.
+	GivenUp string
+	// Troubled is for how long its containers could not be started.
+	Troubled time.Duration
+	// Removed: it is not in the API any more.
+	Removed bool
+}
+
+// Dir is where the output of a pod's task is read: it names one pod for all times.
+func Dir(p *corev1.Pod) string { return p.Namespace + "/" + p.Name + "/" + string(p.UID) }
+
+// Report is what a pod means for its task; false for a pod that was never bound, which means nothing. The same news of the same pod is the
+// same update, with its uuid.
+//
+// An update is from the agent if the kubelet says it, from the executor if the shard's own container does, from the master if neither
+// can say anything. Of a task that has not begun the kubelet's word is enough: that is what the core takes from an end that comes from the agent
+// behind a STARTING in the phase FETCH.
+func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
+	if p.Spec.NodeName == "" {
+		return u, false
+	}
+	u = cluster.Update{TaskID: TaskOf(p), AgentID: p.Spec.NodeName, Source: cluster.FromAgent}
+	shard := statusOf(p.Status.ContainerStatuses, Container)
+	switch {
+	case over(p, shard):
+		end(p, shard.State.Terminated, c, &u)
+	case c.Removed:
+		u.State, u.Source, u.Reason = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved
+		u.Message = "its pod " + p.Name + " was removed from the API before it had ended: by hand, or because its node was removed"
+		return u, true
+	case !c.NotReady.IsZero():
+		u.State, u.Source, u.UnreachableSince = cluster.Unreachable, cluster.FromMaster, c.NotReady
+		u.Message = "node " + u.AgentID + " is not ready"
+		return u, true
+	case shard.State.Running != nil:
+		u.State, u.Source, u.Timestamp = cluster.Running, cluster.FromExecutor, shard.State.Running.StartedAt.UTC()
+		u.Data = encode(wire.Status{Phase: wire.PhaseRun, Dir: Dir(p)})
+	default:
+		u.State, u.Message = cluster.Starting, waits(p, c.Troubled)
+		u.Data = encode(wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p)})
+	}
+	if u.State == cluster.Lost && shard.State.Terminated == nil { // others wrote its end: its kubelet may live, and ends it now
+		u.Source, u.Reason = cluster.FromMaster, cluster.ReasonTaskRemoved
+	}
+	u.UUID = uuid(p, u)
+	return u, true
+}
+
+// uuid makes repeated news equal. A pod has one end, and what keeps it from starting is news when it is something else.
+func uuid(p *corev1.Pod, u cluster.Update) []byte {
+	of := string(p.UID) + "/" + string(u.State)
+	switch {
+	case u.State.Terminal():
+		of = string(p.UID) + "/END"
+	case u.State == cluster.Starting && u.Message != "":
+		of += "/" + Gist(u.Message)
+	}
+	sum := sha256.Sum256([]byte(of))
+	return sum[:16]
+}
+
+func encode(s wire.Status) []byte {
+	data, err := s.Encode()
+	if err != nil {
+		return nil // strings and times can all be written; this is for the reader
+	}
+	return data
+}
+
+// over reports whether a task has ended: its container has, or the pod without it.
+func over(p *corev1.Pod, shard corev1.ContainerStatus) bool {
+	return Over(p) || shard.State.Terminated != nil && shard.State.Terminated.Reason != unlocated
+}
+
+// unlocated is what a kubelet says of a container that it can't find any more, or that it never made.
+const unlocated = "ContainerStatusUnknown"
+
+// Began reports whether the shard's own container was ever started, as far as the pod says.
+func Began(p *corev1.Pod) bool { return began(statusOf(p.Status.ContainerStatuses, Container)) }
+
+func began(s corev1.ContainerStatus) bool {
+	switch t := s.State.Terminated; {
+	case s.State.Running != nil:
+		return true
+	case t == nil:
+		return s.ContainerID != ""
+	case notStarted(t):
+		return !nothingRan(t.Message)
+	default:
+		return t.ContainerID != "" || s.ContainerID != "" || t.StartedAt.Unix() > 0
+	}
+}
+
+// notStarted reports whether a kubelet was told that a container could not be started.
+func notStarted(t *corev1.ContainerStateTerminated) bool {
+	return t.Reason == "StartError" || t.Reason == "ContainerCannotRun"
+}
+
+// What a container runtime says of a container in which nothing can have run; and what it says where it lost the way to the container, which then may
+// have been started.
+var (
+	cannotRun = []string{"oci runtime create failed", "runc create failed", "executable file not found", "no such file", "permission denied", "exec format error", "is a directory", "not a directory"}
+	wayLost   = []string{"ttrpc", "dial unix", "deadline exceeded", "context canceled", "unavailable", "transport", "shim exited"}
+)
+
+func nothingRan(message string) bool {
+	within := func(words []string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(message), word) })
+	}
+	return within(cannotRun) && !within(wayLost)
+}
+
+// kubeletSaid reports whether the kubelet itself has said how a pod ended. Others mark pods as failed, too: the garbage collector those of nodes that
+// are gone, whose kubelets start containers a second or two before they say so.
+func kubeletSaid(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
+	if t != nil || p.Status.Reason != "" && p.Status.Reason != nodeLost {
+		return true
+	}
+	return slices.ContainsFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.State.Terminated != nil && s.State.Terminated.ExitCode != 0
+	})
+}
+
+// nodeLost is the reason that a controller gives pods whose kubelet is silent.
+const nodeLost = "NodeLost"
+
+// unnoted reports whether a container runtime says of a container that it has ended, and not when it started: it was killed in between. What the
+// executor said in the container counts all the more then.
+func unnoted(t *corev1.ContainerStateTerminated) bool {
+	_, said := wire.DecodeStatus([]byte(t.Message))
+	return !said && !t.StartedAt.IsZero() && t.StartedAt.Unix() == 0
+}
+
+// isUnknown reports whether nobody knows how a container ended, or that it has; why says so in words.
+func isUnknown(t *corev1.ContainerStateTerminated, node string) (why string, unknown bool) {
+	switch {
+	case t == nil:
+		return "its pod was marked as failed, and its kubelet has not said how its container ended", true
+	case notStarted(t):
+		return "it is not known whether its container was started (" + t.Reason + "): " + t.Message, true
+	case unnoted(t):
+		return fmt.Sprintf("it is not known whether its container was started, which is said to have ended with status %d: the container runtime of %s was probably killed at that moment", t.ExitCode, node), true
+	case t.Reason == unlocated, t.Reason == "Unknown" && t.ExitCode == 255:
+		return "the kubelet of " + node + " does not know any more how its container ended: the machine or its container runtime was probably started again", true
+	}
+	return "", false
+}
+
+func statusOf(all []corev1.ContainerStatus, name string) corev1.ContainerStatus {
+	for i := range all {
+		if all[i].Name == name {
+			return all[i]
+		}
+	}
+	return corev1.ContainerStatus{Name: name}
+}
+
+// endOf says how a pod has ended, in u; t is the end of the shard's own container, nil if it has none.
+func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
+	shard := statusOf(p.Status.ContainerStatuses, Container)
+	if t != nil {
+		u.Timestamp = t.FinishedAt.UTC()
+	}
+	disrupted, disruptedBy := disruption(p)
+	switch why, unknown := isUnknown(t, u.AgentID); {
+	case t != nil && t.ExitCode == 0 && !unknown, t == nil && p.Status.Phase == corev1.PodSucceeded:
+		u.State, u.Source, u.Data = cluster.Finished, cluster.FromExecutor, dataOf(p, t, "")
+	case p.Status.Reason == "DeadlineExceeded":
+		// From the executor: so it counts as failed by itself (rule E3), which it has as a process that ran for too long.
+		u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromExecutor, ReasonDeadline, p.Status.Message
+		u.Data = dataOf(p, t, "its pod was active for longer than activeDeadlineSeconds of its template allows")
+	case p.Status.Reason == "Evicted" && !strings.HasPrefix(p.Status.Message, "The node") && began(shard):
+		// The kubelet evicts for what a node lacks, and for what one pod takes of its disk beyond its own limits; and it refuses pods when it lacks something.
+		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerDisk, strings.TrimSpace(p.Status.Message)
+		u.Data = dataOf(p, t, u.Message)
+	case kubeletSaid(p, t) && !began(shard):
+		neverBegan(p, t, c, u)
+	case disrupted || unknown:
+		// From the executor if its container has an end, whose data says whether its process began. Otherwise from the master, for who
+		// is silent has not said that nothing began.
+		u.State, u.Source, u.Message = cluster.Lost, cluster.FromExecutor, why
+		if disrupted {
+			u.Reason, u.Message = ReasonDisrupted, disruptedBy
+		}
+		if unknown {
+			u.Source, t = cluster.FromMaster, nil
+		}
+		u.Data = dataOf(p, t, u.Message)
+	case wasDeleted(p, t):
+		u.State, u.Source, u.Reason = cluster.Killed, cluster.FromExecutor, ReasonDeleted
+		u.Message = "its pod was deleted"
+		u.Data = dataOf(p, t, "")
+	case drained(p, t):
+		u.State, u.Source, u.Message = cluster.Killed, cluster.FromExecutor, "it was drained, and ended with the run under way"
+		u.Data = dataOf(p, t, "")
+	case t.Reason == "OOMKilled":
+		u.State, u.Reason = cluster.Failed, cluster.ReasonContainerMemory
+		u.Message = fmt.Sprintf("the kernel killed it (OOMKilled, exit status %d)", t.ExitCode)
+		if limit := memoryLimit(p); limit != "" {
+			u.Message += "; its limit is " + limit
+		}
+		u.Data = dataOf(p, t, "over the memory limit of its container: "+u.Message)
+	default:
+		u.State, u.Source, u.Message = cluster.Failed, cluster.FromExecutor, fmt.Sprintf("its container ended with status %d (%s)", t.ExitCode, t.Reason)
+		u.Data = dataOf(p, t, "")
+	}
+}
+
+// neverBegan says why a pod is over whose shard's container was not started.
+func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
+	prepare, failed := failedInit(p)
+	switch disrupted, why := disruption(p); {
+	case c.GivenUp != "":
+		startFailed(p, c.GivenUp, u)
+	case p.DeletionTimestamp != nil:
+		u.State, u.Reason, u.Message = cluster.Killed, cluster.ReasonKilledDuringLaunch, "its pod was deleted before its container was started"
+	case disrupted:
+		u.State, u.Reason, u.Message = cluster.Dropped, ReasonDisrupted, why
+	case t != nil && t.Reason != unlocated:
+		startFailed(p, fmt.Sprintf("its container could not be started (%s): %s", t.Reason, t.Message), u)
+	case failed && prepare.State.Terminated.Reason == "OOMKilled":
+		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerMemory, "the init container "+prepare.Name+" was killed (OOMKilled)"
+		u.Data = encode(wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: "over the memory limit of its container: " + u.Message})
+	case failed:
+		ended := prepare.State.Terminated
+		u.State, u.Source, u.Timestamp = cluster.Failed, cluster.FromExecutor, ended.FinishedAt.UTC()
+		u.Message = fmt.Sprintf("the init container %s ended with status %d (%s)", prepare.Name, ended.ExitCode, ended.Reason)
+		said, ok := wire.DecodeStatus([]byte(ended.Message))
+		if !ok {
+			said = wire.Status{Phase: wire.PhaseFetch, Cause: strings.TrimSpace(u.Message + " " + ended.Message)}
+		}
+		said.Dir, said.StartTime = Dir(p), time.Time{}
+		u.Data = encode(said)
+	default:
+		u.State, u.Reason = cluster.Dropped, ReasonRefused
+		u.Message = strings.TrimSpace(fmt.Sprintf("node %s did not take its pod: %s: %s", u.AgentID, p.Status.Reason, p.Status.Message))
+	}
+}
+
+// startFailed says that an image could not be pulled, or a container not be made of it (rule L6).
+func startFailed(p *corev1.Pod, why string, u *cluster.Update) {
+	u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromAgent, cluster.ReasonContainerLaunchFailed, why
+	u.Data = encode(wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: why})
+	u.UUID = uuid(p, *u)
+}
+
+// wasDeleted reports whether a container ended because somebody, maybe the scheduler, had its pod deleted: by a signal, or as an executor does that was
+// killed. Times don't say it, for that of the end is by the node's clock.
+func wasDeleted(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
+	return p.DeletionTimestamp != nil && t.ExitCode >= 128
+}
+
+// statusKilled is the exit status of an executor whose task ended because it was asked to.
+const statusKilled = 143
+
+// drained reports whether a daemon's shard ended because it was to make no more fires.
+func drained(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
+	return p.Annotations[AnnotationDrain] != "" && t.ExitCode == statusKilled
+}
+
+// disruption says why the cluster itself ended a pod, if it did.
+func disruption(p *corev1.Pod) (disrupted bool, why string) {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return true, strings.TrimSpace(fmt.Sprintf("the cluster ended its pod: %s: %s", c.Reason, c.Message))
+		}
+	}
+	switch p.Status.Reason {
+	case "Evicted", "Preempting", "Terminated", "NodeShutdown", "Shutdown", nodeLost:
+		return true, strings.TrimSpace(fmt.Sprintf("the cluster ended its pod: %s: %s", p.Status.Reason, p.Status.Message))
+	}
+	return false, ""
+}
+
+// failedInit is the first init container that has failed.
+func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
+	for _, s := range p.Status.InitContainerStatuses {
+		if t := s.State.Terminated; t != nil && t.ExitCode != 0 && t.Reason != unlocated {
+			return s, true
+		}
+	}
+	return corev1.ContainerStatus{}, false
+}
+
+// dataOf is what the executor said at its end, with what the kubelet knows where it said nothing. cause, if not "", is put in its place: what
+// ended the container from outside is more than the executor knew.
+func dataOf(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string) []byte {
+	var said wire.Status
+	var ok bool
+	if t != nil {
+		said, ok = wire.DecodeStatus([]byte(t.Message))
+		beforeRun := ok && said.StartTime.IsZero() && (said.Phase == wire.PhaseFetch || said.Phase == wire.PhaseUnpack || said.Phase == wire.PhaseStart)
+		if !ok && t.ExitCode != 0 {
+			said.Cause = strings.TrimSpace(t.Message)
+		}
+		if !beforeRun {
+			if said.ExitStatus == nil && said.Signal == "" {
+				exit := int(t.ExitCode)
+				said.ExitStatus = &exit
+			}
+			if said.StartTime.IsZero() {
+				said.StartTime = t.StartedAt.UTC()
+			}
+			if said.CompleteTime.IsZero() {
+				said.CompleteTime = t.FinishedAt.UTC()
+			}
+		}
+	}
+	if cause != "" {
+		said.Cause = cause
+	}
+	said.Dir = Dir(p)
+	return encode(said)
+}
+
+func memoryLimit(p *corev1.Pod) string {
+	for i := range p.Spec.Containers {
+		if c := &p.Spec.Containers[i]; c.Name == Container && !c.Resources.Limits.Memory().IsZero() {
+			return c.Resources.Limits.Memory().String()
+		}
+	}
+	return ""
+}

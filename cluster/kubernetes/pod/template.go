@@ -1,0 +1,44 @@
+package pod
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/document"
+)
+
+// merge is a pod's basis with the templates of the installation and of the app, in this order, merged onto it as kubectl merges patches:
+// maps by key, lists such as containers, volumes and variables by name.
+func (s Settings) merge(basis *corev1.PodTemplateSpec, app cluster.Container) (*corev1.PodTemplateSpec, error) {
+	if len(s.Template) == 0 && len(app.Template) == 0 {
+		return basis, nil
+	}
+	merged, err := json.Marshal(basis)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range []struct {
+		template []byte
+		check    func([]byte) document.Violations
+	}{{s.Template, Check}, {app.Template, s.Check}} {
+		template := one.template
+		if len(template) == 0 {
+			continue
+		}
+		if err := one.check(template).OrNil(); err != nil {
+			return nil, fmt.Errorf("podTemplate can't be used: %w", err)
+		}
+		if merged, err = strategicpatch.StrategicMergePatch(merged, template, corev1.PodTemplateSpec{}); err != nil {
+			return nil, fmt.Errorf("merge the podTemplate: %w", err)
+		}
+	}
+	result := new(corev1.PodTemplateSpec)
+	if err := json.Unmarshal(merged, result); err != nil {
+		return nil, fmt.Errorf("read the merged podTemplate: %w", err)
+	}
+	return result, nil
+}

@@ -1,0 +1,154 @@
+// Package podevent says on pods, as events of Kubernetes, what the scheduler has decided about them: kubectl describe pod shows it. Events are
+// for people and may be missing: they are written at a bounded rate, and what does not get through is counted and left out.
+package podevent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// Events are written at perSecond, burst at once, and up to queued wait.
+const (
+	perSecond = 20
+	burst     = 200
+	queued    = 1000
+	within    = 10 * time.Second
+	// sayEvery is how often the log says at most that events were left out.
+	sayEvery = time.Minute
+	// mostMessage is the API's bound for what an event says.
+	mostMessage = 1024
+)
+
+// Recorder writes events, as kubernetes.Recorder.
+type Recorder struct {
+	core    rest.Interface
+	log     *slog.Logger
+	queue   chan *corev1.Event
+	rate    *rate.Limiter
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	missing int64
+	said    time.Time
+}
+
+var _ kubernetes.Recorder = (*Recorder)(nil)
+
+// New begins to write events through a client of the API server's core group, until Close.
+func New(core rest.Interface, log *slog.Logger) *Recorder {
+	r := &Recorder{core: core, log: log, queue: make(chan *corev1.Event, queued), rate: rate.NewLimiter(perSecond, burst)}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	r.running.Go(func() { r.run(ctx) })
+	return r
+}
+
+// Close leaves out what still waits.
+func (r *Recorder) Close() {
+	r.cancel()
+	r.running.Wait()
+}
+
+// Missing is how many events were left out so far.
+func (r *Recorder) Missing() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.missing
+}
+
+// Launched says which attempt of which shard a pod is, and why it was made.
+func (r *Recorder) Launched(p kubernetes.Pod, t wire.Task) {
+	r.add(p, corev1.EventTypeNormal, "Launched", fmt.Sprintf("attempt %d of item %d of job %s, %s, placed on node %s (execution %s)",
+		t.Attempt, t.Item, t.JobName, because(t), p.Node, t.ExecutionID))
+}
+
+// because says why an attempt was made.
+func because(t wire.Task) string {
+	switch {
+	case t.Daemon != nil:
+		return "a daemon"
+	case t.Source == "TRIGGER":
+		return "triggered by a request"
+	case t.Source == "MISFIRE":
+		return "for fires that were missed"
+	case t.Source == "FAILOVER":
+		return "in the place of an attempt that was lost"
+	}
+	return "fired by its cron"
+}
+
+// Killed says why the end of a pod was asked for.
+func (r *Recorder) Killed(p kubernetes.Pod, why string) {
+	text := "its end was asked for"
+	if why != "" {
+		text += ": " + why
+	}
+	r.add(p, corev1.EventTypeNormal, "Killed", text)
+}
+
+// GivenUp says why a pod is not waited for any more.
+func (r *Recorder) GivenUp(p kubernetes.Pod, why string) {
+	r.add(p, corev1.EventTypeWarning, "GivenUp", "its containers do not start, and it is deleted: "+why)
+}
+
+func (r *Recorder) add(p kubernetes.Pod, kind, reason, message string) {
+	now := metav1.Now()
+	e := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: p.Namespace, GenerateName: p.Name[:min(len(p.Name), 200)] + "."},
+		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID},
+		Type:           kind, Reason: reason, Message: strings.ToValidUTF8(message[:min(len(message), mostMessage)], ""),
+		Source: corev1.EventSource{Component: pod.Scheduler}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
+	}
+	select {
+	case r.queue <- e:
+	default:
+		r.leftOut(fmt.Errorf("more than %d wait", queued))
+	}
+}
+
+func (r *Recorder) run(ctx context.Context) {
+	for {
+		select {
+		case e := <-r.queue:
+			if r.rate.Wait(ctx) != nil {
+				return
+			}
+			if err := r.write(ctx, e); err != nil && ctx.Err() == nil {
+				r.leftOut(err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *Recorder) write(ctx context.Context, e *corev1.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return r.core.Post().Namespace(e.Namespace).Resource("events").Body(e).MaxRetries(1).Do(ctx).Error()
+}
+
+// leftOut counts an event that is not written.
+func (r *Recorder) leftOut(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.missing++
+	if time.Since(r.said) >= sayEvery {
+		r.said = time.Now()
+		r.log.Warn("events of pods left out", "so_far", r.missing, "error", why)
+	}
+}

@@ -1,0 +1,207 @@
+package podlog_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podlog"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// session is what a Follower reports to.
+type session struct {
+	*podlog.Follower
+	t    *testing.T
+	api  *apiServer
+	ctx  context.Context
+	stop context.CancelFunc
+
+	mu    sync.Mutex
+	heard []cluster.Event
+}
+
+func newSession(t *testing.T, most int) *session {
+	t.Helper()
+	s := &session{t: t, api: newAPIServer(t)}
+	s.Follower = podlog.NewFollower(podlog.FollowerOptions{Core: s.api.core, Logger: slog.New(slog.DiscardHandler), Most: most, First: time.Millisecond, Longest: time.Millisecond})
+	s.ctx, s.stop = context.WithCancel(t.Context())
+	t.Cleanup(func() {
+		s.stop()
+		s.Wait()
+	})
+	return s
+}
+
+// follow has a pod run, with that name as its uid.
+func (s *session) follow(name string, daemon bool) *container {
+	c := s.api.begin(name, name, "shard", "")
+	s.Running(s.ctx, kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID(name), TaskID: "task-" + name, Node: "node", Daemon: daemon}, func(e cluster.Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.heard = append(s.heard, e)
+	})
+	return c
+}
+
+func (s *session) events() []cluster.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.heard)
+}
+
+func run(t *testing.T, number int64) string {
+	t.Helper()
+	return record(t, wire.Status{Sandbox: "/etc", Dir: "forged", Run: &wire.Run{Number: number, State: wire.RunFinished, Complete: time.Unix(number, 0).UTC()}})
+}
+
+// runs are the numbers of the runs in updates.
+func (s *session) runs() []int64 {
+	var all []int64
+	for _, e := range s.events() {
+		if u, ok := e.(cluster.Update); ok {
+			status, _ := wire.DecodeStatus(u.Data)
+			all = append(all, status.Run.Number)
+		}
+	}
+	return all
+}
+
+func TestRunsAreHeard(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, 1)
+	c := s.follow("p", true)
+	s.api.write(c, "words\n"+run(t, 1)+"more "+run(t, 2)+"words\n"+record(t, wire.Status{Phase: wire.PhaseFetch}))
+	until(t, "both runs", func() bool { return len(s.runs()) == 2 })
+	u, _ := s.events()[0].(cluster.Update)
+	status, _ := wire.DecodeStatus(u.Data)
+	if u.TaskID != "task-p" || u.AgentID != "node" || u.State != cluster.Running || len(u.UUID) != 16 || u.Source != cluster.FromExecutor || u.Timestamp.IsZero() {
+		t.Errorf("%+v", u)
+	}
+	if status.Dir != "jobs/p/p" || status.Sandbox != "" {
+		t.Errorf("a job says where its output is: %+v", status)
+	}
+}
+
+// TestProgressIsHeardOfTheOwnTaskOnly: a job can write whatever it likes.
+func TestProgressIsHeardOfTheOwnTaskOnly(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, 1)
+	c := s.follow("p", false)
+	report := func(tasks ...string) {
+		r := wire.PodRecord{Report: &wire.Report{}}
+		for _, task := range tasks {
+			r.Report.Tasks = append(r.Report.Tasks, wire.TaskReport{TaskID: task, Progress: &wire.Progress{Fraction: 0.5}})
+		}
+		text, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.api.write(c, string(text))
+	}
+	report("task-other")
+	report("task-other", "task-p")
+	until(t, "a report", func() bool { return len(s.events()) > 0 })
+	m, _ := s.events()[0].(cluster.Message)
+	if got, ok := wire.DecodeReport(m.Data); !ok || len(got.Tasks) != 1 || got.Tasks[0].TaskID != "task-p" || m.AgentID != "node" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestACutLosesNothing: what is followed again is followed from a little before the cut on, and what is heard twice is the same.
+func TestACutLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, 1)
+	c := s.follow("p", true)
+	s.api.write(c, run(t, 1))
+	until(t, "the first run", func() bool { return len(s.runs()) == 1 })
+	half := run(t, 2)
+	s.api.write(c, half[:20])
+	s.api.rotate(c, "")
+	s.api.cut(c)
+	until(t, "it is followed again", func() bool { return len(s.api.opens()) == 2 })
+	s.api.write(c, run(t, 1)+half)
+	until(t, "the second run", func() bool { return slices.Contains(s.runs(), 2) })
+	events := s.events()
+	first, _ := events[0].(cluster.Update)
+	repeated, _ := events[1].(cluster.Update)
+	if !bytes.Equal(first.UUID, repeated.UUID) {
+		t.Errorf("the same run is reported as %x and %x", first.UUID, repeated.UUID)
+	}
+	for _, query := range s.api.opens() {
+		if !strings.Contains(query, "sinceSeconds=") {
+			t.Errorf("all output is asked for: %s", query)
+		}
+	}
+}
+
+// TestDaemonsComeFirst: with room for two, what waits is followed when another has gone.
+func TestDaemonsComeFirst(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, 2)
+	all := map[string]*container{}
+	for i, name := range []string{"once", "twice", "daemon", "waits", "later"} {
+		all[name] = s.follow(name, i == 2 || i == 4)
+	}
+	hears := func(name string, number int64) {
+		s.api.write(all[name], run(t, number))
+		until(t, name, func() bool { return slices.Contains(s.runs(), number) })
+	}
+	hears("daemon", 1)
+	hears("later", 2)
+	s.Gone("daemon")
+	s.Gone("later")
+	s.Gone("once")
+	hears("twice", 3)
+	hears("waits", 4)
+	s.api.write(all["once"], run(t, 5))
+	s.stop()
+	s.Wait()
+	if slices.Contains(s.runs(), 5) {
+		t.Error("a pod is heard that has gone")
+	}
+}
+
+// BenchmarkFollowed shows what a pod that is followed takes of this process's memory, client and server together.
+func BenchmarkFollowed(b *testing.B) {
+	api := &apiServer{pods: map[string]*container{}}
+	api.changed = sync.NewCond(&api.mu)
+	server := httptest.NewUnstartedServer(api)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	core := clientOf(b, server)
+	f := podlog.NewFollower(podlog.FollowerOptions{Core: core, Logger: slog.New(slog.DiscardHandler), Most: b.N})
+	ctx, stop := context.WithCancel(b.Context())
+	before := memory()
+	for i := range b.N {
+		name := fmt.Sprint("p", i)
+		api.begin(name, name, "shard", "line\n")
+		f.Running(ctx, kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID(name)}, func(cluster.Event) {})
+	}
+	for len(api.opens()) < b.N {
+		runtime.Gosched()
+	}
+	b.ReportMetric(float64(memory()-before)/float64(b.N), "B/pod")
+	stop()
+	f.Wait()
+}
+
+func memory() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}

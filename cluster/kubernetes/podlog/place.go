@@ -1,0 +1,100 @@
+package podlog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+)
+
+// place is a pod, of which there is one only.
+type place struct{ namespace, name, uid string }
+
+// parsePath reads a path that begins with a pod.Dir and ends with a stream.
+func parsePath(path string) (at place, stream string, err error) {
+	parts := strings.Split(path, "/")
+	if len(parts) != 4 {
+		return place{}, "", fmt.Errorf("%w: %q is no output of a pod", cluster.ErrGone, path)
+	}
+	return place{parts[0], parts[1], parts[2]}, parts[3], nil
+}
+
+// source asks the API server for what pods write.
+type source struct{ core rest.Interface }
+
+// pod is the pod of a place, if it is still there.
+func (s source) pod(ctx context.Context, at place) (*corev1.Pod, error) {
+	found := &corev1.Pod{}
+	err := s.core.Get().Namespace(at.namespace).Resource("pods").Name(at.name).Do(ctx).Into(found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("%w: pod %s is not there any more", cluster.ErrGone, at.name)
+	case err != nil:
+		return nil, fmt.Errorf("look at pod %s: %w", at.name, err)
+	case string(found.UID) != at.uid:
+		return nil, fmt.Errorf("%w: pod %s is another one of that name", cluster.ErrGone, at.name)
+	}
+	return found, nil
+}
+
+// open follows the output of a pod from its beginning. The API server knows pods by their names only: so the pod is looked at before and
+// after, and as no uid comes back, the output is that of the right one.
+func (s source) open(ctx context.Context, at place) (io.ReadCloser, error) {
+	found, err := s.pod(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	container, _ := speaker(found)
+	if container == "" {
+		return nil, fmt.Errorf("%w: pod %s has not begun", cluster.ErrGone, at.name)
+	}
+	stream, err := s.follow(ctx, at, container, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.pod(ctx, at); err != nil {
+		_ = stream.Close()
+		return nil, err
+	}
+	return stream, nil
+}
+
+// follow reads what a container has written, and writes until it ends: all that its node keeps, or what it wrote in the last seconds, by the
+// node's clock.
+func (s source) follow(ctx context.Context, at place, container string, seconds int64) (io.ReadCloser, error) {
+	request := s.core.Get().Namespace(at.namespace).Resource("pods").Name(at.name).SubResource("log").Param("container", container).Param("follow", "true")
+	if seconds > 0 {
+		request = request.Param("sinceSeconds", fmt.Sprint(seconds))
+	}
+	stream, err := request.Stream(ctx)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err): // the latter of a container that has not begun, or was removed
+		return nil, fmt.Errorf("%w: %w", cluster.ErrGone, err)
+	case err != nil:
+		return nil, fmt.Errorf("follow the output of pod %s: %w", at.name, err)
+	}
+	return stream, nil
+}
+
+// speaker is the container whose output is the task's, and whether it has ended; "" if none has begun. It is the one that fetches the
+// package if that is how far the pod came.
+func speaker(p *corev1.Pod) (container string, ended bool) {
+	for _, s := range p.Status.ContainerStatuses {
+		if s.Name == pod.Container && (s.State.Running != nil || s.State.Terminated != nil) {
+			return s.Name, s.State.Terminated != nil
+		}
+	}
+	for _, s := range p.Status.InitContainerStatuses {
+		if s.Name == pod.Prepare && s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 {
+			return s.Name, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,149 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+)
+
+// clearWithin is how long a session that is closed may take to delete the pods that stand for shards. The next one deletes what is left.
+const clearWithin = 2 * time.Second
+
+// standIn is a pod that only stands for a shard.
+type standIn struct {
+	uid types.UID // "" while it is being made
+	// why is the message of its condition, "" before it has one.
+	why string
+	// unfit: somebody has bound it, or it is over, so that it shows no shard any more.
+	unfit bool
+}
+
+// demander is a session that shows what finds no room.
+type demander struct{ *session }
+
+// ShowUnplaced has a pod stand for each of these shards and deletes those that stand for others. What fails the next call tries again.
+func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) error {
+	s := d.session
+	ctx, done := s.call(ctx)
+	defer done()
+	if err := s.ended("show shards without room"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	there := map[string]standIn{}
+	for name, one := range s.unplaced {
+		there[name] = *one
+	}
+	s.mu.Unlock()
+	// Each is tried, whatever comes of the others: only the first error is returned.
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for _, u := range all {
+		p, err := s.settings.Unplaced(u, s.framework)
+		if err != nil {
+			group.Go(func() error { return err })
+			continue
+		}
+		now := there[p.Name]
+		if now.unfit {
+			continue // it is deleted below, and made again by the next call
+		}
+		delete(there, p.Name)
+		if now.why != u.Why || now.uid == "" {
+			group.Go(func() error { return s.standFor(ctx, p, now.uid, u.Why) })
+		}
+	}
+	for name := range there {
+		group.Go(func() error { return s.deleteStandIn(ctx, name) })
+	}
+	return group.Wait()
+}
+
+// standFor makes a pod if there is none yet, and gives it its condition.
+func (s *session) standFor(ctx context.Context, p *corev1.Pod, uid types.UID, why string) error {
+	if uid == "" {
+		s.mu.Lock()
+		if s.unplaced[p.Name] == nil {
+			s.unplaced[p.Name] = &standIn{} // so that it is deleted also if its creation has no answer
+		}
+		s.mu.Unlock()
+		made, err := s.api.createPod(ctx, p)
+		if apierrors.IsAlreadyExists(err) {
+			made, err = s.api.getPod(ctx, p.Namespace, p.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("make the pod %s, which stands for a shard without room: %w", p.Name, err)
+		}
+		uid = made.UID
+	}
+	err := s.api.setCondition(ctx, p.Namespace, p.Name, uid, pod.Unschedulable(why, metav1.NewTime(s.now())))
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("say in the status of pod %s that no node has room: %w", p.Name, err)
+	}
+	return nil
+}
+
+// deleteStandIn deletes a pod by its name, which no other kind of pod has.
+func (s *session) deleteStandIn(ctx context.Context, name string) error {
+	none := int64(0)
+	err := do(ctx, s.api.Core.Delete().Namespace(s.namespace).Resource("pods").Name(name).Body(&metav1.DeleteOptions{GracePeriodSeconds: &none}), nil)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete the pod %s, which stands for a shard: %w", name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.unplaced, name)
+	return nil
+}
+
+// clearUnplaced deletes all of them, as far as that can be done quickly.
+func (s *session) clearUnplaced() {
+	ctx, cancel := context.WithTimeout(context.Background(), clearWithin)
+	defer cancel()
+	s.mu.Lock()
+	all := maps.Clone(s.unplaced)
+	s.mu.Unlock()
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for name := range all {
+		group.Go(func() error { return s.deleteStandIn(ctx, name) })
+	}
+	if err := group.Wait(); err != nil {
+		s.log.Warn("pods that stand for shards were left; the next session deletes them", "error", err)
+	}
+}
+
+// isStandIn reports whether a pod stands for a shard of this framework id.
+func (s *session) isStandIn(p *corev1.Pod) bool {
+	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && pod.IsUnplaced(p)
+}
+
+// putStandIn takes note of a pod that stands for a shard. Where that is not wanted any more it goes.
+func (s *session) putStandIn(p *corev1.Pod) {
+	if !s.showUnplaced {
+		s.strays.put(p)
+		return
+	}
+	one := &standIn{uid: p.UID, unfit: p.Spec.NodeName != "" || pod.Over(p)}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
+			one.why = c.Message
+		}
+	}
+	s.unplaced[p.Name] = one
+}
+
+func (s *session) standInGone(uid types.UID) {
+	maps.DeleteFunc(s.unplaced, func(_ string, one *standIn) bool { return one.uid == uid })
+}

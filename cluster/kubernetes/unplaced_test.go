@@ -1,0 +1,200 @@
+package kubernetes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/test/eventually"
+)
+
+func showing(o *kubernetes.Options) { o.ShowUnplaced = true }
+
+// without is a shard without room.
+func without(item int, why string) cluster.Unplaced {
+	return cluster.Unplaced{
+		Execution: "my_job@1", Job: "my_job", Item: item, Resources: resources.New(2, 64), Why: why,
+		Container: cluster.Container{Template: []byte(`{"spec":{"nodeSelector":{"pool":"batch"}}}`)},
+	}
+}
+
+func (c *client) show(all ...cluster.Unplaced) error {
+	c.t.Helper()
+	on, can := c.Session.(cluster.Demander)
+	if !can {
+		c.t.Fatal("the session shows nothing")
+	}
+	return on.ShowUnplaced(c.t.Context(), all)
+}
+
+// shown are the messages of the pods that stand for shards, in order.
+func (f *fakeAPI) shown() (all []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.pods {
+		if !pod.IsUnplaced(p) {
+			continue
+		}
+		why := "(no condition)"
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+				why = c.Message
+			}
+		}
+		all = append(all, why)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// shows keeps asking a session to show these shards until these messages are there: it learns by its watch what there is.
+func (c *client) shows(f *fakeAPI, all []cluster.Unplaced, want ...string) {
+	c.t.Helper()
+	eventually.Works(c.t, "to show them", func() error {
+		if err := c.show(all...); err != nil {
+			return err
+		}
+		if got := f.shown(); !slices.Equal(got, want) {
+			return fmt.Errorf("shown is %q, not %q", got, want)
+		}
+		return nil
+	})
+}
+
+// Shards without room have pods that ask for what theirs would, say why they wait, and go with the need; tasks are not touched by them.
+func TestShardsWithoutRoom(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribeWith(t, f, showing)
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	c.until(taskID(0), cluster.Starting)
+	free := c.offer("node1", nil).Resources
+	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "full")}, "full", "full")
+	f.with(func() {
+		for _, p := range f.pods {
+			if pod.IsUnplaced(p) && (p.Spec.SchedulerName != pod.Scheduler || p.Spec.NodeSelector["pool"] != "batch" || pod.Requests(p) != resources.New(2, 64) || len(p.Finalizers) > 0) {
+				t.Errorf("%+v", p)
+			}
+		}
+	})
+	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "fuller")}, "full", "fuller")
+	f.removePod("jobs", nameOfUnplaced(t, without(1, "")))
+	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "fuller")}, "full", "fuller")
+	if err := c.launch(3); err != nil { // its offer is as if they were not there
+		t.Fatal(err)
+	}
+	c.until(taskID(3), cluster.Starting)
+	if now := c.offer("node1", func(o cluster.Offer) bool { return o.Resources != free }).Resources; now != free.Minus(resources.New(0.5, 64)) {
+		t.Errorf("free is %s, and was %s", now, free)
+	}
+	c.shows(f, nil)
+	if p := f.pod(pod.Name(taskID(0))); p == nil || p.DeletionTimestamp != nil {
+		t.Errorf("a task's pod went with them: %+v", p)
+	}
+}
+
+func nameOfUnplaced(t *testing.T, u cluster.Unplaced) string {
+	t.Helper()
+	p, err := pod.Settings{Namespace: "jobs", Image: "task:1"}.Unplaced(u, "fw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Name
+}
+
+// A pod that stands for a shard and was bound by somebody is made again; what the API server refuses is told, and hinders neither others nor jobs.
+func TestShardsThatCannotBeShown(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribeWith(t, f, showing)
+	name := nameOfUnplaced(t, without(1, ""))
+	c.shows(f, []cluster.Unplaced{without(1, "full")}, "full")
+	first := f.pod(name)
+	f.putPod("jobs", name, func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "node1", corev1.PodFailed })
+	eventually.Works(t, "to replace it", func() error {
+		_ = c.show(without(1, "full"))
+		if p := f.pod(name); p == nil || p.UID == first.UID || p.Spec.NodeName != "" {
+			return errors.New("the bound pod was not made again")
+		}
+		return nil
+	})
+
+	refused := nameOfUnplaced(t, without(2, ""))
+	f.with(func() {
+		f.fault = func(w http.ResponseWriter, _ *http.Request, body runtime.Object) bool {
+			if p, is := body.(*corev1.Pod); !is || p.Name != refused {
+				return false
+			}
+			refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota")
+			return true
+		}
+	})
+	err := c.show(without(2, "full"), without(1, "fuller"), without(3, "full"))
+	if err == nil || !strings.Contains(err.Error(), "exceeded quota") {
+		t.Errorf("%v", err)
+	}
+	if got := f.shown(); len(got) != 2 {
+		t.Errorf("shown is %q", got)
+	}
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	c.until(taskID(0), cluster.Starting)
+	c.shows(f, nil)
+}
+
+// A session that is closed leaves none. What one leaves that did not end itself, the next deletes that does not need it, or that shows none.
+func TestShardsShownByEarlierSessions(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribeWith(t, f, showing)
+	c.shows(f, []cluster.Unplaced{without(1, "full")}, "full")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.shown(); len(got) > 0 {
+		t.Errorf("a closed session leaves %q", got)
+	}
+	if err := c.Session.(cluster.Demander).ShowUnplaced(context.Background(), []cluster.Unplaced{without(1, "full")}); err == nil || len(f.shown()) > 0 {
+		t.Errorf("behind its end it shows %q, %v", f.shown(), err)
+	}
+	left := func(item int) {
+		p, err := pod.Settings{Namespace: "jobs", Image: "task:1"}.Unplaced(without(item, ""), "fw")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.putPod("jobs", p.Name, func(on *corev1.Pod) { on.Labels, on.Annotations, on.Spec = p.Labels, p.Annotations, p.Spec })
+	}
+	left(1)
+	left(2)
+	c.subscribe()
+	c.shows(f, []cluster.Unplaced{without(2, "full")}, "full")
+
+	plain := subscribe(t, f)
+	if _, can := plain.Session.(cluster.Demander); can {
+		t.Error("a session shows shards without being told to")
+	}
+	eventually.Works(t, "to delete what is left", func() error {
+		if got := f.shown(); len(got) > 0 {
+			return fmt.Errorf("left is %q", got)
+		}
+		return nil
+	})
+}

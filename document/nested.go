@@ -1,0 +1,251 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Object is a field that holds an object of any depth, which some other system reads: its JSON with sorted names, so that equal objects are
+// equal texts. "" is none, and so is an empty one.
+type Object string
+
+// List is a field that holds a list of texts, as JSON. "" is none, and so is an empty one.
+type List string
+
+// ListOf is the list of some texts.
+func ListOf(texts ...string) List {
+	if len(texts) == 0 {
+		return ""
+	}
+	text, _ := canonical(texts) // texts can always be written
+	return List(text)
+}
+
+// Texts are the list's own.
+func (l List) Texts() (texts []string) {
+	if l != "" {
+		_ = json.Unmarshal([]byte(l), &texts) // ListOf or a Schema has written it
+	}
+	return texts
+}
+
+// MarshalJSON writes the object as it is.
+func (o Object) MarshalJSON() ([]byte, error) { return orNull(string(o)), nil }
+
+// MarshalJSON writes the list as it is.
+func (l List) MarshalJSON() ([]byte, error) { return orNull(string(l)), nil }
+
+func orNull(text string) []byte {
+	if text == "" {
+		return []byte("null")
+	}
+	return []byte(text)
+}
+
+// UnmarshalJSON reads what MarshalJSON has written. What people write is read by a Schema, which is strict.
+func (o *Object) UnmarshalJSON(data []byte) error {
+	bad := readObject("object", data, o)
+	return bad.OrNil()
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (l *List) UnmarshalJSON(data []byte) error {
+	bad := readList("list", data, l)
+	return bad.OrNil()
+}
+
+// canonical is the JSON of a value with sorted names.
+func canonical(value any) (string, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false) // the encoder that asked does that, if it is to be done
+	err := enc.Encode(value)
+	return strings.TrimSuffix(out.String(), "\n"), err
+}
+
+// readObject leaves values out of violations: they may be secrets.
+func readObject(name string, raw json.RawMessage, into *Object) Violations {
+	if isNull(raw) {
+		*into = ""
+		return nil
+	}
+	if raw[0] != '{' {
+		return Violations{Violate(name, "", "an object is expected, found %s", describe(raw))}
+	}
+	r := new(nestedReader)
+	value := r.read(name, raw, 0)
+	if len(r.bad) > 0 {
+		return r.bad
+	}
+	return setObject(name, value, into)
+}
+
+func setObject(name string, value any, into *Object) Violations {
+	if fields, ok := value.(map[string]any); ok && len(fields) == 0 {
+		*into = ""
+		return nil
+	}
+	text, err := canonical(value)
+	if err != nil {
+		return Violations{Violate(name, "", "%s", err.Error())}
+	}
+	*into = Object(text)
+	return nil
+}
+
+func readList(name string, raw json.RawMessage, into *List) Violations {
+	if isNull(raw) {
+		*into = ""
+		return nil
+	}
+	var values []any
+	if raw[0] != '[' || json.Unmarshal(raw, &values) != nil {
+		return Violations{Violate(name, shownRaw(raw), "a list of strings is expected, found %s", describe(raw))}
+	}
+	return setList(name, values, into)
+}
+
+func setList(name string, values []any, into *List) (bad Violations) {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		text, ok := value.(string)
+		if !ok && len(bad) < maxStrays {
+			bad = append(bad, Violate(fmt.Sprintf("%s[%d]", name, i), "", "a string is expected"))
+		}
+		texts[i] = text
+	}
+	if len(bad) == 0 {
+		*into = ListOf(texts...)
+	}
+	return bad
+}
+
+// nestedReader reads JSON of any form, numbers as they are written, and reports names that are given twice: whoever reads it afterwards
+// might take the other one.
+type nestedReader struct{ bad Violations }
+
+func (r *nestedReader) violate(path, format string, args ...any) {
+	if len(r.bad) < maxStrays {
+		r.bad = append(r.bad, Violate(path, "", format, args...))
+	}
+}
+
+func (r *nestedReader) read(path string, raw json.RawMessage, depth int) (value any) {
+	if depth > maxDepth {
+		r.violate(path, "is nested too deep: at most %d objects and lists are", maxDepth)
+		return nil
+	}
+	switch raw[0] {
+	case '{':
+		members, err := splitObject(raw)
+		if err != nil {
+			r.violate(path, "%s", err.Error())
+		}
+		fields := make(map[string]any, len(members))
+		for _, m := range members {
+			at := path + "." + m.name
+			if _, twice := fields[m.name]; twice {
+				r.violate(at, "is given more than once")
+			}
+			fields[m.name] = r.read(at, m.raw, depth+1)
+		}
+		return fields
+	case '[':
+		var raws []json.RawMessage
+		if err := json.Unmarshal(raw, &raws); err != nil {
+			r.violate(path, "%s", err.Error())
+		}
+		list := make([]any, len(raws))
+		for i, one := range raws {
+			list[i] = r.read(fmt.Sprintf("%s[%d]", path, i), one, depth+1)
+		}
+		return list
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&value); err != nil {
+		r.violate(path, "%s", err.Error())
+	}
+	return value
+}
+
+// nested is an entry of a stored document as JSON has it: what is not in quotes may be a number, a boolean or nothing.
+func (e *entry) nested() any {
+	switch e.kind {
+	case isMap:
+		fields := make(map[string]any, len(e.fields))
+		for i := range e.fields {
+			fields[e.fields[i].name] = e.fields[i].nested()
+		}
+		return fields
+	case isList:
+		list := make([]any, len(e.fields))
+		for i := range e.fields {
+			list[i] = e.fields[i].nested()
+		}
+		return list
+	}
+	if !e.plain {
+		return e.text
+	}
+	if isNumber(e.text) {
+		return json.Number(e.text)
+	}
+	var value any
+	if (&yaml.Node{Kind: yaml.ScalarNode, Value: e.text}).Decode(&value) != nil {
+		return e.text
+	}
+	switch v := value.(type) {
+	case nil, bool, int, int64, uint64:
+		return v
+	case float64:
+		if !math.IsInf(v, 0) && !math.IsNaN(v) {
+			return v
+		}
+	}
+	return e.text // a date stays the text that was written
+}
+
+// isNumber reports whether a text is a number of JSON.
+func isNumber(text string) bool {
+	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
+}
+
+// nestedNode is a value of an Object in YAML.
+func nestedNode(value any) *yaml.Node {
+	switch v := value.(type) {
+	case map[string]any:
+		whole := &yaml.Node{Kind: yaml.MappingNode}
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			whole.Content = append(whole.Content, textNode(name), nestedNode(v[name]))
+		}
+		return whole
+	case []any:
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, one := range v {
+			list.Content = append(list.Content, nestedNode(one))
+		}
+		return list
+	case string:
+		return textNode(v)
+	case nil:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(value)}
+}
+
+// nodeOfJSON is JSON as YAML.
+func nodeOfJSON(text string) *yaml.Node {
+	return nestedNode(new(nestedReader).read("", json.RawMessage(text), 0))
+}

@@ -1,0 +1,202 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// containerOutput is the standard output and standard error of a pod's container. Processes of the task have the former as it is, so that it costs
+// nothing; records of the executor stand between what they write (wire.PodRecord). Standard error goes through a pipe of each process, and its end
+// is kept for the cause of a failure. The kubelet bounds what is kept of both.
+type containerOutput struct {
+	stdout, stderr *os.File
+	folder         string // on the disk that tasks write to
+
+	writing sync.Mutex // held for each write to stdout: an answer to a request has no record in it
+
+	mu    sync.Mutex // held from a read of a pipe until what was read is written and kept
+	end   []byte     // of what was written to stderr
+	count int64      // of all that was
+	pipes map[*os.File]bool
+	part  [16 << 10]byte // what is read at once
+}
+
+var _ output = (*containerOutput)(nil)
+
+func newContainerOutput(stdout, stderr *os.File, folder string) *containerOutput {
+	return &containerOutput{stdout: stdout, stderr: stderr, folder: folder, pipes: map[*os.File]bool{}}
+}
+
+func (o *containerOutput) begin(string) (end func(), err error) { return func() {}, nil }
+
+func (o *containerOutput) watch(context.Context) {}
+
+// streams passes the container's own stdout, and a pipe as stderr.
+func (o *containerOutput) streams(string, *supervisor.Spec) ([]*os.File, func(), error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, fmt.Errorf("make the pipe of stderr: %w", err)
+	}
+	_ = unix.SetNonblock(fds[0], true) // only our own end: a process expects writes that wait
+	read, write := os.NewFile(uintptr(fds[0]), "stderr of a process"), os.NewFile(uintptr(fds[1]), "stderr of a process")
+	stdout, err := unix.FcntlInt(o.stdout.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		closeAll([]*os.File{read, write})
+		return nil, nil, fmt.Errorf("pass on stdout: %w", err)
+	}
+	o.mu.Lock()
+	o.pipes[read] = true
+	o.mu.Unlock()
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		o.copy(read)
+	}()
+	return []*os.File{os.NewFile(uintptr(stdout), "stdout"), write}, func() {
+		o.drain()
+		// Whoever has left the process and holds the pipe is not waited for.
+		_ = read.SetReadDeadline(time.Unix(1, 0))
+		<-copied
+		o.mu.Lock()
+		delete(o.pipes, read)
+		o.mu.Unlock()
+		_ = read.Close()
+	}, nil
+}
+
+// copy passes on what a process writes to stderr, until nobody holds the pipe or its deadline comes.
+func (o *containerOutput) copy(pipe *os.File) {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Read(func(fd uintptr) (done bool) {
+		var err error
+		for err == nil {
+			err = o.take(fd)
+		}
+		return !errors.Is(err, unix.EAGAIN)
+	})
+}
+
+// drain passes on at once what was written to the pipes until now, and not more than a pipe holds of what follows.
+func (o *containerOutput) drain() {
+	o.mu.Lock()
+	var all []*os.File
+	for pipe := range o.pipes {
+		all = append(all, pipe)
+	}
+	o.mu.Unlock()
+	for _, pipe := range all {
+		if conn, err := pipe.SyscallConn(); err == nil {
+			_ = conn.Control(func(fd uintptr) {
+				for range pipeSize / len(o.part) {
+					if o.take(fd) != nil {
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
+// pipeSize is what the kernel keeps of what nobody has read yet.
+const pipeSize = 64 << 10
+
+// take passes on the next part of what a pipe holds. It returns EAGAIN if it holds nothing now.
+func (o *containerOutput) take(fd uintptr) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := unix.Read(int(fd), o.part[:])
+	switch {
+	case err == unix.EINTR:
+		return nil
+	case err != nil:
+		return err
+	case n == 0:
+		return io.EOF
+	}
+	o.end, o.count = append(o.end, o.part[:n]...), o.count+int64(n)
+	o.end = append(o.end[:0], o.end[max(0, len(o.end)-keptOutput):]...)
+	return writeWhole(o.stderr, o.part[:n])
+}
+
+// record puts a record into the output: one write, so that nothing gets in between.
+func (o *containerOutput) record(r wire.PodRecord) error {
+	data, err := r.Encode()
+	if err != nil {
+		return err
+	}
+	_, err = o.Write(data)
+	return err
+}
+
+func (o *containerOutput) answers(string) (io.WriteCloser, error) { return unclosed{o}, nil }
+
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+// Write writes to stdout.
+func (o *containerOutput) Write(data []byte) (int, error) {
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	if err := writeWhole(o.stdout, data); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// writeWhole waits where a process has made a stream non-blocking that it shares with us, as Node.js does.
+func writeWhole(to *os.File, data []byte) error {
+	fd := int(to.Fd())
+	for len(data) > 0 {
+		n, err := syscall.Write(fd, data)
+		switch {
+		case err == syscall.EAGAIN:
+			_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, -1)
+			if err != nil && err != unix.EINTR {
+				return err
+			}
+		case err != nil && err != syscall.EINTR:
+			return err
+		}
+		data = data[max(n, 0):]
+	}
+	return nil
+}
+
+func (o *containerOutput) mark(string) (m outputMark) {
+	o.drain()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	m[1] = o.count
+	return m
+}
+
+func (o *containerOutput) cause(_, what string, since outputMark, hide func(string) string) string {
+	if diskFull(o.folder) {
+		what += "; the node's disk is full"
+	}
+	o.drain()
+	o.mu.Lock()
+	enough := min(o.count-since[1], int64(len(o.end)))
+	data := slices.Clone(o.end[int64(len(o.end))-enough:])
+	o.mu.Unlock()
+	if end := lastOf(data, hide); end != "" {
+		return withEnd(what, streamNames[1], end)
+	}
+	return what + "; it wrote nothing to stderr"
+}

@@ -1,0 +1,225 @@
+package executor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// Pod is a container of a pod, in which one task is run, or prepared for another container. There is no agent, and no way to the scheduler: what
+// there is to say stands in the container's output while the task runs (wire.PodRecord), and then in its exit status and termination message.
+type Pod struct {
+	// Task is what is run.
+	Task wire.Task
+	// Folder is shared by the pod's containers, and takes everything that is not the job's own.
+	Folder string
+	// Begun is a file that outlives the container, but not the pod: it is there when the task has begun.
+	Begun string
+	// Message is the file of the termination message.
+	Message string
+	// Package bounds packages. Secrets are the folders that jobs may name files in.
+	Package pack.Limits
+	Secrets []string
+	// Drain is a file, "" for none: once it has content, a daemon's shard makes no more fires, and ends with the run under way. A signal can't ask for
+	// that, since who sends it has no say in which one; an annotation of the pod can be shown as a file.
+	Drain string
+}
+
+// ErrNoPod is returned by [PodFromEnvironment] if no task is given.
+var ErrNoPod = errors.New("not started in a pod")
+
+// messageLimit is how much of a termination message the kubelet reads, in bytes.
+const messageLimit = 4096
+
+// PodFromEnvironment reads what a pod's executor is given in its environment and arguments. Beside an error that isn't ErrNoPod, it gives what Leave
+// needs.
+func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) {
+	p := Pod{
+		Folder:  cmp.Or(getenv("ELASTICJOB_POD_DIR"), "/elasticjob"),
+		Message: cmp.Or(getenv("ELASTICJOB_TERMINATION_LOG"), "/dev/termination-log"),
+		Secrets: []string{"/"}, // a job can read every file of its container anyhow
+		Drain:   getenv("ELASTICJOB_DRAIN_FILE"),
+	}
+	p.Begun = cmp.Or(getenv("ELASTICJOB_BEGUN_FILE"), filepath.Join(p.Folder, "begun"))
+	if folders := getenv(SecretsVariable); folders != "" {
+		p.Secrets = SecretFolders(folders)
+	}
+	text, file := getenv("ELASTICJOB_TASK"), getenv("ELASTICJOB_TASK_FILE")
+	if text == "" && file == "" {
+		return p, ErrNoPod
+	}
+	bounds := Config{Package: pack.Defaults()}
+	problems := append(bounds.limits(getenv), bounds.Arguments(args))
+	p.Package = bounds.Package
+	data := []byte(text)
+	if file != "" {
+		var err error
+		if data, err = os.ReadFile(file); err != nil {
+			return p, errors.Join(append(problems, fmt.Errorf("read the task's description: %w", err))...)
+		}
+	}
+	var err error
+	p.Task, err = wire.DecodeTask(data)
+	return p, errors.Join(append(problems, err)...)
+}
+
+// NotStarted is the end of a task that was kept from being started, here at least.
+func NotStarted(err error) Ending {
+	status := wire.Status{Phase: wire.PhaseStart, Cause: readable(err.Error(), causeLength), SupervisorLost: errors.Is(err, errBegun)}
+	var failed *pack.Error
+	if errors.As(err, &failed) {
+		status.Phase, status.Unreachable = failed.Phase, failed.Unreachable
+	}
+	return Ending{Message: readable(err.Error(), messageLength), Status: status}
+}
+
+// Leave writes the termination message.
+func (p Pod) Leave(e Ending) error {
+	status := e.Status
+	if !e.Finished {
+		status.Cause = cmp.Or(status.Cause, e.Message)
+		if status.StartTime.IsZero() {
+			status.Phase = cmp.Or(status.Phase, wire.PhaseStart)
+		}
+	}
+	data, err := status.EncodeWithin(messageLimit)
+	if err == nil {
+		err = os.WriteFile(p.Message, data, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("leave the termination message: %w", err)
+	}
+	return nil
+}
+
+// Run runs the task, and returns when nothing of it is left. When ctx ends, it is killed with its own grace. This process must be the container's
+// first one, or at least have no children.
+func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
+	c := ownContainer(p.Folder, p.Begun)
+	if err := begunBefore(c.begun); err != nil { // first of all: what could fail now must not be said of the task
+		return NotStarted(err)
+	}
+	var err error
+	if p.Task.Package.URL != "" {
+		if c.ready, err = p.prepared(); err != nil {
+			return NotStarted(err)
+		}
+	}
+	task := p.Task
+	task.Package.Cache = false // for one task there is nothing to share, nor to keep
+	data, err := task.Encode()
+	if err != nil {
+		return NotStarted(err)
+	}
+	config := Config{
+		FrameworkID: "pod", ExecutorID: "pod", Sandbox: filepath.Join(p.Folder, "run"), Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second,
+		ShutdownGrace: ShutdownGrace(time.Duration(task.KillGraceMillis) * time.Millisecond), Package: p.Package, Secrets: p.Secrets, container: c,
+	}
+	config.Cache = ownCache(config.Sandbox)
+	// A container that was started before has left there what it was fetching.
+	if err := errors.Join(pack.RemoveTree(config.Sandbox), os.MkdirAll(config.Sandbox, 0o755)); err != nil {
+		return NotStarted(fmt.Errorf("make the folder that the task works in: %w; the image needs a folder %s that the container's user can write to, or give the pod a volume, with which it gets one there", err, p.Folder))
+	}
+	a := &podAgent{localAgent: newLocalAgent(task.TaskID, data), output: c.output, log: log}
+	defer context.AfterFunc(ctx, func() { a.kill(nil) })()
+	if p.Drain != "" && task.Daemon != nil {
+		looking, stop := context.WithCancel(ctx)
+		defer stop()
+		go p.drainWhenAsked(looking, a)
+	}
+	err = runWith(context.WithoutCancel(ctx), config, a, log)
+	ending, ended := a.ending()
+	if !ended {
+		return NotStarted(cmp.Or(err, errors.New("the task did not end in time, and was killed")))
+	}
+	if ending.Status.Run == nil {
+		ending.Status.Run = a.last
+	}
+	return ending
+}
+
+// lookAtDrain is how often that file is read, and drainTime how long the run under way may take: until somebody kills the pod.
+const (
+	lookAtDrain = time.Second
+	drainTime   = 365 * 24 * time.Hour
+)
+
+func (p Pod) drainWhenAsked(ctx context.Context, a *podAgent) {
+	ticker := time.NewTicker(lookAtDrain)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if text, err := os.ReadFile(p.Drain); err == nil && len(bytes.TrimSpace(text)) > 0 {
+			a.kill(&mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: drainTime.Nanoseconds()}})
+			return
+		}
+	}
+}
+
+// podAgent stands for the agent of a pod's one task. What must be known while the task runs it writes into the container's output: that its package is being
+// fetched, and then no more; each run of a daemon's shard; and progress. All else follows from the container's own state.
+type podAgent struct {
+	*localAgent
+	output *containerOutput
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	fetching bool
+	last     *wire.Run
+	progress time.Time // of the newest that was reported
+}
+
+var _ agent = (*podAgent)(nil)
+
+// update writes what is to be known. What can't be written is not tried again: nobody reads the output then, and the end is said elsewhere.
+func (a *podAgent) update(ctx context.Context, u update) error {
+	if err := a.tell(u); err != nil {
+		a.log.Warn("update not written to the container's output", "error", err)
+	}
+	return a.localAgent.update(ctx, u)
+}
+
+func (a *podAgent) tell(u update) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	status, _ := wire.DecodeStatus(u.data)
+	if status.Run != nil {
+		a.last = status.Run
+	}
+	fetching := status.Phase == wire.PhaseFetch
+	if u.state.terminal() || status.Run == nil && fetching == a.fetching {
+		return nil
+	}
+	a.fetching = fetching
+	return a.output.record(wire.PodRecord{Status: &status})
+}
+
+// message passes on new progress. Totals of daemons are in the records of their runs.
+func (a *podAgent) message(_ context.Context, data []byte) error {
+	report, _ := wire.DecodeReport(data)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range report.Tasks {
+		if t.Progress != nil && t.Progress.At.After(a.progress) {
+			a.progress = t.Progress.At
+			return a.output.record(wire.PodRecord{Report: &report})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package executor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// What Prepare leaves in the pod's folder for the container that runs the task: a copy of this program, the package, and its checksum, which is
+// written last.
+const (
+	preparedProgram = "executor"
+	preparedPackage = "package"
+	preparedSum     = "package.sha256"
+)
+
+// Prepare fetches and unpacks the task's package for another container of the pod, which has the job's own image, and leaves a copy of this program
+// for it. That container may have another user, who can read all of it.
+func (p Pod) Prepare(ctx context.Context, log *slog.Logger) Ending {
+	copied := make(chan error, 1)
+	go func() { copied <- copyProgram(filepath.Join(p.Folder, preparedProgram)) }()
+	sum, err := p.fetch(ctx, log)
+	if err = errors.Join(err, <-copied); err != nil {
+		ending := NotStarted(err)
+		ending.Killed = context.Cause(ctx) != nil
+		return ending
+	}
+	return Ending{Finished: true, Status: wire.Status{PackageSHA256: sum}}
+}
+
+// fetch brings the package to its place. Without one there is nothing to do.
+func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error) {
+	if p.Task.Package.URL == "" {
+		return "", nil
+	}
+	// A container that was started before has left all of it, which may be in use by now, or a part.
+	switch ready, err := p.prepared(); {
+	case err != nil:
+		return "", err
+	case ready != nil:
+		return ready.SHA256, nil
+	}
+	work := filepath.Join(p.Folder, "fetch")
+	if err := errors.Join(pack.RemoveTree(work), pack.RemoveTree(filepath.Join(p.Folder, preparedPackage))); err != nil {
+		return "", fmt.Errorf("remove what an earlier start of this container has left: %w", err)
+	}
+	store, err := pack.Open(ownCache(work), filepath.Join(work, "packages"), p.Package, log)
+	if err != nil {
+		return "", fmt.Errorf("%w; mount a volume at %s that the container's user can write to", err, p.Folder)
+	}
+	defer store.Close()
+	source := pack.Source(p.Task.Package)
+	source.Cache = false
+	fetched, err := store.Get(ctx, source)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(fetched.Dir, filepath.Join(p.Folder, preparedPackage)); err != nil {
+		return "", fmt.Errorf("leave the package for the next container: %w", err)
+	}
+	fetched.Release()
+	if err := os.WriteFile(filepath.Join(p.Folder, preparedSum), []byte(fetched.SHA256), 0o644); err != nil {
+		return "", fmt.Errorf("leave the package for the next container: %w", err)
+	}
+	return fetched.SHA256, nil
+}
+
+// prepared is what Prepare has fetched, nil if it did not run, or not to its end.
+func (p Pod) prepared() (*pack.Package, error) {
+	sum, err := os.ReadFile(filepath.Join(p.Folder, preparedSum))
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(sum) < hex.EncodedLen(sha256.Size):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("find the package that was fetched: %w", err)
+	}
+	return &pack.Package{Dir: filepath.Join(p.Folder, preparedPackage), SHA256: strings.TrimSpace(string(sum)), Release: func() {}}, nil
+}
+
+// copyProgram copies this program to a path where nobody finds half of it.
+func copyProgram(to string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("leave the executor for the next container: %w", err)
+		}
+	}()
+	from, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	file, err := os.Create(to + ".part") // the same one if this container is started again
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = io.Copy(file, from)
+	if err = errors.Join(err, file.Chmod(0o755), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), to)
+}

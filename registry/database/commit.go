@@ -1,0 +1,189 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Commit makes all writes by one transaction. It looks at ctx before it begins; from then on it lasts as long as it takes, or the term.
+func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
+	fail := func(err error) error { return fmt.Errorf("commit (writes: %d): %w", len(writes), err) }
+	if err := ctx.Err(); err != nil {
+		return fail(err)
+	}
+	if err := registry.CheckWrites(writes); err != nil {
+		return err
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	p, unsure := newPlan(writes), false
+	ended := func(err error) error {
+		t.end(err)
+		if err = fail(t.Err()); unsure {
+			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
+		}
+		return err
+	}
+	for wait := firstPause; ; wait = min(2*wait, longestPause) {
+		if t.Err() != nil {
+			return ended(t.Err())
+		}
+		sent, err := t.try(p, unsure)
+		unsure = unsure || sent && lost(err)
+		var conflict *registry.Conflict
+		switch {
+		case err == nil:
+			t.committed(t.changes.Load() + 1)
+			return nil
+		case errors.As(err, &conflict):
+			return conflict
+		case errors.Is(err, errDeposed), errors.As(err, new(behind)):
+			return ended(err)
+		case !heals(err) && unsure:
+			return ended(t.place.explain("find out whether a commit was made", err))
+		case !heals(err):
+			return fail(t.place.explain("write", err))
+		}
+		t.place.Logger.Debug("commit tried again", "term", t.Number(), "error", err)
+		select {
+		case <-time.After(wait):
+		case <-t.ctx.Done():
+		}
+	}
+}
+
+// try is one transaction, of as few requests as may be: a small one without conditions is a single request. Sent says that its COMMIT was
+// sent, so that only the fence knows what has become of it if there was no answer; unsure, that this has happened to an earlier
+// one. A conflict and every refusal leave nothing behind.
+func (t *term) try(p plan, unsure bool) (sent bool, err error) {
+	conn, err := t.connection()
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		switch {
+		case err == nil:
+			t.used = time.Now()
+		case lost(err) && !errors.As(err, new(*registry.Conflict)):
+			t.drop()
+		default:
+			t.rollBack()
+		}
+	}()
+	statements := append([]statement{t.fence()}, p.statements()...)
+	if len(p.conditional) > 0 { // which are looked at behind the fence: a deposed term must not take its end for a conflict
+		if err = t.exec(conn, statements[0]); err == nil {
+			err = t.place.within(t.ctx, func(ctx context.Context) error { return t.meets(ctx, conn, p) })
+		}
+		statements = statements[1:]
+	}
+	for _, request := range requests(append(statements, statement{text: "COMMIT"})) {
+		if err != nil {
+			break
+		}
+		sent = strings.HasSuffix(request.text, "COMMIT")
+		err = t.exec(conn, request)
+	}
+	if is(err, outOfRange) {
+		return false, t.place.within(t.ctx, func(ctx context.Context) error { return t.refused(ctx, conn, unsure) })
+	}
+	return sent, err
+}
+
+// exec sends one request of a commit.
+func (t *term) exec(conn *sqlx.Conn, s statement) error {
+	return t.place.within(t.ctx, func(ctx context.Context) error { return s.exec(ctx, conn) })
+}
+
+// fence begins a transaction and counts it in the fence's row, which only the term that stands there can (rule T2). For any other one the
+// count is beyond what a number can be, in every mode of the database: with that error the server leaves out all that follows in the request.
+func (t *term) fence() statement {
+	return statement{"START TRANSACTION; UPDATE REGISTRY_FENCE SET changes = IF(term = ? AND holder = ? AND changes = ?, changes + 1, 9223372036854775807 + changes + 1) WHERE id = 1",
+		[]any{t.leader.Term, t.holder, t.changes.Load()}, 0}
+}
+
+// refused finds out why the fence has refused a commit: because an earlier try, which had no answer, was made after all, which is no error.
+func (t *term) refused(ctx context.Context, conn *sqlx.Conn, unsure bool) error {
+	changes := t.changes.Load()
+	var now rows
+	if err := conn.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
+		return err
+	}
+	if err := t.stands(now, changes); err != nil {
+		return err
+	}
+	if !unsure && now.Changes == changes+1 {
+		return fmt.Errorf("%w: %w: the fence counts one change more than were answered: a proxy has sent a request twice", errDeposed, registry.ErrOutcomeUnknown)
+	}
+	if now.Changes != changes+1 {
+		return fmt.Errorf("%w: the fence is at change %d, not %d: somebody has written to it", errDeposed, now.Changes, changes)
+	}
+	// InnoDB shows a commit a moment before it is on the disk, and writes its log in order: this is behind it.
+	if _, err := conn.ExecContext(ctx, "UPDATE REGISTRY_LEASE SET renewals = renewals + 1 WHERE id = 1"); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+// meets checks the conditions.
+func (t *term) meets(ctx context.Context, conn *sqlx.Conn, p plan) error {
+	versions := map[string]int64{}
+	for _, batch := range batches(p.conditional, func(path string) int { return len(path) }) {
+		var found []struct {
+			Path    string
+			Version int64
+		}
+		if err := conn.SelectContext(ctx, &found, "SELECT path, version FROM REGISTRY_ENTRY WHERE path IN "+places(len(batch)), arguments(batch)...); err != nil {
+			return err
+		}
+		for _, e := range found {
+			versions[e.Path] = e.Version
+		}
+	}
+	if path := p.conflict(versions); path != "" {
+		return &registry.Conflict{Path: path}
+	}
+	return nil
+}
+
+// connection is that of commits. One that the server may have ended, since it was silent for long, is replaced.
+func (t *term) connection() (*sqlx.Conn, error) {
+	if t.conn != nil && time.Since(t.used) > time.Duration(t.place.silence())*time.Second/2 {
+		t.drop()
+	}
+	if t.conn == nil {
+		err := t.place.within(t.ctx, func(ctx context.Context) (err error) {
+			t.conn, err = t.place.db.Connx(ctx)
+			return err
+		})
+		if err != nil {
+			t.conn = nil
+			return nil, err
+		}
+		t.used = time.Now()
+	}
+	return t.conn, nil
+}
+
+// rollBack ends a transaction that leaves nothing behind.
+func (t *term) rollBack() {
+	if err := t.exec(t.conn, statement{text: "ROLLBACK"}); err != nil {
+		t.drop()
+	}
+}
+
+// drop closes the connection, with which the server rolls back what was not committed.
+func (t *term) drop() {
+	if t.conn != nil {
+		discard(t.conn)
+		t.conn = nil
+	}
+}

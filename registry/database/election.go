@@ -1,0 +1,172 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// errHeld says that the lead is somebody's, so that a candidate waits.
+var errHeld = errors.New("somebody else leads")
+
+// behind is the error of a registry that lacks what this server has seen.
+type behind struct{ what string }
+
+func (b behind) Error() string { return b.what }
+
+// taken is a lead that was taken.
+type taken struct {
+	leader  registry.Leader
+	lineage string
+	holder  string
+	changes int64
+	// until is the moment by this process's monotonic clock at which the lease may end.
+	until time.Time
+}
+
+// take takes the lead if nobody has it, in one transaction (rule T1). Found is the lease that was found free. After an error the lead may
+// have been taken: it is left to whoever comes, which may be this process, since the holder is its own.
+func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, err error) {
+	p := r.place
+	t.holder = uuid.NewString()
+	r.standing(t.holder)
+	before := r.memory.get()
+	err = p.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
+		var now rows
+		// The lease's row first, as everywhere; the fence's waits for the end of a commit.
+		if err := tx.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
+			return err
+		}
+		if !now.same(found) {
+			return errHeld
+		}
+		if now.ReadOnly {
+			return errReadOnly
+		}
+		if lacks := r.noted(now.seen(), before); lacks != "" {
+			return behind{lacks}
+		}
+		if err := r.othersRemember(ctx, tx, now.Lineage); err != nil {
+			return err
+		}
+		t.lineage, t.changes = now.Lineage, now.Changes+1
+		t.leader = registry.Leader{Term: max(now.Term, now.LeaseTerm) + 1, Address: who}
+		if _, err := tx.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET term = ?, holder = ?, changes = ? WHERE id = 1", t.leader.Term, t.holder, t.changes); err != nil {
+			return err
+		}
+		t.until = time.Now().Add(p.holds())
+		if _, err := tx.ExecContext(ctx, `UPDATE REGISTRY_LEASE SET term = ?, holder = ?, address = ?, since = UTC_TIMESTAMP(6), renewals = renewals + 1, lease_ms = ?,
+ expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1`, t.leader.Term, t.holder, []byte(who), p.Lease.Milliseconds(), p.Lease.Microseconds()); err != nil {
+			return err
+		}
+		return tx.GetContext(ctx, &t.leader.Since, "SELECT since FROM REGISTRY_LEASE WHERE id = 1")
+	})
+	if err != nil {
+		return taken{}, err
+	}
+	return t, nil
+}
+
+// holds is how long a leader may lead after it has sent a renewal: a little less than its lease, in which clocks may run apart.
+func (o Options) holds() time.Duration { return o.Lease - o.Lease/20 }
+
+// waits says to the leader that there is a standby, or to other candidates what a registry lacks that this one has seen.
+func (p *place) waits(ctx context.Context, holder, lineage, lacks string) error {
+	_, err := p.db.ExecContext(ctx, `INSERT INTO REGISTRY_CANDIDATE (holder, expires, lineage, lacks) VALUES (?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?, ?)
+ ON DUPLICATE KEY UPDATE expires = VALUES(expires), lineage = VALUES(lineage), lacks = VALUES(lacks)`, holder, p.Lease.Microseconds(), lineage, []byte(lacks[:min(len(lacks), mostLacks)]))
+	return err
+}
+
+// mostLacks is how much of what a candidate says the others get.
+const mostLacks = 512
+
+// othersRemember says what another candidate has seen that the registry lacks.
+func (r *Registry) othersRemember(ctx context.Context, tx *sqlx.Conn, lineage string) error {
+	var lacks string
+	err := tx.GetContext(ctx, &lacks, "SELECT lacks FROM REGISTRY_CANDIDATE WHERE expires > UTC_TIMESTAMP(6) AND lineage = ? AND lacks <> '' LIMIT 1", lineage)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		r.follower.heard("")
+		return nil
+	case err != nil:
+		return err
+	}
+	lacks = r.wentBack("another server remembers more, and says: " + lacks)
+	r.follower.heard(lacks)
+	return behind{lacks}
+}
+
+// waitsNoMore takes that back, with what those have left who went without a word.
+func (p *place) waitsNoMore(ctx context.Context, holder string) error {
+	_, err := p.db.ExecContext(ctx, "DELETE FROM REGISTRY_CANDIDATE WHERE holder = ? OR expires < UTC_TIMESTAMP(6) - INTERVAL 1 HOUR", holder)
+	return err
+}
+
+// try takes the lead as soon as it is free, or fails.
+func (r *Registry) try(ctx context.Context, who string) (*term, error) {
+	if err := r.place.prepare(ctx, r.memory.get()); err != nil {
+		return nil, err
+	}
+	r.wasUsable.Store(true)
+	candidate := uuid.NewString()
+	var said time.Time
+	lacked := ""
+	defer func() {
+		if !said.IsZero() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.place.Lease/5)
+			defer cancel()
+			_ = r.place.waitsNoMore(ctx, candidate) // else it expires
+		}
+	}()
+	for {
+		found, err := r.look(ctx)
+		if err != nil {
+			return nil, r.place.explain("look who leads", err)
+		}
+		if r.isOwn(found.LeaseHolder) || found.isFree(r.follower.unchanged()) {
+			t, err := r.takeWithin(ctx, who, found)
+			if !errors.Is(err, errHeld) && !errors.As(err, new(behind)) {
+				return t, err
+			}
+		}
+		// Who knows that something is lost says so at once, and for as long as it waits.
+		if lacks := r.follower.missing(); lacks != lacked || time.Since(said) > r.place.Lease/3 {
+			if err := r.place.waits(ctx, candidate, found.Lineage, r.memory.says(found.Lineage)); err != nil {
+				return nil, r.place.explain("stand by", err)
+			}
+			said, lacked = time.Now(), lacks
+		}
+		select {
+		case <-time.After(jitter(lookEvery)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// takeWithin takes the lead, unless that takes so long that the lease is over before it begins.
+func (r *Registry) takeWithin(ctx context.Context, who string, found rows) (*term, error) {
+	within, cancel := context.WithTimeout(ctx, max(r.place.Lease, takePatience))
+	defer cancel()
+	t, err := r.take(within, who, found)
+	var gone behind
+	switch {
+	case errors.Is(err, errHeld), errors.As(err, &gone):
+		return nil, err
+	case err != nil:
+		return nil, r.place.explain("take the lead", err)
+	case time.Now().After(t.until):
+		return nil, fmt.Errorf("take the lead in the database %s: it took longer than the lease", r.place.name)
+	}
+	return newTerm(r, t), nil
+}
+
+// takePatience is how long the fence's lock may be waited for, which a leader may have left that went silent.
+const takePatience = 10 * time.Second

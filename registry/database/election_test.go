@@ -1,0 +1,193 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/eventually"
+)
+
+var errSilent = errors.New("silent for a test")
+
+// awaitStandby waits until a leader knows that somebody waits.
+func awaitStandby(t testing.TB, leader *term) {
+	t.Helper()
+	eventually.Works(t, "the next candidate", func() error {
+		if !leader.Standby(t.Context()) {
+			return errors.New("there is no standby")
+		}
+		return nil
+	})
+}
+
+// standBy has another registry wait for the lead.
+func standBy(t *testing.T, leader *term, o Options) (led <-chan *term) {
+	t.Helper()
+	r := open(t, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	next := make(chan *term, 1)
+	go func() {
+		if begun, err := r.Campaign(ctx, "127.0.0.1:9988"); err == nil {
+			next <- begun.(*term)
+		}
+	}()
+	awaitStandby(t, leader)
+	return next
+}
+
+func await(t *testing.T, led <-chan *term) *term {
+	t.Helper()
+	select {
+	case next := <-led:
+		return next
+	case <-time.After(patience):
+		t.Fatal("nobody leads")
+		return nil
+	}
+}
+
+// TestResignHandsOverAtOnce: nobody waits for the end of the lease.
+func TestResignHandsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	o := Options{DSN: shared.Server(t).Database(t), Lease: MostLease}
+	r, term := lead(t, o)
+	next := standBy(t, term, o)
+	if l, ok := r.Leader(); !ok || l.Address != "127.0.0.1:8899" || l.Term != term.Number() {
+		t.Errorf("the leader is %+v, %v", l, ok)
+	}
+	if err := term.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := await(t, next); got.Number() <= term.Number() {
+		t.Errorf("term %d after term %d", got.Number(), term.Number())
+	}
+	eventually.Works(t, "the former leader sees the next one", func() error {
+		if l, ok := r.Leader(); !ok || l.Address != "127.0.0.1:9988" {
+			return errors.New("it is not seen")
+		}
+		return nil
+	})
+}
+
+// TestSilentLeader: another leads when the lease is over, and not before the leader knows that.
+func TestSilentLeader(t *testing.T) {
+	t.Parallel()
+	o := Options{DSN: shared.Server(t).Database(t), Lease: LeastLease}
+	_, term := lead(t, o)
+	next := standBy(t, term, o)
+	begun := time.Now()
+	term.until.Store(int64(time.Since(term.began) + o.Lease)) // by which it must not lead any more
+	term.end(errSilent)
+	if got := await(t, next); got.leader.Since.IsZero() {
+		t.Error("the next one does not know since when it leads")
+	}
+	if took := time.Since(begun); took < o.Lease/2 {
+		t.Errorf("another led %v after the last renewal, and the lease is %v", took, o.Lease)
+	}
+}
+
+// TestDatabasesClock: one that leaps ahead deposes nobody who renews, and one that was set back keeps nobody from the lead for longer than
+// a lease and a bit.
+func TestDatabasesClock(t *testing.T) {
+	t.Parallel()
+	o := Options{DSN: shared.Server(t).Database(t), Lease: 2 * LeastLease}
+	_, term := lead(t, o)
+	next := standBy(t, term, o)
+	for range 10 { // each time the lease is over by the database's clock until it is renewed
+		change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR")
+		if err := term.renewOnce(time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR")
+	eventually.Works(t, "the lease is renewed by itself", func() error {
+		var lives bool
+		if err := term.place.db.Get(&lives, "SELECT expires > UTC_TIMESTAMP(6) FROM REGISTRY_LEASE"); err != nil || lives {
+			return err
+		}
+		return errors.New("not renewed")
+	})
+	select {
+	case <-next:
+		t.Error("a leader who renews was deposed")
+	case <-term.Done():
+		t.Errorf("the term ended: %v", term.Err())
+	default:
+	}
+	term.end(errSilent)
+	term.owned.Wait()
+	change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR")
+	await(t, next)
+}
+
+// TestIsFree: when a lease may be taken, by the database's clock and by how long it was seen unchanged.
+func TestIsFree(t *testing.T) {
+	t.Parallel()
+	held := rows{LeaseHolder: "h", LeaseMS: 10_000}
+	living := held
+	living.Lives = true
+	for _, test := range []struct {
+		lease     rows
+		unchanged time.Duration
+		free      bool
+	}{
+		{rows{}, 0, true},
+		{living, 10 * time.Second, false},
+		{living, 12 * time.Second, true},
+		{held, 9 * time.Second, false},
+		{held, 10 * time.Second, true},
+	} {
+		if got := test.lease.isFree(test.unchanged); got != test.free {
+			t.Errorf("%+v for %v: free %v", test.lease, test.unchanged, got)
+		}
+	}
+}
+
+// TestAcceptAfterALeapOfTheClock: a lease that lasts for long by the database's clock only keeps nobody from accepting.
+func TestAcceptAfterALeapOfTheClock(t *testing.T) {
+	t.Parallel()
+	o := Options{DSN: shared.Server(t).Database(t), Lease: LeastLease}
+	_, term := lead(t, o)
+	if _, _, err := Accept(t.Context(), o); err == nil || !strings.Contains(err.Error(), "leads") {
+		t.Errorf("accept beside a leader: %v", err)
+	}
+	term.end(errSilent)
+	term.owned.Wait()
+	change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR")
+	if _, _, err := Accept(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStaleAnswer: an answer that is older than the term's commits ends it only if the connection of commits says the same.
+func TestStaleAnswer(t *testing.T) {
+	t.Parallel()
+	_, term := lead(t, Options{DSN: shared.Server(t).Database(t), Lease: MostLease})
+	term.writing.Lock() // a commit is under way, which will find out by itself
+	term.changes.Add(1)
+	if err := term.renewOnce(time.Minute); err == nil || term.Err() != nil {
+		t.Errorf("renewed: %v; the term: %v", err, term.Err())
+	}
+	term.changes.Add(-1)
+	term.writing.Unlock()
+	if err := term.renewOnce(time.Minute); err != nil {
+		t.Error(err)
+	}
+	if err := term.confirmed(t.Context(), behind{"for a test"}); err == nil || errors.As(err, new(behind)) {
+		t.Errorf("asked again, and all is there: %v", err)
+	}
+	term.changes.Add(1)
+	eventually.Works(t, "the end of a term that lacks a change", func() error { // the term renews by itself, too: one at a time can confirm
+		if err := term.renewOnce(time.Minute); err == nil {
+			t.Error("renewed beyond what the registry has")
+		}
+		if term.Err() == nil {
+			return errors.New("the term lasts")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,196 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// lookEvery is how often a registry looks who leads, more or less.
+const lookEvery = 250 * time.Millisecond
+
+// rows are the lease's and the fence's row as one look has found them.
+type rows struct {
+	LeaseTerm   int64     `db:"lease_term"`
+	LeaseHolder string    `db:"lease_holder"`
+	Address     string    `db:"address"`
+	Since       time.Time `db:"since"`
+	Renewals    int64     `db:"renewals"`
+	LeaseMS     int64     `db:"lease_ms"`
+	Lives       bool      `db:"lives"` // by the database's clock
+	Lineage     string    `db:"lineage"`
+	Term        int64     `db:"term"`
+	Holder      string    `db:"holder"`
+	Changes     int64     `db:"changes"`
+	ReadOnly    bool      `db:"read_only"`
+}
+
+// readOnlyNow is true of a server that takes no writes. The variable is a number, or from MariaDB 12.0 on one of the words OFF, ON,
+// NO_LOCK and NO_LOCK_NO_ADMIN.
+const readOnlyNow = "CAST(@@global.read_only AS CHAR) NOT IN ('0','OFF')"
+
+const selectRows = `SELECT l.term AS lease_term, l.holder AS lease_holder, l.address AS address, l.since AS since, l.renewals AS renewals,
+ l.lease_ms AS lease_ms, l.expires > UTC_TIMESTAMP(6) AS lives, f.lineage AS lineage, f.term AS term, f.holder AS holder, f.changes AS changes,
+ ` + readOnlyNow + ` AS read_only
+ FROM REGISTRY_LEASE l JOIN REGISTRY_FENCE f ON f.id = l.id WHERE l.id = 1`
+
+func (r rows) seen() seen           { return seen{r.Lineage, r.Term, r.Holder, r.Changes} }
+func (r rows) lease() time.Duration { return time.Duration(r.LeaseMS) * time.Millisecond }
+func (r rows) same(other rows) bool {
+	return r.LeaseHolder == other.LeaseHolder && r.Renewals == other.Renewals
+}
+func (r rows) leader() registry.Leader {
+	return registry.Leader{Term: r.LeaseTerm, Address: r.Address, Since: r.Since}
+}
+
+// isFree reports whether nobody can lead any more, of a lease that has been seen unchanged for a while: that of its own measure,
+// and a bit more where the database's clock says that it lasts. That clock alone says nothing: in a failover another one takes its place.
+func (r rows) isFree(unchanged time.Duration) bool {
+	switch {
+	case r.LeaseHolder == "", unchanged > r.lease()+r.lease()/10:
+		return true
+	default:
+		return !r.Lives && unchanged >= r.lease()
+	}
+}
+
+// follower knows who leads, from looks several times a second for as long as the registry is open.
+type follower struct {
+	mu      sync.Mutex
+	latest  rows
+	since   time.Time // from when on latest has been seen unchanged, but for the fence's changes
+	looked  time.Time // when the last look that was answered was sent
+	refusal error     // why the last look failed
+	lacks   string    // what the registry lacks of what was seen before
+	others  string    // what it lacks of what another candidate has seen
+}
+
+// look asks once.
+func (r *Registry) look(ctx context.Context) (rows, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.place.Lease/2)
+	defer cancel()
+	sent, before := time.Now(), r.memory.get()
+	var found rows
+	err := r.place.db.GetContext(ctx, &found, selectRows)
+	f := &r.follower
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		if f.refusal = nil; !is(err, noSuchTable) { // nobody has led there
+			f.refusal = r.place.explain("look who leads", err)
+		}
+		return rows{}, err
+	}
+	if f.since.IsZero() || !found.same(f.latest) {
+		f.since = time.Now()
+	}
+	f.latest, f.looked, f.refusal = found, sent, nil
+	if found.ReadOnly {
+		f.refusal = r.place.explain("lead", errReadOnly)
+	}
+	f.lacks = r.noted(found.seen(), before)
+	if !found.isFree(time.Since(f.since)) {
+		f.others = "" // somebody leads
+	}
+	return found, nil
+}
+
+// heard keeps what another candidate says that the registry lacks.
+func (f *follower) heard(lacks string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.others = lacks
+}
+
+// missing is what the registry lacks of what this server has seen before.
+func (f *follower) missing() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lacks
+}
+
+// unchanged is for how long the lease has been seen as it is.
+func (f *follower) unchanged() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Since(f.since)
+}
+
+// leader is the latest that was seen, unless it may have lost the lead since.
+func (f *follower) leader() (rows, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.latest
+	return l, l.LeaseHolder != "" && l.Lives && time.Since(f.looked) < l.lease() && !l.isFree(time.Since(f.since))
+}
+
+func (f *follower) trouble() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if said := cmp.Or(f.lacks, f.others); f.refusal == nil && said != "" {
+		return errors.New(said)
+	}
+	return f.refusal
+}
+
+// noted remembers what was seen, and returns what is to be said if it lacks something of what was remembered before.
+func (r *Registry) noted(s, before seen) string {
+	lacks, followed := r.memory.saw(s, before)
+	if followed != "" {
+		r.place.Logger.Warn("the registry is another one than this server used before: it was restored, accepted or made new", "database", r.place.name, "before", followed, "lineage", s.Lineage)
+	}
+	if lacks != "" {
+		return r.wentBack(lacks)
+	}
+	return ""
+}
+
+// wentBack says what a database lacks and what to do.
+func (r *Registry) wentBack(lacks string) string {
+	return fmt.Sprintf("the database %s went back: %s. Did it fail over to a replica that was behind, or was it restored from a copy? Bring back the database that has all; "+
+		"or accept that what was done since may be done again: scheduler accept-registry with this server's --registry, once", r.place.name, lacks)
+}
+
+// follow looks until ctx ends, and keeps what was seen about once a second.
+func (r *Registry) follow(ctx context.Context) {
+	var kept time.Time
+	said, forgot := "", ""
+	for {
+		_, _ = r.look(ctx) // the follower keeps its error
+		trouble := ""
+		if err := r.Trouble(); err != nil && ctx.Err() == nil {
+			trouble = err.Error()
+		}
+		if trouble != said && trouble != "" {
+			r.place.Logger.Warn("the registry can't be used: trying on", "error", trouble)
+		} else if trouble != said {
+			r.place.Logger.Info("the registry answers again", "database", r.place.name)
+		}
+		said = trouble
+		if time.Since(kept) >= time.Second {
+			kept = time.Now()
+			if err := r.memory.keep(); err == nil {
+				forgot = ""
+			} else if err.Error() != forgot {
+				forgot = err.Error()
+				r.place.Logger.Warn("latest commit not remembered: after a failover to a replica that is behind this server may not know what is missing", "error", err)
+			}
+		}
+		select {
+		case <-time.After(jitter(lookEvery)):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// jitter is a pause of about so long, so that servers don't all ask at once.
+func jitter(d time.Duration) time.Duration {
+	return d*4/5 + time.Duration(rand.Int64N(int64(d)*2/5))
+}

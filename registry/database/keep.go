@@ -1,0 +1,131 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// errDeposed ends a term whose rows are another's.
+var errDeposed = errors.New("somebody else has taken the lead")
+
+// renew renews the lease five times in its length, and looks whether the fence is as the last commit has left it.
+func (t *term) renew() {
+	for every := t.place.Lease / 5; ; {
+		pause := every
+		if err := t.renewOnce(every); err != nil && t.ctx.Err() == nil {
+			t.place.Logger.Warn("lease not renewed: trying on", "term", t.Number(), "left", t.left().Round(time.Millisecond), "error", err)
+			pause = every / 5
+		}
+		select {
+		case <-time.After(pause):
+		case <-t.ctx.Done():
+			return
+		}
+	}
+}
+
+// renewOnce renews the lease by one transaction, or ends the term where the rows show that it is over.
+func (t *term) renewOnce(patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(t.ctx, max(patience, 200*time.Millisecond))
+	defer cancel()
+	sent, changes := time.Since(t.began), t.changes.Load()
+	err := t.place.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
+		done, err := tx.ExecContext(ctx, "UPDATE REGISTRY_LEASE SET renewals = renewals + 1, expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1 AND holder = ?",
+			t.place.Lease.Microseconds(), t.holder)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, errDeposed)
+		}
+		var now rows
+		if err := tx.GetContext(ctx, &now, selectRows); err != nil {
+			return err
+		}
+		if now.ReadOnly {
+			return errReadOnly
+		}
+		return t.stands(now, changes)
+	})
+	err = t.confirmed(ctx, err)
+	switch {
+	case errors.Is(err, errDeposed), errors.As(err, new(behind)):
+		t.end(err)
+	case err == nil:
+		t.until.Store(int64(sent + t.place.holds()))
+	}
+	if err = t.place.explain("renew the lease", err); t.ctx.Err() == nil {
+		t.hindrance.Store(&err)
+	}
+	return err
+}
+
+// errStale is an answer that lacks what the connection of commits has.
+var errStale = errors.New("it answered with what is older than this term: are connections spread over nodes of which some are late? All have to go to one at a time")
+
+// confirmed asks on the connection of commits, by a locking read, whether the registry lacks what it seems to. A commit that is under way
+// finds out by itself.
+func (t *term) confirmed(ctx context.Context, err error) error {
+	if !errors.As(err, new(behind)) {
+		return err
+	}
+	if !t.writing.TryLock() {
+		return errStale
+	}
+	defer t.writing.Unlock()
+	conn, err := t.connection()
+	if err != nil {
+		return err
+	}
+	var now rows
+	if err := conn.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
+		t.drop()
+		return err
+	}
+	if err := t.stands(now, t.changes.Load()); err != nil {
+		return err
+	}
+	return errStale
+}
+
+// stands says why the fence is not the one that this term has left at least so many changes ago.
+func (t *term) stands(now rows, changes int64) error {
+	switch {
+	case now.Changes < changes || now.Term < t.leader.Term || now.Lineage != t.lineage && now.Term <= t.leader.Term:
+		return behind{t.registry.wentBack(fmt.Sprintf("it is at change %d of term %d, and this term, %d, has made change %d", now.Changes, now.Term, t.leader.Term, changes))}
+	case now.Term != t.leader.Term || now.Holder != t.holder:
+		return fmt.Errorf("%w: the fence is of term %d", errDeposed, now.Term)
+	}
+	return nil
+}
+
+// expired is why the term ended with its lease.
+func (t *term) expired() error {
+	why := errors.New("the lease could not be renewed in time, so another server may lead")
+	if last := t.hindrance.Load(); last != nil && *last != nil {
+		why = fmt.Errorf("%w: %w", why, *last)
+	}
+	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
+}
+
+// expire ends the term when its lease is over by this process's own clock.
+func (t *term) expire() {
+	for {
+		left := t.left()
+		if left <= 0 {
+			t.end(t.expired())
+			return
+		}
+		select {
+		case <-time.After(left):
+		case <-t.ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pressly/goose/v3"
+
+	"github.com/elasticjob-go/elasticjob/migrations"
+	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// versionTable says which migrations were done.
+const versionTable = "REGISTRY_VERSION"
+
+// leastPacket is the least max_allowed_packet: the largest value, of which each byte may take two in a statement, and a batch beside it.
+const leastPacket = 4 << 20
+
+// preparePatience is how long the tables may take to be made. A lock of another process that makes them is waited for as well.
+const preparePatience = time.Minute
+
+// prepare looks whether the database can be used, and makes its tables, or brings those of an earlier release up to date.
+func (p *place) prepare(ctx context.Context, remembered seen) error {
+	ctx, cancel := context.WithTimeout(ctx, preparePatience)
+	defer cancel()
+	if err := p.checkServer(ctx); err != nil {
+		return err
+	}
+	is, want, err := p.versions(ctx)
+	switch {
+	case err != nil:
+		return p.explain("read the version of the registry", err)
+	case is > want:
+		return fmt.Errorf("%w: the registry in the database %s is newer than this program: its version is %d, this program's %d: use a later release",
+			registry.ErrUnusable, p.name, is, want)
+	case is == want:
+	case remembered.Lineage != "" && is == 0:
+		return fmt.Errorf("the database %s has no registry, though this server has used one there: bring the database back, or restore a backup (scheduler restore); "+
+			"to begin with nothing, without any app or job, remove %s and start the server again", p.name, p.Seen)
+	default:
+		goose, err := p.provider()
+		if err == nil {
+			_, err = goose.Up(ctx)
+		}
+		if err != nil {
+			return p.explain("make the tables of the registry", err)
+		}
+		p.db.SetMaxIdleConns(0) // MySQL looks up permissions when it connects
+		p.db.SetMaxIdleConns(connections)
+	}
+	var lineage string
+	err = p.db.GetContext(ctx, &lineage, "SELECT lineage FROM REGISTRY_FENCE WHERE id = 1")
+	if err == nil && lineage == "" {
+		_, err = p.db.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET lineage = ? WHERE id = 1 AND lineage = ''", uuid.NewString())
+	}
+	return p.explain("prepare the registry", err)
+}
+
+// checkServer says what no migration mends.
+func (p *place) checkServer(ctx context.Context) error {
+	var server struct {
+		Packet   int64 `db:"packet"`
+		ReadOnly bool  `db:"read_only"`
+		Flush    int   `db:"flush"`
+		Log      bool  `db:"log_bin"`
+		Sync     int   `db:"sync_binlog"`
+	}
+	err := p.db.GetContext(ctx, &server, "SELECT @@max_allowed_packet AS packet, "+readOnlyNow+" AS read_only, @@innodb_flush_log_at_trx_commit AS flush, @@log_bin AS log_bin, @@sync_binlog AS sync_binlog")
+	switch {
+	case err != nil:
+		return p.explain("ask for settings", err)
+	case server.Packet < leastPacket:
+		return fmt.Errorf("%w: max_allowed_packet of the database %s is %d: set it to %d or more", registry.ErrUnusable, p.name, server.Packet, leastPacket)
+	case server.ReadOnly:
+		return p.explain("prepare the registry", errReadOnly)
+	case server.Flush != 1, server.Log && server.Sync != 1:
+		p.lax.Do(func() {
+			p.Logger.Warn("the database does not write each commit to its disk: what was decided last may be lost when its machine fails; set innodb_flush_log_at_trx_commit and, with log_bin, sync_binlog to 1",
+				"database", p.name, "innodb_flush_log_at_trx_commit", server.Flush, "log_bin", server.Log, "sync_binlog", server.Sync)
+		})
+	}
+	return nil
+}
+
+// versions are the version of the tables, 0 where there are none, and the one that this program wants.
+func (p *place) versions(ctx context.Context) (is, want int64, err error) {
+	provider, err := p.provider()
+	if err != nil {
+		return 0, 0, err
+	}
+	sources := provider.ListSources()
+	want = sources[len(sources)-1].Version
+	var tables int
+	if err = p.db.GetContext(ctx, &tables, mysql.HasTable, versionTable); err == nil && tables > 0 {
+		err = p.db.GetContext(ctx, &is, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable)
+	}
+	return is, want, err
+}
+
+func (p *place) provider() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations.Files, "registry")
+	if err != nil {
+		return nil, err
+	}
+	lock := mysql.MigrationLock{Name: "elasticjob-registry", Table: versionTable, Patience: preparePatience / 2}
+	return goose.NewProvider(goose.DialectMySQL, p.db.DB, files, goose.WithTableName(versionTable),
+		goose.WithSessionLocker(lock), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+}

@@ -1,0 +1,105 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Reads are one statement each, which has the fence's row beside each entry. The database is not asked for an order, for which it would make
+// a temporary table of all values.
+const (
+	readBegin = "SELECT f.term AS term, f.holder AS holder, f.changes AS changes, f.lineage AS lineage, e.path AS path, e.version AS version, e.value AS value" +
+		" FROM REGISTRY_FENCE f LEFT JOIN REGISTRY_ENTRY e ON "
+	readEnd = " WHERE f.id = 1"
+)
+
+// List reads all below the path by one statement, so it is of one moment.
+func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
+	if err := registry.CheckListPath(path); err != nil {
+		return nil, err
+	}
+	// All below /a is between /a/ and /a0: the character after the slash.
+	below := strings.TrimSuffix(path, "/")
+	found, err := t.read(ctx, "e.path > ? AND e.path < ?", []byte(below+"/"), []byte(below+"0"))
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", path, err)
+	}
+	return found, nil
+}
+
+// Get reads one entry.
+func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
+	if err := registry.CheckPath(path); err != nil {
+		return registry.Entry{}, err
+	}
+	found, err := t.read(ctx, "e.path = ?", []byte(path))
+	if err == nil && len(found) == 0 {
+		err = registry.ErrNotFound
+	}
+	if err != nil {
+		return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
+	}
+	return found[0], nil
+}
+
+// read reads entries while the term lasts. What was read after its end is not returned: another term may have written since.
+func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(t.ctx, func() { cancel(nil) })()
+	silent := time.AfterFunc(t.place.patience(), func() { cancel(context.DeadlineExceeded) })
+	defer silent.Stop()
+	found, err := t.readRows(ctx, func() { silent.Reset(t.place.patience()) }, where, args...)
+	if ended := t.Err(); ended != nil {
+		return nil, ended
+	}
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return nil, t.place.explain("read", context.DeadlineExceeded)
+	}
+	return found, err
+}
+
+// readRows reports each row that came to progress.
+func (t *term) readRows(ctx context.Context, progress func(), where string, args ...any) (found []registry.Entry, err error) {
+	changes := t.changes.Load()
+	answer, err := t.place.db.QueryContext(ctx, readBegin+where+readEnd, args...)
+	if err != nil {
+		return nil, t.place.explain("read", err)
+	}
+	defer answer.Close()
+	var now rows
+	var path sql.NullString
+	var version sql.NullInt64
+	fenced := false
+	for answer.Next() {
+		progress()
+		var value []byte
+		if err := answer.Scan(&now.Term, &now.Holder, &now.Changes, &now.Lineage, &path, &version, &value); err != nil {
+			return nil, t.place.explain("read", err)
+		}
+		if !fenced {
+			if err := t.stands(now, changes); err != nil {
+				return nil, fmt.Errorf("the database %s answered with what is older than this term: does a proxy send reads to replicas? %w", t.place.name, err)
+			}
+			fenced = true
+		}
+		if path.Valid { // else there is none
+			found = append(found, registry.Entry{Path: path.String, Version: version.Int64, Value: notNil(value)})
+		}
+	}
+	slices.SortFunc(found, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })
+	return found, t.place.explain("read", answer.Err())
+}

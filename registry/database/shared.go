@@ -1,0 +1,147 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+var _ registry.Shared = (*Registry)(nil)
+
+// ReadShared waits for the database until ctx ends.
+func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
+	fail := func(err error) (registry.Entry, error) {
+		return registry.Entry{}, fmt.Errorf("read the shared value %s: %w", name, err)
+	}
+	if err := registry.CheckShared(name, false, nil, registry.Condition{}); err != nil {
+		return registry.Entry{}, err
+	}
+	for {
+		e := registry.Entry{Path: name}
+		err := r.place.within(ctx, func(ctx context.Context) error {
+			return r.place.values.QueryRowContext(ctx, "SELECT version, value FROM REGISTRY_SHARED WHERE name = ?", name).Scan(&e.Version, &e.Value)
+		})
+		switch {
+		case err == nil:
+			return e, nil
+		case errors.Is(err, sql.ErrNoRows), is(err, noSuchTable):
+			return fail(registry.ErrNotFound)
+		case !heals(err):
+			return fail(r.place.explain("read", err))
+		}
+		if err := r.betweenTries(ctx, err); err != nil {
+			return fail(err)
+		}
+	}
+}
+
+// WriteShared waits for the database until ctx ends. After a lost answer it writes again: the condition lets the write
+// happen once, and the writer's mark shows whether it has.
+func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, condition registry.Condition) (int64, error) {
+	if err := registry.CheckShared(name, true, value, condition); err != nil {
+		return 0, err
+	}
+	w := sharedWrite{name: name, writer: uuid.NewString(), value: notNil(value), condition: condition}
+	unsure := false
+	fail := func(err error) (int64, error) {
+		err = fmt.Errorf("write the shared value %s: %w", name, err)
+		if unsure {
+			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
+		}
+		return 0, err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return fail(err)
+		}
+		var version int64
+		var met bool
+		err := r.place.within(ctx, func(ctx context.Context) (err error) {
+			version, met, err = w.try(ctx, r.place)
+			return err
+		})
+		switch {
+		case err == nil && met:
+			return version, nil
+		case err == nil && unsure:
+			return w.wasWritten(ctx, r.place)
+		case err == nil:
+			return 0, &registry.Conflict{Path: name}
+		case is(err, noSuchTable):
+			if err := r.place.prepare(ctx, r.memory.get()); err != nil {
+				return fail(err)
+			}
+			continue
+		case !heals(err):
+			return fail(r.place.explain("write", err))
+		}
+		unsure = unsure || lost(err)
+		if err := r.betweenTries(ctx, err); err != nil {
+			return fail(err)
+		}
+	}
+}
+
+// sharedWrite is one write of a shared value.
+type sharedWrite struct {
+	name, writer string
+	value        []byte
+	condition    registry.Condition
+}
+
+// try writes if the condition holds, and returns the version that there is then.
+func (w sharedWrite) try(ctx context.Context, p *place) (version int64, met bool, err error) {
+	at, there := w.condition.Version()
+	if !there {
+		_, err := p.values.ExecContext(ctx, "INSERT INTO REGISTRY_SHARED (name, version, writer, value) VALUES (?, 0, ?, ?)", w.name, w.writer, w.value)
+		if is(err, duplicateEntry) {
+			return 0, false, nil
+		}
+		return 0, err == nil, err
+	}
+	done, err := p.values.ExecContext(ctx, "UPDATE REGISTRY_SHARED SET version = version + 1, writer = ?, value = ? WHERE name = ? AND version = ?", w.writer, w.value, w.name, at)
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := done.RowsAffected()
+	return at + 1, n == 1, err
+}
+
+// wasWritten says whether an earlier try, whose answer was lost, is why the condition does not hold any more.
+func (w sharedWrite) wasWritten(ctx context.Context, p *place) (int64, error) {
+	var version int64
+	var writer string
+	at, there := w.condition.Version()
+	want := int64(0)
+	if there {
+		want = at + 1
+	}
+	err := p.values.QueryRowContext(ctx, "SELECT version, writer FROM REGISTRY_SHARED WHERE name = ?", w.name).Scan(&version, &writer)
+	switch {
+	case err == nil && writer == w.writer:
+		return version, nil
+	case err == nil && version == want:
+		return 0, &registry.Conflict{Path: w.name}
+	case err == nil:
+		err = errors.New("it was changed again since")
+	}
+	return 0, fmt.Errorf("%w: write the shared value %s: %w", registry.ErrOutcomeUnknown, w.name, err)
+}
+
+// betweenTries waits a moment. Its error says what hinders.
+func (r *Registry) betweenTries(ctx context.Context, why error) error {
+	select {
+	case <-time.After(firstPause):
+		return nil
+	case <-r.ctx.Done():
+		return errClosed
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", r.place.explain("ask", why), ctx.Err())
+	}
+}

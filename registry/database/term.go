@@ -1,0 +1,125 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// term is one leader's time.
+type term struct {
+	registry *Registry
+	place    *place
+	leader   registry.Leader
+	lineage  string
+	holder   string
+
+	// changes is the count in the fence's row after the last commit that was answered.
+	changes atomic.Int64
+	// until is when the lease may end, in nanoseconds since began, by the monotonic clock.
+	until atomic.Int64
+	began time.Time
+	// hindrance is why the last renewal failed.
+	hindrance atomic.Pointer[error]
+
+	// writing is held by a commit.
+	writing sync.Mutex
+	conn    *sqlx.Conn // of commits; nil: none is open
+	used    time.Time  // when it was used last
+
+	// ctx ends with the term. Its cause says why.
+	ctx   context.Context
+	end   context.CancelCauseFunc // the first reason stays
+	owned sync.WaitGroup
+	over  sync.Once
+}
+
+func newTerm(r *Registry, begun taken) *term {
+	t := &term{registry: r, place: r.place, leader: begun.leader, lineage: begun.lineage, holder: begun.holder, began: time.Now()}
+	t.until.Store(int64(begun.until.Sub(t.began)))
+	t.ctx, t.end = context.WithCancelCause(context.Background())
+	t.committed(begun.changes)
+	t.owned.Go(t.renew)
+	t.owned.Go(t.expire)
+	return t
+}
+
+func (t *term) Number() int64         { return t.leader.Term }
+func (t *term) Done() <-chan struct{} { return t.ctx.Done() }
+
+// Changed is nil: only terms write entries.
+func (t *term) Changed() <-chan string { return nil }
+
+// Err ends the term if its lease is over: the process may have been stopped since.
+func (t *term) Err() error {
+	if t.left() <= 0 {
+		t.end(t.expired())
+	}
+	why := context.Cause(t.ctx)
+	if why == nil || errors.Is(why, registry.ErrTermEnded) {
+		return why
+	}
+	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
+}
+
+// left is for how long the lease lasts at least.
+func (t *term) left() time.Duration {
+	return time.Duration(t.until.Load()) - time.Since(t.began)
+}
+
+// committed keeps the count of the fence.
+func (t *term) committed(changes int64) {
+	t.changes.Store(changes)
+	now := seen{t.lineage, t.leader.Term, t.holder, changes}
+	t.registry.memory.saw(now, now)
+}
+
+// finish ends the term, gives the lead back if it is still held, and waits for all that the term started.
+func (t *term) finish(why error) {
+	t.end(why)
+	t.owned.Wait()
+	t.over.Do(func() {
+		t.writing.Lock() // a commit under way fails
+		defer t.writing.Unlock()
+		t.drop()
+		t.release()
+		t.place.Logger.Info("term ended", "term", t.Number(), "why", t.Err())
+	})
+}
+
+// releasePatience is for how long a database is tried that is to free the lease. Without an answer the next leader waits until it expires.
+const releasePatience = 3 * time.Second
+
+// release frees the lease, unless the term ended because its registry lacks something: while the lease lasts, this server says so to the other
+// candidates, of whom none may know it.
+func (t *term) release() {
+	if errors.As(context.Cause(t.ctx), new(behind)) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), min(releasePatience, t.place.Lease))
+	defer cancel()
+	_, _ = t.place.db.ExecContext(ctx, "UPDATE REGISTRY_LEASE SET holder = '', renewals = renewals + 1, expires = UTC_TIMESTAMP(6) WHERE id = 1 AND holder = ?", t.holder)
+}
+
+// Resign frees the lease, so that the next leader can begin at once. A commit under way fails.
+func (t *term) Resign(context.Context) error {
+	t.finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
+	return nil
+}
+
+// countWaiting counts who would lead if nobody did.
+const countWaiting = "SELECT COUNT(*) FROM REGISTRY_CANDIDATE WHERE expires > UTC_TIMESTAMP(6) AND lacks = ''"
+
+// Standby reports whether another candidate waits for the end of this term. It is false when that can't be found out.
+func (t *term) Standby(ctx context.Context) bool {
+	var waiting int
+	err := t.place.db.GetContext(ctx, &waiting, countWaiting)
+	return err == nil && waiting > 0 && t.Err() == nil
+}

@@ -1,0 +1,45 @@
+package zookeeper
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// TestExchange: what a registry that is kept elsewhere holds is the same after it was nodes of a backup.
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	entries := []registry.Entry{
+		{Path: "/config/job/a", Value: []byte("document")}, {Path: "/ha/framework_id", Value: []byte("f")},
+		{Path: "/scheduler/a~b/c", Value: []byte("state")}, {Path: "/state/running/job/job@-@0", Value: []byte("t")},
+	}
+	shared := []registry.Entry{{Path: "access", Value: []byte("keys")}}
+	nodes := Nodes(7, entries, shared)
+	there := map[string]bool{"": true}
+	for _, n := range nodes {
+		if !there[folderOf(n.Path)] {
+			t.Errorf("%s comes before the node above it", n.Path)
+		}
+		there[n.Path] = true
+	}
+	term, gotEntries, gotShared, err := Entries(nodes, "/ha/framework_id")
+	if err != nil || term != 7 {
+		t.Errorf("term %d, %v", term, err)
+	}
+	byPath := map[string]string{}
+	for _, e := range gotEntries {
+		byPath[e.Path] = string(e.Value)
+	}
+	want := map[string]string{"/config/job/a": "document", "/scheduler/a~b/c": "state", "/state/running/job/job@-@0": "t"}
+	if diff := cmp.Diff(want, byPath); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(shared, gotShared); diff != "" {
+		t.Error(diff)
+	}
+	if _, _, _, err := Entries(nil); err == nil {
+		t.Error("no nodes are a backup")
+	}
+}

@@ -1,0 +1,68 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// readEnd takes from a terminal update what people want to know.
+func (c *Core) readEnd(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	s.UUID = u.UUID
+	s.Complete = c.timeOf(u)
+	s.Exit, s.Cause = nil, ""
+	if u.ExecutorID == "" {
+		u.ExecutorID = s.Executor
+	}
+	if st, ok := wire.DecodeStatus(u.Data); ok {
+		c.learnSandbox(s, st)
+		if !st.StartTime.IsZero() {
+			c.learnStart(ref, st.StartTime)
+		}
+		if !st.CompleteTime.IsZero() {
+			s.Complete = st.CompleteTime
+		}
+		s.Exit, s.Cause = st.ExitStatus, st.Cause
+	}
+	if u.State == cluster.Killed && s.KillSince.IsZero() && u.Reason != "" {
+		s.Cause = describeEnd(u) // its executor only knows that somebody asked for it
+	}
+	if s.Cause == "" && u.State != cluster.Finished {
+		s.Cause = describeEnd(u)
+	}
+	s.Cause = shorten(s.Cause)
+}
+
+// describeEnd says what the cluster reported of an end.
+func describeEnd(u cluster.Update) string {
+	text := u.Message
+	if text == "" {
+		text = "the cluster gave no message"
+	}
+	switch u.Reason {
+	case cluster.ReasonContainerMemory:
+		return "over the memory limit of its container, which executor and tasks share: " + text
+	case cluster.ReasonContainerDisk:
+		return "over the disk limit of its container, which executor and tasks share: " + text
+	case cluster.ReasonExecutorTerminated:
+		return executorDied(u, text)
+	case cluster.ReasonAgentDraining:
+		return fmt.Sprintf("killed because an operator drains its agent (%s): %s", u.Reason, text)
+	case "":
+		return fmt.Sprintf("%s: %s", u.State, text)
+	}
+	return fmt.Sprintf("%s (%s): %s", u.State, u.Reason, text)
+}
+
+// executorDied says what ended a task whose executor ended: what, where, and where to look.
+func executorDied(u cluster.Update, text string) string {
+	which, where := "its executor", "its sandbox"
+	if id, err := jobs.ParseExecutorID(u.ExecutorID); err == nil {
+		which, where = which+" "+u.ExecutorID, "GET /api/operate/sandbox?appName="+id.App
+	}
+	return fmt.Sprintf("%s on agent %s ended before the task did (%s, %s: %s): it was killed, was over a limit, or had a fault; its stderr (%s) and that agent's log tell more",
+		which, u.AgentID, u.State, u.Reason, text, where)
+}

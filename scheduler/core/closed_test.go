@@ -1,0 +1,53 @@
+package core
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// An agent that takes no tasks now could hold what no other can: then nobody is told that none ever will.
+func TestAgentsThatAreClosed(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 32 })
+	s.trigger()
+	waits := func(when, want string) {
+		t.Helper()
+		x, err := s.core.Explain("my_job")
+		if err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, want) {
+			t.Errorf("%s: %+v, %v", when, x.Waiting, err)
+		}
+	}
+	closed := cluster.Closed{AgentID: "n2", Hostname: "n2", Total: resources.New(64, 8000), Why: "it is cordoned"}
+	s.step(s.clusterEvent(closed))
+	waits("with no other agent", "agent n2 takes no tasks now: it is cordoned")
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
+	waits("with a small one", "agent n2 could, but it is cordoned")
+	if v, err := s.core.Job("my_job"); err != nil || len(v.Notes) > 0 {
+		t.Errorf("it has the notes %q, %v", v.Notes, err)
+	}
+	s.step(s.clusterEvent(cluster.Closed{AgentID: "n2", Hostname: "n2"}))
+	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
+	if l := s.accepted(); len(l) != 1 {
+		t.Errorf("%d launched when it is open", len(l))
+	}
+}
+
+// What the cluster has no more holds nothing.
+func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 32 })
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
+	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
+	s.step(s.clusterEvent(cluster.Failure{AgentID: "n2"}))
+	if v, err := s.core.Job("my_job"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "the largest amounts seen are 4 CPU") {
+		t.Errorf("it has the notes %q, %v", v.Notes, err)
+	}
+}

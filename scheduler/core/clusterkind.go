@@ -1,0 +1,34 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// checkClusterKind refuses a state that was made with another kind of cluster. Its tasks are unknown to this one, which would report
+// them gone, and what may still run there would be launched here a second time.
+func (c *Core) checkClusterKind(entries []registry.Entry) error {
+	kind, used := "", false
+	for _, e := range entries {
+		switch e.Path {
+		case pathClusterKind:
+			kind, used = string(e.Value), true
+		case pathFramework:
+			used = true
+		}
+	}
+	if !used || kind == c.opt.ClusterKind {
+		return nil
+	}
+	return fmt.Errorf("%w by a scheduler on %s: its state was made on %s, where its tasks may still run. Start the scheduler there again; to move, "+
+		"export apps and jobs there (elasticjob export), have all jobs ended, and apply them to a scheduler with a new registry here",
+		registry.ErrUnusable, nameOfCluster(c.opt.ClusterKind), nameOfCluster(kind))
+}
+
+func nameOfCluster(kind string) string {
+	if kind == "" {
+		return "Mesos or --local"
+	}
+	return kind
+}

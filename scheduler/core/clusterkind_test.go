@@ -1,0 +1,64 @@
+package core
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// TestClusterKind: a state is taken up by the kind of cluster that it was made with and by no other, and a registry with nothing but
+// documents by any.
+func TestClusterKind(t *testing.T) {
+	t.Parallel()
+	framework := registry.Entry{Path: pathFramework, Value: []byte("elasticjob-1")}
+	kubernetes := registry.Entry{Path: pathClusterKind, Value: []byte("Kubernetes")}
+	for _, c := range []struct {
+		name    string
+		kind    string
+		stored  []registry.Entry
+		refused string
+	}{
+		{name: "nothing is stored", kind: "Kubernetes"},
+		{name: "of Mesos on Mesos", stored: []registry.Entry{framework}},
+		{name: "of Kubernetes on Kubernetes", kind: "Kubernetes", stored: []registry.Entry{framework, kubernetes}},
+		{name: "of Mesos on Kubernetes", kind: "Kubernetes", stored: []registry.Entry{framework}, refused: "on Kubernetes: its state was made on Mesos or --local"},
+		{name: "of Kubernetes on Mesos", stored: []registry.Entry{framework, kubernetes}, refused: "on Mesos or --local: its state was made on Kubernetes"},
+		{name: "of Kubernetes, whose framework id somebody has removed, on Mesos", stored: []registry.Entry{kubernetes}, refused: "was made on Kubernetes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			opt := s.opt
+			opt.ClusterKind = c.kind
+			err := New(opt).Load(s.now, Stored{Entries: c.stored})
+			if (err != nil) != (c.refused != "") || err != nil && (!strings.Contains(err.Error(), c.refused) || !errors.Is(err, registry.ErrUnusable)) {
+				t.Errorf("%v, want %q", err, c.refused)
+			}
+		})
+	}
+}
+
+// TestClusterKindIsWrittenWithTheFrameworkID, so that no state of a kind is ever without it.
+func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"", "Kubernetes"} {
+		s := newStage(t)
+		opt := s.opt
+		opt.ClusterKind = kind
+		core := New(opt)
+		core.rnd = rand.NewPCG(1, 2)
+		core.subscription.makeID()
+		var r records
+		core.subscription.write(&r)
+		written := map[string]string{}
+		for _, w := range r.writes {
+			written[w.Path] = string(w.Value)
+		}
+		if got, there := written[pathClusterKind]; got != kind || there != (kind != "") || written[pathFramework] == "" {
+			t.Errorf("%q: written are %v", kind, written)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// podStage is one on a cluster that runs each task in a container of its own: apps whose template says ssd fit agents with that label.
+func podStage(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.opt.TaskExecutors = true
+	s.opt.Unfit = func(app cluster.Container) func(*cluster.Attributes) string {
+		asks := strings.Contains(string(app.Template), "ssd")
+		return func(on *cluster.Attributes) string {
+			if asks && on.Labels["disk"] != "ssd" {
+				return "it lacks the label disk=ssd, which the app asks for"
+			}
+			return ""
+		}
+	}
+	s.restart()
+	return s
+}
+
+func (s *stage) offerWith(agent string, labels map[string]string) {
+	s.t.Helper()
+	s.offerN++
+	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
+		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, Resources: resources.New(8, 4096), Total: resources.New(8, 4096),
+		Attributes: &cluster.Attributes{Labels: labels},
+	}}}))
+}
+
+func inContainer(a *app.Config) {
+	a.AppURL, a.Image, a.ImagePullPolicy, a.ImagePullSecrets = "", "registry.example/a:1", "Always", document.ListOf("mirror")
+	a.PodTemplate = `{"spec":{"nodeSelector":{"disk":"ssd"}}}`
+}
+
+// What an app says of its containers is in its launches, and decides where they may be; explain says why not elsewhere.
+func TestAppsSayWhatTheirContainersAre(t *testing.T) {
+	t.Parallel()
+	s := podStage(t)
+	s.app(inContainer)
+	s.job()
+	s.trigger()
+	s.offerWith("node-1", map[string]string{"disk": "hdd"})
+	if text := fmt.Sprint(s.explain("my_job")); len(s.accepts) > 0 || !strings.Contains(text, "it lacks the label disk=ssd, which the app asks for") {
+		t.Fatalf("%+v %s", s.accepts, text)
+	}
+	s.offerWith("node-2", map[string]string{"disk": "ssd"})
+	launches := s.accepted()
+	want := cluster.Container{Image: "registry.example/a:1", PullPolicy: "Always", PullSecrets: []string{"mirror"}, Template: []byte(`{"spec":{"nodeSelector":{"disk":"ssd"}}}`)}
+	if len(launches) != 3 {
+		t.Fatalf("%+v", launches)
+	}
+	for _, l := range launches {
+		if diff := cmp.Diff(want, l.Container); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// Executors of apps that say nothing of containers are those of earlier releases (X1); what says something else makes others.
+func TestX1ContainersMakeOtherExecutors(t *testing.T) {
+	t.Parallel()
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://h/a.tar.gz", "bin/start.sh"
+	keys := []string{executorKey(a)}
+	if keys[0] != "my_app@93e4e1cfe0949dd8" {
+		t.Errorf("the key of an app has changed: all executors would be replaced: %s", keys[0])
+	}
+	for _, change := range []func(*app.Config){
+		func(a *app.Config) { a.Image = "a" }, func(a *app.Config) { a.Image = "b" }, func(a *app.Config) { a.ImagePullPolicy = "Never" },
+		func(a *app.Config) { a.ImagePullSecrets = document.ListOf("a") }, func(a *app.Config) { a.PodTemplate = `{"spec":{"hostNetwork":true}}` },
+	} {
+		other := a
+		change(&other)
+		keys = append(keys, executorKey(other))
+	}
+	if slices.Sort(keys); len(slices.Compact(keys)) != 6 {
+		t.Error(keys)
+	}
+}
+
+// Apps with images are stored in either form, and changes of them are audited; on a cluster without containers they are not taken up.
+func TestContainersAreStored(t *testing.T) {
+	t.Parallel()
+	for _, format := range []DocumentFormat{JSONDocuments, YAMLDocuments} {
+		s := podStage(t)
+		s.opt.Documents = format
+		s.restart()
+		s.app(inContainer)
+		s.apply(s.core.planUpdateApp("my_app", func(a app.Config) (app.Config, error) {
+			a.PodTemplate, a.Image = `{"metadata":{"labels":{"team":"a"}}}`, "registry.example/a:2"
+			return a, nil
+		}))
+		s.step()
+		row := s.core.Audits(search.Audits{Action: "app.update", Limit: 1})[0]
+		if row.Before != `{"image":"registry.example/a:1","podTemplate":{"spec":{"nodeSelector":{"disk":"ssd"}}}}` ||
+			row.After != `{"image":"registry.example/a:2","podTemplate":{"metadata":{"labels":{"team":"a"}}}}` {
+			t.Errorf("%+v", row)
+		}
+		want := s.core.config.apps["my_app"].cfg
+		s.restart()
+		if got := s.core.config.apps["my_app"]; got == nil || got.cfg != want {
+			t.Fatalf("read again: %+v, want %+v", got, want)
+		}
+		s.opt.TaskExecutors, s.opt.Unfit = false, nil
+		s.restart()
+		if a := s.core.config.apps["my_app"]; a != nil && a.cfg.Image != "" {
+			t.Errorf("taken up without containers: %+v", a)
+		}
+	}
+}

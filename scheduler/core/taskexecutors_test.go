@@ -1,0 +1,345 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// own has each task bring its executor, as on Kubernetes.
+func own(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.opt.TaskExecutors = true
+	s.restart()
+	return s
+}
+
+// offers makes an offer with all that a cluster may say of an agent.
+func (s *stage) offers(o cluster.Offer) Decision {
+	s.t.Helper()
+	s.offerN++
+	o.ID, o.Hostname = "P"+o.AgentID+time.Duration(s.offerN).String(), o.AgentID
+	return s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}}))
+}
+
+// A task that brings its executor takes what its shard takes and no more, no record of an executor is written, and its agent's account is
+// what there is of it, in the next term as well.
+func TestTasksThatBringTheirExecutors(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job()
+	s.trigger()
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192), Total: resources.New(4, 1000)})
+	launched := s.accepted()
+	if len(launched) != 3 {
+		t.Fatalf("%d of 3 shards were launched on just their own size", len(launched))
+	}
+	for _, l := range launched {
+		if l.Executor.ID != "" || l.Resources != resources.New(1, 64) {
+			t.Errorf("%+v", l)
+		}
+	}
+	for path := range s.stored {
+		if strings.Contains(path, "executor") {
+			t.Errorf("%s is written", path)
+		}
+	}
+	see := func(when string, tasks int, used float64) {
+		t.Helper()
+		a, err := s.core.Agent("n1")
+		if err != nil || a.Tasks != tasks || a.CPUs.Used != used {
+			t.Errorf("%s: %+v, %v", when, a.AgentView, err)
+		}
+	}
+	s.run(launched)
+	see("while they run", 3, 3)
+	s.restart()
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 808), Total: resources.New(4, 1000)})
+	see("in the next term", 3, 3)
+	if a, _ := s.core.Agent("n1"); a.CPUs.Total == nil || *a.CPUs.Total != 4 {
+		t.Errorf("%+v", a.CPUs)
+	}
+	s.finish(launched)
+	see("at their end", 0, 0)
+}
+
+// What keeps a task from beginning is said of it as long as it has not begun.
+func TestTasksThatDoNotBegin(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
+	l := s.accepted()[0]
+	says := func(u cluster.Update, want string) {
+		t.Helper()
+		u.TaskID, u.AgentID = l.TaskID, "n1"
+		s.step(s.clusterEvent(u))
+		x, err := s.core.Explain("my_job")
+		if err != nil || len(x.Running) != 1 || x.Running[0].Reason != want {
+			t.Errorf("%+v, %v", x.Running, err)
+		}
+		if e, err := s.core.Execution(id); err != nil || e.Shards[0].Reason != want {
+			t.Errorf("%+v, %v", e.Shards, err)
+		}
+	}
+	starting := func(uuid, message string) cluster.Update {
+		return cluster.Update{State: cluster.Starting, Source: cluster.FromAgent, UUID: []byte(uuid), Message: message}
+	}
+	says(starting("u1", ""), "")
+	says(starting("u2", "no such image"), "no such image")
+	says(cluster.Update{State: cluster.Starting, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Message: "latest task state"}, "no such image")
+	says(starting("u3", ""), "")
+	says(starting("u2", "no such image"), "no such image")
+	says(cluster.Update{State: cluster.Running, Source: cluster.FromExecutor, UUID: []byte("u4")}, "")
+}
+
+// What an app takes of CPU and memory is paid by nobody, so it makes no job too large.
+func TestNotesOfJobsThatBringTheirExecutors(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job()
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192), Total: resources.New(3, 192)})
+	if v, err := s.core.Job("my_job"); err != nil || len(v.Notes) > 0 {
+		t.Errorf("a job that just fits has the notes %q, %v", v.Notes, err)
+	}
+	s.job(func(j *jobs.Config) { j.JobName, j.CPUCount = "large", 4 })
+	if v, err := s.core.Job("large"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "it needs 4 CPU, 64 MB, the largest") {
+		t.Errorf("a job that is too large has the notes %q, %v", v.Notes, err)
+	}
+}
+
+// A shard needs memory for the executor that starts it, within its own.
+func TestNotesOfJobsWithTooLittleMemory(t *testing.T) {
+	t.Parallel()
+	small := func(j *jobs.Config) { j.MemoryMB = 8 }
+	s, shared := own(t), newStage(t)
+	for _, on := range []*stage{s, shared} {
+		on.app()
+		on.job(small)
+	}
+	if v, err := s.core.Job("my_job"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "memoryMB is 8, and the executor that starts each shard needs 16") {
+		t.Errorf("it has the notes %q, %v", v.Notes, err)
+	}
+	if v, err := shared.core.Job("my_job"); err != nil || len(v.Notes) > 0 {
+		t.Errorf("with a shared executor it has the notes %q, %v", v.Notes, err)
+	}
+}
+
+// All-or-nothing counts the tasks that agents take, too.
+func TestAgentsThatTakeFewTasks(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job()
+	id := s.trigger()
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(30, 3000), MaxTasks: 2})
+	if l := s.accepted(); len(l) > 0 {
+		t.Fatalf("%d launched", len(l))
+	}
+	x, err := s.core.Explain("my_job")
+	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is full: it has as many tasks as it takes") {
+		t.Errorf("%+v, %v", x.Waiting, err)
+	}
+	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(30, 3000), MaxTasks: 1})
+	if l := s.accepted(); len(l) != 3 {
+		t.Errorf("%d launched of %s", len(l), id)
+	}
+}
+
+// Where the cluster's rules keep an app from an agent, explain says so; when they change, it is placed.
+func TestAgentsThatAreUnfit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	asked := 0
+	unfit := func(on *cluster.Attributes) string {
+		asked++
+		if on.Labels["disk"] == "ssd" {
+			return ""
+		}
+		return "it lacks the label disk=ssd"
+	}
+	s.opt.TaskExecutors, s.opt.Unfit = true, func(cluster.Container) func(*cluster.Attributes) string { return unfit }
+	s.restart()
+	s.app()
+	s.job(oneShard)
+	s.trigger()
+	slow := &cluster.Attributes{}
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: slow})
+	if l := s.accepted(); len(l) > 0 {
+		t.Fatalf("%d launched", len(l))
+	}
+	x, err := s.core.Explain("my_job")
+	if err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is avoided: it lacks the label disk=ssd") {
+		t.Errorf("%+v, %v", x.Waiting, err)
+	}
+	before := asked
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: slow})
+	if asked != before {
+		t.Error("the same attributes were looked at again")
+	}
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: &cluster.Attributes{Labels: map[string]string{"disk": "ssd"}}})
+	if l := s.accepted(); len(l) != 1 {
+		t.Errorf("%d launched", len(l))
+	}
+}
+
+// A cluster that says the same of a task as before its agent went away says that it is back: it is not given up (S1).
+func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(oneShard, withFailover)
+	s.trigger()
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
+	l := s.accepted()[0]
+	s.update(l, cluster.Running)
+	s.after(time.Minute)
+	s.unreachable(l)
+	s.after(time.Second)
+	s.update(l, cluster.Running)
+	s.until(s.opt.UnreachableFailover + time.Minute)
+	if v := s.execution(s.core.executions.tasks[l.TaskID].exec.ID); v.Shards[0].State != Running || v.Shards[0].TaskID != l.TaskID {
+		t.Errorf("%+v", v.Shards[0])
+	}
+}
+
+// A task that somebody removed from the cluster ends now, if its agent lives: the next attempt waits for as long as that may take.
+func TestRemovedTasksMayStillEnd(t *testing.T) {
+	t.Parallel()
+	for name, removed := range map[string]func(*cluster.Update){
+		"while it is watched": func(u *cluster.Update) {
+			u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved, nil
+		},
+		"while nobody watches": func(u *cluster.Update) {
+			u.State, u.Source, u.Reason, u.UUID = cluster.Gone, cluster.FromMaster, cluster.ReasonReconciliation, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := own(t)
+			s.app()
+			s.job(oneShard, withFailover)
+			id := s.trigger()
+			offer := cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)}
+			s.offers(offer)
+			l := s.accepted()[0]
+			s.update(l, cluster.Running)
+			s.update(l, cluster.Running, removed)
+			s.until(s.opt.KillGrace + refusedWithin - time.Second)
+			offer.AgentID = "n2"
+			s.offers(offer)
+			if len(s.accepted()) > 0 {
+				t.Fatal("the next attempt begins while the first may live")
+			}
+			if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why, "tried again at") {
+				t.Errorf("it waits because %s", why)
+			}
+			s.until(2 * time.Second)
+			s.offers(offer)
+			if len(s.accepted()) != 1 {
+				t.Errorf("%+v", s.execution(id).Shards[0])
+			}
+		})
+	}
+}
+
+// Also where its shard is not run again, the next execution of its job waits for that.
+func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(oneShard)
+	s.trigger()
+	offer := cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)}
+	s.offers(offer)
+	l := s.accepted()[0]
+	s.update(l, cluster.Running)
+	removed := func(u *cluster.Update) {
+		u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved, nil
+	}
+	s.update(l, cluster.Running, removed)
+	id := s.trigger()
+	s.update(l, cluster.Running, removed) // as the cluster answers whenever it is asked
+	s.until(s.opt.KillGrace + refusedWithin - time.Second)
+	offer.AgentID = "n2"
+	s.offers(offer)
+	if len(s.accepted()) > 0 {
+		t.Fatal("the next execution begins while the attempt of the last one may live")
+	}
+	if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why, "was removed from the cluster, and may still be ending") {
+		t.Errorf("it waits because %s", why)
+	}
+	s.until(sweepEvery + 2*time.Second)
+	s.offers(offer)
+	if len(s.accepted()) != 1 {
+		t.Errorf("%+v", s.execution(id).Shards[0])
+	}
+}
+
+// Progress comes from the task's agent, where there is no executor to name.
+func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
+	l := s.accepted()[0]
+	s.update(l, cluster.Running)
+	says := func(agent string) *ProgressView {
+		s.step(s.clusterEvent(cluster.Message{AgentID: agent, Data: []byte(`{"v":1,"time":"2026-11-21T08:00:00Z","tasks":[{"taskId":"` + l.TaskID + `","progress":{"fraction":0.5,"at":"2026-11-21T08:00:00Z"}}]}`)}))
+		return s.execution(id).Shards[0].Progress
+	}
+	if says("n2") != nil {
+		t.Error("another agent says how far the task is")
+	}
+	if p := says("n1"); p == nil || p.Fraction != 0.5 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// An image that can't be pulled keeps its app off the agent with growing delays, though each pod is bound, and fetches, before that (L6).
+func TestAgentsThatFetchInVain(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
+	s.trigger()
+	offer := cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192)}
+	fetches, err := wire.Status{Phase: wire.PhaseFetch}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for times := range 2 {
+		s.offers(offer)
+		launched := s.accepted()
+		if len(launched) != 1 {
+			t.Fatalf("%d launched", len(launched))
+		}
+		s.update(launched[0], cluster.Starting, func(u *cluster.Update) { u.Source, u.Data = cluster.FromAgent, fetches })
+		s.update(launched[0], cluster.Failed, func(u *cluster.Update) {
+			u.Source, u.Reason, u.Message = cluster.FromAgent, cluster.ReasonContainerLaunchFailed, "no such image"
+		})
+		s.after(300 * time.Millisecond) // its shard is ready again, its agent is not
+		s.offers(offer)
+		if l := s.accepted(); len(l) > 0 {
+			t.Fatalf("it is launched there at once after %d failures", times+1)
+		}
+		x, err := s.core.Explain("my_job")
+		if want := fmt.Sprintf("a task of the app failed to start there %d time", times+1); err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, want) {
+			t.Errorf("it does not say that it %s: %+v, %v", want, x.Waiting, err)
+		}
+		s.after(time.Minute)
+	}
+}

@@ -1,0 +1,70 @@
+package core
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// unfit are the agents that the cluster's own rules keep apps from (Options.Unfit). What was found out holds until the attributes of
+// any agent change, which operators do, not load.
+type unfit struct {
+	// version is that of the attributes that byKey was found with; byKey has, by executorKey, the reasons by agent, nil for none.
+	version int64
+	byKey   map[string]map[string]string
+}
+
+// unfitFor are the agents with attributes where an app may not be placed, and why; nil for none. key is the app's executorKey.
+func (c *Core) unfitFor(a *app.Config, key string) map[string]string {
+	if c.opt.Unfit == nil {
+		return nil
+	}
+	u := &c.unfit
+	if u.byKey == nil || u.version != c.agents.attributes {
+		u.version, u.byKey = c.agents.attributes, map[string]map[string]string{}
+	}
+	found, known := u.byKey[key]
+	if known {
+		return found
+	}
+	unfit := c.opt.Unfit(containerOf(a))
+	for id, on := range c.agents.byID {
+		if on.attributes == nil {
+			continue
+		}
+		if why := unfit(on.attributes); why != "" {
+			if found == nil {
+				found = map[string]string{}
+			}
+			found[id] = why
+		}
+	}
+	u.byKey[key] = found
+	return found
+}
+
+// avoid is where an app is not to be placed, and why: where the cluster's rules or its own start failures keep it away, and where
+// maintenance begins soon: those are maintained. The map is not to be changed.
+func (c *Core) avoid(a *app.Config, key string, maintained map[string]string) map[string]string {
+	avoided, kept := c.starts.avoid(a.AppName, maintained), c.unfitFor(a, key)
+	switch {
+	case len(kept) == 0:
+		return avoided
+	case len(avoided) == 0:
+		return kept
+	}
+	all := maps.Clone(avoided)
+	maps.Copy(all, kept)
+	return all
+}
+
+// containerOf is what an app says of its tasks' containers.
+func containerOf(a *app.Config) cluster.Container {
+	c := cluster.Container{Image: a.Image, PullPolicy: a.ImagePullPolicy, PullSecrets: a.ImagePullSecrets.Texts()}
+	if a.PodTemplate != "" {
+		c.Template = json.RawMessage(a.PodTemplate)
+	}
+	return c
+}

@@ -1,0 +1,67 @@
+package core
+
+import (
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
+type unoffered struct {
+	c       *Core
+	onOffer []offers.Agent
+	agents  []*agent
+	closed  []*agent
+	found   bool
+}
+
+func (c *Core) notOnOffer(onOffer []offers.Agent) unoffered { return unoffered{c: c, onOffer: onOffer} }
+
+// reasonOf is why a demand was not placed, and whether no agent that takes tasks ever will hold it: one may that has nothing on offer.
+func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why string, never bool) {
+	if u.Never {
+		open, closed := e.holders(d.Shard.Plus(d.ExecutorSize), d.Avoid)
+		switch {
+		case open != nil:
+			return "no agent on offer now can hold one shard; agent " + open.id + " could, which has nothing on offer", false
+		case closed != nil:
+			return "no agent on offer now can hold one shard; agent " + closed.id + " could, but " + closed.closed, true
+		}
+	}
+	return u.Reason, u.Never
+}
+
+// holders are one agent that takes tasks and one that does not that could hold so much if all else left them, nil for none.
+func (e *unoffered) holders(need resources.Amount, avoid map[string]string) (open, closed *agent) {
+	e.find()
+	for _, a := range e.agents {
+		if need.Fits(a.capacity) {
+			return a, nil
+		}
+	}
+	for _, a := range e.closed {
+		if need.Fits(a.capacity) && avoid[a.id] == "" {
+			return nil, a
+		}
+	}
+	return nil, nil
+}
+
+func (e *unoffered) find() {
+	if e.found {
+		return
+	}
+	e.found = true
+	on := make(map[string]bool, len(e.onOffer))
+	for _, o := range e.onOffer {
+		on[o.ID] = true
+	}
+	for _, id := range sortedKeys(e.c.agents.byID) {
+		switch a := e.c.agents.byID[id]; {
+		case on[id] || e.c.agents.inMaintenance(id):
+		case a.closed != "":
+			e.closed = append(e.closed, a)
+		case a.registered:
+			e.agents = append(e.agents, a)
+		}
+	}
+}

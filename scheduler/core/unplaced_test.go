@@ -1,0 +1,96 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// What more agents would help is listed, and nothing else.
+func TestUnplacedShards(t *testing.T) {
+	t.Parallel()
+	small := cluster.Offer{AgentID: "n1", Resources: resources.New(2, 1000), Total: resources.New(2, 1000)}
+	for name, c := range map[string]struct {
+		happens func(s *stage)
+		want    int
+		why     string
+	}{
+		"nothing waits":   {func(*stage) {}, 0, ""},
+		"no agent at all": {func(s *stage) { s.trigger() }, 3, "offered nothing"},
+		"too few for all its shards, which start together": {func(s *stage) {
+			s.trigger()
+			s.offers(small)
+		}, 3, "start together"},
+		"a shard larger than any agent": {func(s *stage) {
+			s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 5 })
+			s.trigger()
+			s.offers(small)
+		}, 3, "agent"},
+		"placed": {func(s *stage) {
+			s.trigger()
+			s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(9, 9000), Total: resources.New(9, 9000)})
+		}, 0, ""},
+		"the job is disabled": {func(s *stage) {
+			s.trigger()
+			s.apply(s.core.planDisableJob("my_job", true))
+		}, 0, ""},
+		"without the cluster nobody knows": {func(s *stage) {
+			s.trigger()
+			s.unsubscribe()
+		}, 0, ""},
+		"behind a run that is placed": {func(s *stage) {
+			s.trigger()
+			s.run(s.offersAndAccepts(cluster.Offer{AgentID: "n2", Resources: resources.New(3, 9000), Total: resources.New(9, 9000)}))
+			s.trigger()
+		}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := own(t)
+			s.app()
+			s.job()
+			c.happens(s)
+			got := s.core.Unplaced(100)
+			if len(got) != c.want {
+				t.Fatalf("%d are listed, not %d: %+v", len(got), c.want, got)
+			}
+			for i, u := range got {
+				if u.Job != "my_job" || u.Item != i || u.Execution == "" || u.Resources.CPUMilli < 1000 || !strings.Contains(u.Why, c.why) || u.Why != s.explain("my_job").Waiting[i].Reason {
+					t.Errorf("%+v", u)
+				}
+			}
+			if most := min(2, c.want); len(s.core.Unplaced(2)) != most {
+				t.Errorf("asked for 2 it lists %+v", s.core.Unplaced(2))
+			}
+		})
+	}
+}
+
+// A shard that is tried again waits for its time first, and for room from then on.
+func TestUnplacedShardThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
+	s.trigger()
+	l := s.offersAndAccepts(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 64), Total: resources.New(1, 64)})
+	s.run(l)
+	s.fails(l[0])
+	if got := s.core.Unplaced(9); len(got) != 0 {
+		t.Errorf("it waits for its time: %+v", got)
+	}
+	s.after(time.Hour)
+	if got := s.core.Unplaced(9); len(got) != 1 || got[0].Item != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func (s *stage) offersAndAccepts(o cluster.Offer) []cluster.TaskLaunch {
+	s.t.Helper()
+	s.offers(o)
+	return s.accepted()
+}

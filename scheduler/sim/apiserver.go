@@ -1,0 +1,381 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// apiServer is a Kubernetes with the driver in front of it, as one framework sees both: objects that outlive every session, and a Lease that
+// names the session which may bind pods. Its nodes are agents, whose process is the kubelet.
+type apiServer struct {
+	w      *world
+	fw     string
+	holder *stream // of the Lease
+
+	nodes map[string]*node
+	pods  map[string]*simPod // by task
+
+	stopped bool // offers are not wanted
+	offers  map[string]*offer
+	filters map[string]filter
+	offerAt time.Duration // the planned round of offers, or zero
+}
+
+// node is a node as the API has it.
+type node struct {
+	a         *agent
+	epoch     int
+	connected bool      // its kubelet is
+	notReady  time.Time // since when, zero while it is ready
+	other     resources.Amount
+}
+
+// simPod is the pod of a task.
+type simPod struct {
+	task, node string
+	launch     cluster.TaskLaunch
+	framework  string
+	bound      bool
+	handed     bool // its kubelet has it
+	// status is what is reported of it, with a uuid; nil while it is not bound.
+	status *cluster.Update
+	// runs are what its output says of runs. A new session reads it from its beginning.
+	runs []cluster.Update
+	// unheard is set while the newest status was not acknowledged.
+	unheard bool
+	// seen is set when the scheduler has acknowledged a status: until then its finalizer keeps it.
+	seen bool
+	// gone is set when it was removed, and only the finalizer keeps it; grace is that of a wanted deletion.
+	gone, deleting bool
+	grace          time.Duration
+}
+
+// podExecutor is what the ids of pods' executors begin with; the task's follows.
+const podExecutor = "of "
+
+func newAPIServer(w *world) *apiServer {
+	return &apiServer{w: w, nodes: map[string]*node{}, pods: map[string]*simPod{}, offers: map[string]*offer{}, filters: map[string]filter{}}
+}
+
+func (s *apiServer) subscriber() *stream { return s.holder }
+
+// voids nothing: the API takes calls of every session, and only the Lease keeps a former one from starting anything.
+func (s *apiServer) voids(*stream) bool { return false }
+
+func (s *apiServer) send(e cluster.Event) {
+	if s.holder != nil {
+		s.w.trace.add("API server sends %s", shown{e})
+		s.holder.send(e)
+	}
+}
+
+// subscribe takes the Lease over, deletes what was never bound, and lists the rest.
+func (s *apiServer) subscribe(to *stream, fw string) {
+	if old := s.holder; old != nil {
+		s.w.count(SecondSubscriber)
+		old.send(cluster.FrameworkError{Message: "another session holds the Lease", FailedOver: true})
+		old.open = false
+	}
+	s.holder, s.fw, s.stopped = to, fw, false
+	clear(s.offers)
+	clear(s.filters)
+	s.send(cluster.Subscribed{FrameworkID: fw, MasterID: "api"})
+	for _, id := range sorted(s.pods) {
+		p := s.pods[id]
+		if !p.bound {
+			s.w.count(PodNeverBound)
+			delete(s.pods, id)
+			continue
+		}
+		for _, u := range p.runs {
+			s.send(u)
+		}
+		s.sayPod(p)
+	}
+	s.allocate(s.w.between(time.Millisecond, 100*time.Millisecond))
+}
+
+func (s *apiServer) lost(old *stream) {
+	if s.holder != old {
+		return
+	}
+	old.open = false
+	s.holder = nil
+	clear(s.offers)
+}
+
+// sayPod reports what a pod is, or that nobody can know it now.
+func (s *apiServer) sayPod(p *simPod) {
+	if n := s.nodes[p.node]; p.status != nil && !p.status.State.Terminal() && (n == nil || !n.notReady.IsZero()) {
+		u := cluster.Update{TaskID: p.task, AgentID: p.node, State: cluster.Unreachable, Source: cluster.FromMaster, Timestamp: s.w.wall()}
+		if n != nil {
+			u.UnreachableSince = n.notReady
+		}
+		s.send(u)
+		return
+	}
+	if p.status != nil {
+		s.send(*p.status)
+	}
+}
+
+func (s *apiServer) arrives(by *session, call core.Call, done func(error)) {
+	if launch, ok := call.(core.CallLaunch); ok {
+		s.create(by, launch.Launch, done)
+		return
+	}
+	defer done(nil)
+	current := s.holder == by.stream
+	switch c := call.(type) {
+	case core.CallDecline:
+		if current {
+			s.decline(c.Offers, c.Refuse)
+		}
+	case core.CallRequestOffers:
+		if current {
+			s.stopped = false
+			clear(s.filters)
+			s.allocate(s.w.latency())
+		}
+	case core.CallStopOffers:
+		s.stopped = s.stopped || current
+	case core.CallKill:
+		s.delete(c.Kill)
+	case core.CallReconcile:
+		s.reconcile(c.Tasks)
+	case core.CallAcknowledge:
+		s.acknowledge(c.Ack)
+	}
+}
+
+// create makes the pods of a launch; nothing starts them. Then the driver reads the Lease, and binds them if it is still its session's.
+func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
+	w := s.w
+	good, free := s.holder == by.stream, resources.Amount{}
+	for _, id := range l.OfferIDs {
+		o := s.offers[id]
+		if o == nil || o.agent != l.AgentID {
+			good = false
+			continue
+		}
+		free = free.Plus(o.res)
+		delete(s.offers, id)
+	}
+	dropped := func(id string, reason cluster.Reason, message string) {
+		s.send(cluster.Update{TaskID: id, AgentID: l.AgentID, State: cluster.Dropped, Source: cluster.FromMaster, Reason: reason, Message: message, Timestamp: w.wall()})
+	}
+	var made []*simPod
+	for _, t := range l.Tasks {
+		switch {
+		case !good && s.holder == by.stream:
+			w.count(OfferGone)
+			dropped(t.TaskID, cluster.ReasonInvalidOffers, "the room on the node was taken")
+		case s.pods[t.TaskID] != nil:
+			w.fail("L5 a repeated launch has a new task id", "task %s is launched a second time", t.TaskID)
+		case !t.Resources.Fits(free) && good:
+			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID, t.Resources, l.AgentID, free)
+		case t.Executor.ID != "":
+			w.fail("tasks bring their own executors", "task %s is to run on executor %s", t.TaskID, t.Executor.ID)
+		case good && w.dice(CreateRefused):
+			dropped(t.TaskID, "", "exceeded quota: pods=10")
+		default:
+			free = free.Minus(t.Resources)
+			p := &simPod{task: t.TaskID, node: l.AgentID, launch: t, framework: s.fw}
+			s.pods[t.TaskID] = p
+			made = append(made, p)
+		}
+	}
+	s.refuse(l.AgentID, free, l.Refuse)
+	w.after(w.latency(), func() { s.sweep(by, made) })
+	bind := func() {
+		if s.holder != by.stream {
+			w.count(LeaseLost)
+			s.sweep(by, made)
+			done(errors.New("another session holds the Lease"))
+			return
+		}
+		s.bindEach(by, made, done)
+	}
+	by.l.soon(w.latency(), bind) // by the driver's process, if that lives
+}
+
+// bindEach binds pods one after the other, as long as they are there: the Lease is not read again, and meanwhile another session may take it and delete
+// what is not bound yet. A binding without an answer was done, or not, or is done later, as those behind it; it ends the session.
+func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
+	w := s.w
+	if len(made) == 0 {
+		done(nil)
+		return
+	}
+	bind := func(p *simPod) {
+		if s.pods[p.task] == p && !p.bound {
+			s.bind(p)
+		}
+	}
+	if !w.dice(BindUnanswered) {
+		bind(made[0])
+		by.l.soon(w.between(0, 20*time.Millisecond), func() { s.bindEach(by, made[1:], done) })
+		return
+	}
+	for _, p := range made {
+		if w.rng.IntN(2) == 0 {
+			w.after(w.between(0, time.Second), func() { bind(p) })
+		}
+	}
+	by.stream.breaks("a binding was not answered")
+	done(errors.New("outcome unknown"))
+}
+
+// sweep is the present session, which sees pods in its watch that another one made and has not bound: it deletes them.
+func (s *apiServer) sweep(by *session, made []*simPod) {
+	if s.holder == by.stream {
+		return
+	}
+	for _, p := range made {
+		if s.pods[p.task] == p && !p.bound {
+			s.w.count(PodNeverBound)
+			delete(s.pods, p.task)
+		}
+	}
+}
+
+// bind has a pod's kubelet start it.
+func (s *apiServer) bind(p *simPod) {
+	p.bound = true
+	d, err := wire.Status{Phase: wire.PhaseFetch}.Encode()
+	if err != nil {
+		s.w.fail("a status can be encoded", "%v", err)
+	}
+	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent, Data: d})
+	if p.deleting { // meanwhile; the kubelet finds it so
+		s.w.count(KillRequested)
+	}
+	s.hand(p)
+}
+
+// hand gives a pod to its kubelet, when that is there.
+func (s *apiServer) hand(p *simPod) {
+	s.toKubelet(p.node, func(a *agent) {
+		if p.handed || s.pods[p.task] != p || p.gone || p.status.State.Terminal() {
+			return
+		}
+		p.handed = true
+		if s.w.dice(KubeletRefuses) {
+			s.setStatus(p, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Message: "Pod was rejected: Node didn't have enough resource: cpu"})
+			return
+		}
+		l := p.launch
+		l.Executor = cluster.Executor{ID: podExecutor + p.task, Framework: p.framework}
+		a.run(l, true)
+		if p.deleting {
+			a.kill(p.task, p.grace)
+		}
+	})
+}
+
+// toKubelet is what a kubelet learns by its watch: in order, or from its list when it is back.
+func (s *apiServer) toKubelet(id string, do func(*agent)) {
+	n := s.nodes[id]
+	if n == nil || !n.connected {
+		return
+	}
+	a, epoch := n.a, n.epoch
+	at := max(a.inLast, s.w.now+s.w.latency())
+	a.inLast = at
+	s.w.after(at-s.w.now, func() {
+		if a.epoch == epoch && a.online() {
+			do(a)
+		}
+	})
+}
+
+// setStatus writes what is reported of a pod, and the watch passes it on. The first end is final.
+func (s *apiServer) setStatus(p *simPod, u cluster.Update) {
+	if p.status != nil && p.status.State.Terminal() {
+		return
+	}
+	u.TaskID, u.AgentID, u.UUID, u.Timestamp = p.task, p.node, s.w.uuid(), s.w.wall()
+	if st, ok := wire.DecodeStatus(u.Data); ok && st.Run != nil && !u.State.Terminal() {
+		p.runs = append(p.runs, u)
+	}
+	p.status, p.unheard = &u, true
+	if u.State.Terminal() {
+		s.allocate(s.w.between(time.Millisecond, 100*time.Millisecond))
+	}
+	s.sayPod(p)
+}
+
+// delete is a DELETE with grace. One that is not bound goes at once; the end of others is their kubelet's to report.
+func (s *apiServer) delete(k cluster.Kill) {
+	p := s.pods[k.TaskID]
+	if p == nil {
+		s.sayGone(k.TaskID, k.AgentID)
+		return
+	}
+	if !p.bound {
+		delete(s.pods, k.TaskID)
+		s.sayGone(k.TaskID, k.AgentID)
+		return
+	}
+	if p.status.State.Terminal() {
+		s.sayPod(p)
+		return
+	}
+	p.deleting, p.grace = true, k.Grace
+	s.toKubelet(p.node, func(a *agent) {
+		if p.handed && a.tasks[p.task] != nil {
+			a.kill(p.task, k.Grace)
+		}
+	})
+}
+
+// acknowledge lets a pod go: its finalizer, and the pod itself when it has ended.
+func (s *apiServer) acknowledge(ack cluster.Ack) {
+	p := s.pods[ack.TaskID]
+	if p == nil || p.status == nil {
+		return
+	}
+	p.seen = true
+	p.unheard = p.unheard && string(p.status.UUID) != string(ack.UUID)
+	if p.status.State.Terminal() && string(p.status.UUID) == string(ack.UUID) || p.gone {
+		delete(s.pods, ack.TaskID)
+	}
+}
+
+func (s *apiServer) reconcile(tasks []cluster.TaskRef) {
+	if len(tasks) == 0 {
+		for _, id := range sorted(s.pods) {
+			s.sayPod(s.pods[id])
+		}
+		return
+	}
+	for _, t := range tasks {
+		if p := s.pods[t.TaskID]; p != nil && p.bound {
+			s.sayPod(p)
+		} else {
+			s.sayGone(t.TaskID, t.AgentID)
+		}
+	}
+}
+
+// sayGone: the API has no such pod, or one that nobody will bind.
+func (s *apiServer) sayGone(task, agent string) {
+	s.send(cluster.Update{TaskID: task, AgentID: agent, State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation,
+		Message: "there is no such pod", Timestamp: s.w.wall()})
+}
+
+func (s *apiServer) message(_ string, e cluster.Message) {
+	if s.w.cfg.Deaf {
+		e.Data = nil
+	}
+	e.ExecutorID = ""
+	s.send(e)
+}
+
+// unheard reports whether the scheduler may not have committed all that a pod has said.
+func (s *apiServer) unheard(task string) bool { return s.pods[task] == nil || s.pods[task].unheard }

@@ -1,0 +1,150 @@
+package deploy_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
+	"github.com/elasticjob-go/elasticjob/test/mariadb"
+)
+
+// overlay is deploy/kubernetes/base on a Kubernetes whose pods have no network: the server has the machine's, and so is one, in a namespace
+// that takes it. The jobs' namespace is as it is delivered, a restricted one.
+const overlay = `
+resources: [%[4]s/base]
+patches:
+  - patch: |
+      apiVersion: v1
+      kind: Namespace
+      metadata: {name: elasticjob, labels: {pod-security.kubernetes.io/enforce: privileged}}
+  - patch: |
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: elasticjob, namespace: elasticjob}
+      spec:
+        replicas: 1
+        template:
+          spec:
+            hostNetwork: true
+            containers:
+              - name: scheduler
+                env:
+                  - {name: ELASTICJOB_LISTEN, value: "127.0.0.1:%[1]d"}
+                  - {name: ELASTICJOB_ADVERTISE, value: "127.0.0.1:%[1]d"}
+                  - {name: KUBERNETES_SERVICE_HOST, value: "127.0.0.1"}
+                  - {name: KUBERNETES_SERVICE_PORT, value: "%[2]s"}
+                ports: [{name: http, containerPort: %[1]d}, {$patch: delete, containerPort: 8899}]
+images: [{name: elasticjob, newName: docker.io/local/server, newTag: "1"}]
+configMapGenerator:
+  - name: elasticjob
+    namespace: elasticjob
+    literals: [ELASTICJOB_KUBERNETES_IMAGE=docker.io/local/task:1]
+secretGenerator:
+  - name: elasticjob-database
+    namespace: elasticjob
+    literals: ["ELASTICJOB_REGISTRY=%[3]s"]
+`
+
+// TestOnKubernetesInstalled runs what deploy/kubernetes installs, with no more rights than that gives it: a job is published, runs in a
+// restricted namespace, and has its output read; then the first user is made as docs/kubernetes.md says, and the API is closed.
+func TestOnKubernetesInstalled(t *testing.T) {
+	t.Parallel()
+	kubernetesserver.Require(t)
+	kubectl, err := builtKubectl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := mariadb.Start(t)
+	c := kubernetesserver.Start(t, kubernetesserver.Options{Images: []kubernetesserver.Image{kubernetesserver.Server(bin.Dir), kubernetesserver.Task(bin.Dir)}})
+	ports, err := child.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, api, _ := strings.Cut(c.Address(), ":")
+	dir := t.TempDir()
+	files, err := filepath.Abs(manifests)
+	if err == nil {
+		files, err = filepath.Rel(dir, files)
+	}
+	err = errors.Join(err, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), fmt.Appendf(nil, overlay, ports[0], api, database.Database(t), files), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubectl.Run(t, c, "apply", "-k", dir)
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := kubectl.Try(t, c, "describe", "pods", "-n", "elasticjob")
+			logs, _ := kubectl.Try(t, c, "logs", "-n", "elasticjob", "deployment/elasticjob")
+			t.Logf("the server's pod:\n%s\nits log:\n%s", out, logs)
+		}
+	})
+	kubectl.Run(t, c, "rollout", "status", "-n", "elasticjob", "deployment/elasticjob", "--timeout=120s")
+
+	url := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
+	asked := func(method, path, body string) (string, error) {
+		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
+		if err != nil {
+			return "", err
+		}
+		req.Close = true
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, err := io.ReadAll(resp.Body)
+		if err == nil && resp.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s %s: %s %s", method, path, resp.Status, text)
+		}
+		return string(text), err
+	}
+	ok := func(method, path, body string) string {
+		t.Helper()
+		text, err := asked(method, path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	ok("POST", "/api/app", `{"appName":"my_app","image":"docker.io/local/task:1","bootstrapScript":"/bin/echo I am","cpuCount":0.1,"memoryMB":64}`)
+	ok("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":2,"cpuCount":0.1,"memoryMB":64,"env":{"SECRET":{"value":"hidden","secret":true}}}`)
+	id := strings.Split(ok("POST", "/api/job/my_job/trigger", ""), `"`)[3]
+	eventually.Works(t, "finish a run", func() error {
+		text, err := asked("GET", "/api/execution/"+id, "")
+		if err == nil && !strings.Contains(text, `"state":"FINISHED"`) {
+			err = errors.New(text)
+		}
+		return err
+	})
+	_, task, _ := strings.Cut(ok("GET", "/api/execution/"+id, ""), `"taskId":"`)
+	task, _, _ = strings.Cut(task, `"`)
+	if text := ok("GET", "/api/task/"+task+"/logs", ""); !strings.HasPrefix(text, `I am {"taskId":"`+task) {
+		t.Errorf("the output of %s is %q", task, text)
+	}
+	if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "-l", "elasticjob/job=my_job", "-o", "name"); strings.Count(names, "pod/") != 2 {
+		t.Errorf("the pods of the job are %q", names)
+	}
+	if events := kubectl.Run(t, c, "get", "events", "-n", "elasticjob-jobs"); strings.Contains(events, "forbidden") {
+		t.Errorf("events: %s", events)
+	}
+	if logs := kubectl.Run(t, c, "logs", "-n", "elasticjob", "deployment/elasticjob"); strings.Contains(logs, "forbidden") || strings.Contains(logs, "setting noted") || strings.Contains(logs, `"level":"ERROR"`) {
+		t.Errorf("the server's log: %s", logs)
+	}
+
+	kubectl.Input = "correct horse battery\n"
+	kubectl.Run(t, c, "exec", "-i", "-n", "elasticjob", "deployment/elasticjob", "--", "/opt/elasticjob/scheduler", "user", "add", "ann", "--role", "admin")
+	eventually.Works(t, "close the API", func() error {
+		if text, err := asked("GET", "/api/app/list", ""); err == nil || !strings.Contains(err.Error(), "401") {
+			return fmt.Errorf("it answers %s, %v", text, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,177 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
+)
+
+// builtKubectl is built once for all tests, beside the programs.
+var builtKubectl = sync.OnceValues(func() (kubernetesserver.Kubectl, error) { return kubernetesserver.BuildKubectl(bin.Dir) })
+
+// manifests is the folder that docs/kubernetes.md has its reader apply.
+const manifests = "../../deploy/kubernetes"
+
+// TestOnKubernetesManifests applies deploy/kubernetes by kubectl, as it is, and asks the API what came of it.
+func TestOnKubernetesManifests(t *testing.T) {
+	t.Parallel()
+	kubernetesserver.Require(t)
+	kubectl, err := builtKubectl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := kubernetesserver.Server(bin.Dir)
+	server.Name = "docker.io/library/elasticjob:dev" // so that no node asks for it elsewhere
+	c := kubernetesserver.Start(t, kubernetesserver.Options{Images: []kubernetesserver.Image{server}})
+	applied := kubectl.Run(t, c, "apply", "-k", manifests)
+	if strings.Contains(applied, "Warning") {
+		t.Errorf("the API warns:\n%s", applied)
+	}
+
+	t.Run("what the servers may do", func(t *testing.T) { mayDo(t, c) })
+	t.Run("two servers", func(t *testing.T) {
+		// The namespace takes no pod that does not fit the restricted standard.
+		eventually.Works(t, "make two pods", func() error {
+			if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob", "-l", "app.kubernetes.io/name=elasticjob", "-o", "name"); strings.Count(names, "pod/") != 2 {
+				return fmt.Errorf("there are %q: %s", names, kubectl.Run(t, c, "get", "events", "-n", "elasticjob"))
+			}
+			return nil
+		})
+	})
+	t.Run("the others", func(t *testing.T) {
+		for _, args := range [][]string{{"-k", manifests + "/trial"}, {"-f", manifests + "/network-policy/policies.yaml"}, {"-f", manifests + "/autoscaler/role.yaml"}} {
+			if out := kubectl.Run(t, c, append([]string{"apply", "--dry-run=server"}, args...)...); strings.Contains(out, "Warning") {
+				t.Errorf("%q: the API warns:\n%s", args, out)
+			}
+		}
+	})
+	t.Run("what is commented out", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "kubernetes")
+		err := os.CopyFS(dir, os.DirFS(manifests))
+		commented := regexp.MustCompile(`(?m)^( *)# ((?: *- |components:|patches:|  +\S+: |  +\S+:$).*)$`)
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "pod-template.yaml"), []byte("spec: {nodeSelector: {pool: batch}}"), 0o600),
+			os.WriteFile(filepath.Join(dir, "kustomization.yaml"), commented.ReplaceAll([]byte(read(t, manifests+"/kustomization.yaml")), []byte("$1$2")), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := kubectl.Run(t, c, "apply", "--dry-run=server", "-o", "yaml", "-k", dir)
+		for _, want := range []string{"kind: NetworkPolicy", "pool: batch", "ELASTICJOB_KUBERNETES_POD_TEMPLATE: /etc/elasticjob/pod-template.yaml", "mountPath: /etc/elasticjob\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("there is no %q in:\n%s", want, out)
+			}
+		}
+	})
+	t.Run("a pod that may more", func(t *testing.T) {
+		for _, namespace := range []string{"elasticjob", "elasticjob-jobs"} {
+			out, err := kubectl.Try(t, c, "run", "root", "-n", namespace, "--image="+kubernetesserver.Box.Name)
+			if err == nil || !strings.Contains(out, "violates PodSecurity") {
+				t.Errorf("%s takes it: %v\n%s", namespace, err, out)
+			}
+		}
+	})
+	t.Run("nothing of the servers where jobs are", func(t *testing.T) {
+		// Whoever may publish an app can name all of these in its podTemplate.
+		for resource, want := range map[string]string{"secrets": "", "serviceaccounts": "serviceaccount/default", "persistentvolumeclaims": ""} {
+			if names := strings.TrimSpace(kubectl.Run(t, c, "get", resource, "-n", "elasticjob-jobs", "-o", "name")); names != want && names != "" {
+				t.Errorf("%s of the jobs' namespace are %q", resource, names)
+			}
+		}
+	})
+}
+
+// mayDo asks, with a token of the servers' account, what they may do.
+func mayDo(t *testing.T, c *kubernetesserver.Cluster) {
+	token := c.Token(t, "elasticjob", "elasticjob")
+	const own, servers, other, everywhere = "elasticjob-jobs", "elasticjob", "default", ""
+	for _, r := range []struct {
+		namespace, resource, verbs string
+		may                        bool
+	}{
+		{own, "pods", "create get list watch patch delete", true},
+		{own, "pods", "update deletecollection", false},
+		{own, "pods/binding", "create", true},
+		{own, "pods/log", "get", true},
+		{own, "pods/exec", "create get", false},
+		{own, "pods/portforward", "create get", false},
+		{own, "pods/ephemeralcontainers", "patch update", false},
+		{own, "pods/eviction", "create", false},
+		{own, "pods/status", "patch update", false},
+		{own, "events", "create", true},
+		{own, "events", "patch delete list", false},
+		{own, "leases.coordination.k8s.io", "get create update", true},
+		{own, "leases.coordination.k8s.io", "delete list patch", false},
+		{own, "secrets", "create delete", true},
+		{own, "secrets", "get list watch update patch deletecollection", false},
+		{own, "serviceaccounts/token", "create", false},
+		{own, "configmaps", "get list create", false},
+		{own, "deployments.apps", "get patch", false},
+		{own, "rolebindings.rbac.authorization.k8s.io", "create get", false},
+		{servers, "pods", "create get delete patch", false},
+		{servers, "pods/log", "get", false},
+		{servers, "secrets", "create get list delete", false},
+		{servers, "leases.coordination.k8s.io", "get create update", false},
+		{servers, "serviceaccounts/token", "create", false},
+		{other, "pods", "list watch", true},
+		{other, "pods", "create get delete patch", false},
+		{other, "pods/log", "get", false},
+		{other, "pods/binding", "create", false},
+		{other, "secrets", "create delete get", false},
+		{other, "leases.coordination.k8s.io", "get create update", false},
+		{"kube-system", "secrets", "get list", false},
+		{everywhere, "nodes", "get list watch", true},
+		{everywhere, "nodes", "patch update delete", false},
+		{everywhere, "nodes/proxy", "get create", false},
+		{everywhere, "namespaces", "get list create", false},
+		{everywhere, "clusterroles.rbac.authorization.k8s.io", "get create", false},
+	} {
+		for verb := range strings.FieldsSeq(r.verbs) {
+			if may := asked(t, c, token, r.namespace, r.resource, verb); may != r.may {
+				t.Errorf("%s %s in %q: may it: %t, want %t", verb, r.resource, r.namespace, may, r.may)
+			}
+		}
+	}
+	// Whatever that table forgets: there is no rule with everything in it.
+	a := c.CallAs(t, token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", `{"spec":{"namespace":"elasticjob-jobs"}}`)
+	var said struct {
+		Status struct {
+			ResourceRules []struct{ Verbs, Resources []string }
+		}
+	}
+	if err := json.Unmarshal([]byte(a.Body), &said); err != nil || len(said.Status.ResourceRules) == 0 {
+		t.Fatalf("the rules: %v %d %s", err, a.Status, a.Body)
+	}
+	for _, rule := range said.Status.ResourceRules {
+		if slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") {
+			t.Errorf("the rule %+v has no bound", rule)
+		}
+	}
+}
+
+// asked asks whether the token's owner may do something.
+func asked(t *testing.T, c *kubernetesserver.Cluster, token, namespace, resource, verb string) bool {
+	t.Helper()
+	resource, group, _ := strings.Cut(resource, ".")
+	resource, sub, _ := strings.Cut(resource, "/")
+	text, err := json.Marshal(map[string]any{"spec": map[string]any{"resourceAttributes": map[string]string{
+		"namespace": namespace, "verb": verb, "group": group, "resource": resource, "subresource": sub,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.CallAs(t, token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", string(text))
+	var said struct{ Status *struct{ Allowed bool } }
+	if err := json.Unmarshal([]byte(a.Body), &said); err != nil || said.Status == nil {
+		t.Fatalf("may it %s %s: %v %d %s", verb, resource, err, a.Status, a.Body)
+	}
+	return said.Status.Allowed
+}

@@ -1,0 +1,125 @@
+package kubernetes_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
+)
+
+// TestOnKubernetesEnds: how shards end that do not finish, and what the user reads.
+func TestOnKubernetesEnds(t *testing.T) {
+	for _, end := range []struct {
+		name   string
+		files  system.Files // of the package; nil for none
+		app    system.Doc
+		causes []string
+	}{
+		{"exit status", only("echo went wrong >&2; exit 3"), nil, []string{"3", "went wrong"}},
+		{"memory", only("exec tail /dev/zero"), nil, []string{"memory"}},
+		{"package that is not there", nil, nil, []string{"404"}},
+		{"script that is not there", only("exit 0"), system.Doc{"bootstrapScript": "bin/none.sh"}, []string{"bin/none.sh"}},
+		{"image that is not there", only("exit 0"), system.Doc{"image": "docker.io/local/none:1", "imagePullPolicy": "Never"}, []string{"docker.io/local/none:1"}},
+	} {
+		t.Run(strings.ReplaceAll(end.name, " ", "-"), func(t *testing.T) {
+			w := onShared(t)
+			w.serve()
+			w.App("a", end.files, end.app)
+			w.job("j", "a", nil)
+			e := w.Run("j", "FAILED")
+			for _, cause := range end.causes {
+				if !strings.Contains(e.Shards[0].FailureCause, cause) {
+					t.Errorf("the cause is %q, want %q in it", e.Shards[0].FailureCause, cause)
+				}
+			}
+		})
+	}
+}
+
+// TestOnKubernetesRefused: what an admission policy of the cluster refuses fails with its words.
+func TestOnKubernetesRefused(t *testing.T) {
+	w := onShared(t)
+	w.serve()
+	w.App("a", only("exit 0"), nil)
+	w.job("j", "a", nil)
+	name := "refuses-" + w.namespace
+	policies := "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+	w.k.OK(t, "POST", policies+"ies", w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{
+		"matchConstraints": system.Doc{
+			"namespaceSelector": system.Doc{"matchLabels": system.Doc{"kubernetes.io/metadata.name": w.namespace}},
+			"resourceRules":     []any{system.Doc{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"CREATE"}, "resources": []string{"pods"}}},
+		},
+		"validations": []any{system.Doc{"expression": "false", "message": "no pods on Mondays"}},
+	}}), nil)
+	w.k.OK(t, "POST", policies+"ybindings", w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{"policyName": name, "validationActions": []string{"Deny"}}}), nil)
+	w.Until("the policy is in force", func() string {
+		a := w.k.Call(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods?dryRun=All", `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"x","image":"x"}]}}`, kubernetesserver.JSON)
+		if !strings.Contains(a.Body, "no pods on Mondays") {
+			return a.Body
+		}
+		return ""
+	})
+	if e := w.Run("j", "FAILED"); !strings.Contains(e.Shards[0].FailureCause, "no pods on Mondays") {
+		t.Errorf("the cause is %q", e.Shards[0].FailureCause)
+	}
+}
+
+// TestOnKubernetesWaits: what a shard waits for, and that it runs when that is over.
+func TestOnKubernetesWaits(t *testing.T) {
+	t.Run("room", func(t *testing.T) {
+		w := onShared(t)
+		w.serve()
+		w.App("a", only("exit 0"), nil)
+		w.job("j", "a", system.Doc{"cpuCount": 1000})
+		id := w.Trigger("j")
+		w.explained("j", "CPU")
+		w.Update("j", system.Doc{"cpuCount": 0.1})
+		w.OK("POST", "/api/execution/"+id+"/kill", "")
+		w.Run("j", "FINISHED")
+	})
+	t.Run("quota", func(t *testing.T) {
+		w := onShared(t)
+		w.serve()
+		w.App("a", only("exit 0"), nil)
+		w.job("j", "a", nil)
+		quota := "/api/v1/namespaces/" + w.namespace + "/resourcequotas"
+		w.k.OK(t, "POST", quota, `{"metadata":{"name":"none"},"spec":{"hard":{"pods":"0"}}}`, nil)
+		w.Until("the quota is in force", func() string {
+			var q struct {
+				Status struct{ Hard map[string]string }
+			}
+			w.k.OK(t, "GET", quota+"/none", "", &q)
+			if q.Status.Hard["pods"] != "0" {
+				return "it is not"
+			}
+			return ""
+		})
+		id := w.Trigger("j")
+		w.explained("j", "exceeded quota")
+		w.k.OK(t, "DELETE", quota+"/none", "", nil)
+		w.Await(id, "FINISHED")
+	})
+	t.Run("a cordoned node", func(t *testing.T) {
+		w := onOwn(t, 1)
+		w.serve()
+		w.App("a", only("exit 0"), nil)
+		w.job("j", "a", nil)
+		cordon := func(so string) {
+			t.Helper()
+			if a := w.k.Call(t, "PATCH", "/api/v1/nodes/node1", `{"spec":{"unschedulable":`+so+`}}`, "application/merge-patch+json"); a.Status != 200 {
+				t.Fatalf("cordon: %d %s", a.Status, a.Body)
+			}
+		}
+		cordon("true")
+		id := w.Trigger("j")
+		w.Until("the shard waits", func() string {
+			if len(w.Explain("j").Waiting) != 1 || len(w.pods("j")) > 0 {
+				return "it does not"
+			}
+			return ""
+		})
+		cordon("false")
+		w.Await(id, "FINISHED")
+	})
+}

@@ -1,0 +1,173 @@
+package kubernetes_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
+)
+
+// TestOnKubernetesQuickStart sends what README's quick start sends, and looks at the pods.
+func TestOnKubernetesQuickStart(t *testing.T) {
+	w := onShared(t)
+	w.serve()
+	const asJSON = "Content-type: application/json"
+	w.Packages.Serve("/my-job.tar.gz", system.Tar(t, "my-job", only(`echo "shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"`)))
+	w.OK("POST", "/api/app", `{"appName":"my_app","appURL":"`+w.Packages.URL("/my-job.tar.gz")+`","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`, asJSON)
+	w.OK("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`, asJSON)
+	_, id, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(w.OK("POST", "/api/job/trigger", "my_job", asJSON)), `"}`), `":"`)
+	e := w.Await(id, "FINISHED")
+	if len(e.Shards) != 3 || e.Source != "TRIGGER" {
+		t.Errorf("the triggered run is %+v", e)
+	}
+	for i, s := range e.Shards {
+		if text := w.Logs(s.TaskID, ""); text != fmt.Sprintf("shard %d of 3\n", i) {
+			t.Errorf("the output of shard %d is %q", i, text)
+		}
+		if s.ExitStatus == nil || *s.ExitStatus != 0 {
+			t.Errorf("shard %d: %+v, want exit status 0", i, s)
+		}
+	}
+	found := map[string]bool{}
+	for _, p := range w.pods("my_job") {
+		l := p.Metadata.Labels
+		if l["elasticjob/job"] != "my_job" || l["elasticjob/framework"] == "" || l["elasticjob/attempt"] == "" || !strings.HasPrefix(p.Metadata.Name, "my-job-"+l["elasticjob/item"]+"-") {
+			t.Errorf("pod %s has the labels %v", p.Metadata.Name, l)
+		}
+		found[p.Metadata.Annotations["elasticjob/task-id"]] = true
+	}
+	for _, s := range e.Shards {
+		if !found[s.TaskID] {
+			t.Errorf("there is no pod of task %s among %v", s.TaskID, found)
+		}
+	}
+	w.Until("the cron has fired", func() string {
+		if w.Metric("elasticjob_fires_total") == "0" {
+			return "it has not"
+		}
+		return ""
+	})
+	w.OK("DELETE", "/api/app/my_app?jobs=true", "")
+}
+
+// TestOnKubernetesImage runs apps of an image, with a package and without.
+func TestOnKubernetesImage(t *testing.T) {
+	w := onShared(t)
+	w.serve()
+	asUser := system.Doc{"spec": system.Doc{"securityContext": system.Doc{"runAsUser": 1000}}}
+	w.OK("POST", "/api/app", w.json(system.Doc{"appName": "image", "image": kubernetesserver.Box.Name, "podTemplate": asUser, "bootstrapScript": "/bin/echo I am", "cpuCount": 0.1, "memoryMB": 64}))
+	w.App("both", only("id -u; pwd"), system.Doc{"image": kubernetesserver.Box.Name, "podTemplate": asUser})
+	for app, words := range map[string]string{"image": `I am {"taskId":`, "both": "1000\n"} {
+		w.job(app, app, nil)
+		e := w.Run(app, "FINISHED")
+		if text := w.Logs(e.Shards[0].TaskID, ""); !strings.HasPrefix(text, words) {
+			t.Errorf("%s has written %q, want it to begin with %q", app, text, words)
+		}
+	}
+}
+
+// TestOnKubernetesOutput reads a task's output while it runs and when it has ended.
+func TestOnKubernetesOutput(t *testing.T) {
+	w := onShared(t)
+	w.serve()
+	path, release := w.Hold()
+	w.App("a", only(`echo first; while [ -e "$HOLD" ]; do sleep 0.05; done; echo "last ü"`), nil)
+	w.job("j", "a", system.Doc{"env": map[string]string{"HOLD": path}})
+	id := w.Trigger("j")
+	task := w.AwaitShards(id, "RUNNING").Shards[0].TaskID
+	w.Until("there is output", func() string {
+		if text := w.Logs(task, ""); text != "first\n" {
+			return fmt.Sprintf("it is %q", text)
+		}
+		return ""
+	})
+	live := w.Stream("/api/task/" + task + "/logs?follow=true")
+	defer func() { _ = live.Close() }()
+	lines := bufio.NewReader(live)
+	if line, err := lines.ReadString('\n'); line != "first\n" || err != nil {
+		t.Errorf("live: %q, %v", line, err)
+	}
+	release()
+	if rest, err := io.ReadAll(lines); string(rest) != "last ü\n" || err != nil {
+		t.Errorf("live, the rest: %q, %v", rest, err)
+	}
+	w.Await(id, "FINISHED")
+	if text := w.Logs(task, "offset=6"); text != "last ü\n" {
+		t.Errorf("the output ends with %q", text)
+	}
+}
+
+// TestOnKubernetesKill kills a run: its processes end, and its pods.
+func TestOnKubernetesKill(t *testing.T) {
+	w := onShared(t)
+	w.serve("--kill-grace", "1s")
+	path, release := w.Hold()
+	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
+	w.job("j", "a", system.Doc{"shardingTotalCount": 2, "env": map[string]string{"HOLD": path}})
+	id := w.Trigger("j")
+	w.Started(id, 2)
+	w.OK("POST", "/api/execution/"+id+"/kill", "")
+	w.Await(id, "KILLED")
+	w.Until("no pod runs", func() string {
+		for _, p := range w.pods("j") {
+			if p.Status.Phase == "Running" {
+				return fmt.Sprintf("%+v does", p)
+			}
+		}
+		return ""
+	})
+	release()
+	if _, ends := w.Ran(); len(ends) > 0 {
+		t.Errorf("killed shards have ended by themselves: %v", ends)
+	}
+	w.Run("j", "FINISHED")
+}
+
+// TestOnKubernetesNames runs jobs whose names are no DNS labels, or are as long as they may be.
+func TestOnKubernetesNames(t *testing.T) {
+	w := onShared(t)
+	w.serve()
+	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
+	names := []string{"0", "A_Job.of-Many...", strings.Repeat("x", 100), strings.Repeat("y", 62) + "-", "a" + strings.Repeat("_", 62)}
+	for _, name := range names {
+		w.job(name, "a", system.Doc{"shardingTotalCount": 2})
+	}
+	ids := map[string]string{}
+	for _, name := range names {
+		ids[name] = w.Trigger(name)
+	}
+	for _, name := range names {
+		w.Await(ids[name], "FINISHED")
+		if pods := w.pods(name); len(pods) != 2 {
+			t.Errorf("%s has %d pods, want 2", name, len(pods))
+		}
+	}
+	w.OnceEach()
+}
+
+// TestOnKubernetesDaemon: a daemon fires each second, each fire once, also when the server is replaced.
+func TestOnKubernetesDaemon(t *testing.T) {
+	w := onShared(t)
+	w.serve()
+	d := w.Daemon("tick", system.Doc{"shardingTotalCount": 2, "memoryMB": 64})
+	d.AwaitRuns(3, nil)
+	w.Kill()
+	d.AwaitFires(2)
+	w.serve()
+	before := d.Runs()
+	d.AwaitRuns(len(before)/2+2, nil)
+	w.Until("the server knows of runs", func() string {
+		for _, s := range d.Standing().Shards {
+			if s.Daemon == nil || s.Daemon.Runs == 0 {
+				return fmt.Sprintf("%+v", s)
+			}
+		}
+		return ""
+	})
+	d.EachFireOnce()
+	w.OK("POST", "/api/job/tick/disable", "")
+}

@@ -1,0 +1,135 @@
+package kubernetesserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Answer is what the API answers.
+type Answer struct {
+	Status int
+	Body   string
+}
+
+// Kinds of content of a request's body.
+const (
+	JSON       = "application/json"
+	YAML       = "application/yaml"
+	MergePatch = "application/merge-patch+json"
+	// Apply is that of server-side apply, which takes YAML, too.
+	Apply = "application/apply-patch+yaml"
+)
+
+// Call asks the API as an administrator, and gives what it answers, whatever its status.
+func (c *Cluster) Call(t testing.TB, method, path, body, kind string) Answer {
+	t.Helper()
+	a, err := c.request(t.Context(), method, path, strings.NewReader(body), kind)
+	if err != nil {
+		t.Fatalf("kubernetesserver: %v", err)
+	}
+	return a
+}
+
+// OK asks the API as an administrator, ends the test unless the answer is a success, and decodes it into the value, if there is one.
+func (c *Cluster) OK(t testing.TB, method, path, body string, into any) {
+	t.Helper()
+	a := c.Call(t, method, path, body, JSON)
+	if a.Status >= http.StatusMultipleChoices {
+		t.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+	}
+	if into != nil {
+		if err := json.Unmarshal([]byte(a.Body), into); err != nil {
+			t.Fatalf("%s %s: %v: %s", method, path, err, a.Body)
+		}
+	}
+}
+
+// Namespace makes a namespace with the labels, in which pods may be made when it returns. It is deleted when the test ends.
+func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name, "labels": labels}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.OK(t, http.MethodPost, "/api/v1/namespaces", string(text), nil)
+	t.Cleanup(func() {
+		if _, err := c.request(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, ""); err != nil {
+			t.Logf("kubernetesserver: delete the namespace %s: %v", name, err)
+		}
+	})
+	if err := await("make the service account of "+name, nil, func(ctx context.Context) error {
+		a, err := c.request(ctx, http.MethodGet, "/api/v1/namespaces/"+name+"/serviceaccounts/default", nil, "")
+		if err == nil && a.Status != http.StatusOK {
+			err = fmt.Errorf("%d %s", a.Status, a.Body)
+		}
+		return err
+	}); err != nil {
+		t.Fatalf("kubernetesserver: %v", err)
+	}
+}
+
+// Token is a token of a service account, for an hour.
+func (c *Cluster) Token(t testing.TB, namespace, account string) string {
+	t.Helper()
+	var made struct{ Status struct{ Token string } }
+	c.OK(t, http.MethodPost, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token", `{"spec":{"expirationSeconds":3600}}`, &made)
+	return made.Status.Token
+}
+
+// CallAs asks the API with a token, and gives what it answers, whatever its status.
+func (c *Cluster) CallAs(t testing.TB, token, method, path, body string) Answer {
+	t.Helper()
+	anonymous := c.pair.config.Clone()
+	anonymous.Certificates = nil
+	transport := &http.Transport{TLSClientConfig: anonymous, DisableKeepAlives: true}
+	req, err := http.NewRequestWithContext(t.Context(), method, "https://"+c.Address()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", JSON)
+	a, err := answer(&http.Client{Transport: transport}, req)
+	if err != nil {
+		t.Fatalf("kubernetesserver: %v", err)
+	}
+	return a
+}
+
+func (c *Cluster) request(ctx context.Context, method, path string, body io.Reader, kind string) (Answer, error) {
+	return c.ask(ctx, method, "https://"+c.Address()+path, body, kind)
+}
+
+func (c *Cluster) ask(ctx context.Context, method, url string, body io.Reader, kind string) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return Answer{}, err
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	return answer(c.client, req)
+}
+
+func answer(client *http.Client, req *http.Request) (Answer, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	return Answer{resp.StatusCode, string(text)}, err
+}
+
+// healthyPlain asks the kubelet's own port for its health, which speaks no TLS.
+func (c *Cluster) healthyPlain(ctx context.Context, port int) error {
+	a, err := c.ask(ctx, http.MethodGet, "http://"+local(port)+"/healthz", nil, "")
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("it answers %d: %s", a.Status, a.Body)
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+package kubernetesserver
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// configure writes what the servers read.
+func (c *Cluster) configure() error {
+	c.client = &http.Client{Transport: &http.Transport{TLSClientConfig: c.pair.config}}
+	text, err := c.kubeconfigText()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.Kubeconfig(), []byte(text), 0o600)
+}
+
+// Kubeconfig is the file with which programs reach the API as an administrator.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
+
+// Dir is the folder of the Kubernetes, which is gone when it has ended.
+func (c *Cluster) Dir() string { return c.dir }
+
+// Address is where the API is, as HOST:PORT.
+func (c *Cluster) Address() string { return local(c.ports.api) }
+
+// CA is the file of the authority that the API's certificate is from.
+func (c *Cluster) CA() string { return c.pair.cert }
+
+func local(port int) string { return fmt.Sprint("127.0.0.1:", port) }
+
+func (c *Cluster) kubeconfigText() (string, error) {
+	encoded := func(path string) (string, error) {
+		text, err := os.ReadFile(path)
+		return base64.StdEncoding.EncodeToString(text), err
+	}
+	cert, err := encoded(c.pair.cert)
+	if err != nil {
+		return "", err
+	}
+	key, err := encoded(c.pair.key)
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: test, cluster: {server: "https://%s", certificate-authority-data: %s}}]
+users: [{name: admin, user: {client-certificate-data: %s, client-key-data: %s}}]
+contexts: [{name: test, context: {cluster: test, user: admin}}]
+current-context: test
+`, c.Address(), cert, cert, key), err
+}
+
+// hosts is the /etc/hosts of the Kubernetes: all nodes are this machine.
+func (c *Cluster) hosts() string {
+	text := "127.0.0.1 localhost\n::1 localhost\n"
+	if own, err := os.ReadFile("/etc/hosts"); err == nil {
+		text = string(own)
+	}
+	for _, n := range c.Nodes {
+		text += "\n127.0.0.1 " + n.Name + "\n"
+	}
+	return text
+}
+
+// etcd does not wait for the disk: what is killed here is processes, never the machine.
+func (c *Cluster) etcd() *Part {
+	client, peer := "https://"+local(c.ports.etcd), "https://"+local(c.ports.peer)
+	return c.part("etcd", func() []string {
+		return []string{
+			binary("etcd"), "--data-dir", filepath.Join(c.dir, "etcd"), "--unsafe-no-fsync", "--logger=zap", "--log-level=warn",
+			"--listen-client-urls", client, "--advertise-client-urls", client,
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer,
+			"--client-cert-auth", "--cert-file", c.pair.cert, "--key-file", c.pair.key, "--trusted-ca-file", c.pair.cert,
+			"--peer-client-cert-auth", "--peer-cert-file", c.pair.cert, "--peer-key-file", c.pair.key, "--peer-trusted-ca-file", c.pair.cert,
+		}
+	}, c.healthy(c.ports.etcd, "/health"))
+}
+
+func (c *Cluster) apiServer() *Part {
+	return c.part("api", func() []string {
+		return append([]string{
+			binary("kube-apiserver"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.api),
+			"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/24", "--allow-privileged=true", "--authorization-mode=RBAC",
+			"--etcd-servers=https://" + local(c.ports.etcd), "--etcd-cafile=" + c.pair.cert, "--etcd-certfile=" + c.pair.cert, "--etcd-keyfile=" + c.pair.key,
+			"--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key, "--client-ca-file=" + c.pair.cert, "--cert-dir=" + c.dir,
+			"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + c.pair.key, "--service-account-signing-key-file=" + c.pair.key,
+			"--kubelet-certificate-authority=" + c.pair.cert, "--kubelet-client-certificate=" + c.pair.cert, "--kubelet-client-key=" + c.pair.key,
+			"--kubelet-preferred-address-types=Hostname",
+		}, c.o.APIArgs...)
+	}, c.healthy(c.ports.api, "/readyz"))
+}
+
+// run are the controllers that matter to pods; the others would only take time.
+var run = []string{
+	"deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller", "namespace-controller",
+	"node-lifecycle-controller", "taint-eviction-controller", "pod-garbage-collector-controller", "resourcequota-controller",
+	"root-ca-certificate-publisher-controller", "serviceaccount-controller", "serviceaccount-token-controller", "job-controller",
+	"service-ca-certificate-publisher-controller", // this build puts its certificate beside each token
+}
+
+// controllers find a node not ready that was silent for 5 s.
+func (c *Cluster) controllers() *Part {
+	return c.part("controllers", func() []string {
+		return append([]string{
+			binary("kube-controller-manager"), "--kubeconfig=" + c.Kubeconfig(), "--leader-elect=false", "--controllers=" + strings.Join(run, ","),
+			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.controllers), "--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
+			"--service-account-private-key-file=" + c.pair.key, "--root-ca-file=" + c.pair.cert,
+			"--node-monitor-period=500ms", "--node-monitor-grace-period=5s",
+		}, c.o.ControllerArgs...)
+	}, c.healthy(c.ports.controllers, "/healthz"))
+}
+
+func (c *Cluster) kubeScheduler() *Part {
+	return c.part("scheduler", func() []string {
+		return []string{
+			binary("kube-scheduler"), "--kubeconfig=" + c.Kubeconfig(), "--leader-elect=false",
+			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.scheduler), "--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
+		}
+	}, c.healthy(c.ports.scheduler, "/healthz"))
+}
+
+func (c *Cluster) part(name string, command func() []string, answers func(context.Context) error) *Part {
+	return &Part{name: name, cluster: c, command: command, answers: answers}
+}
+
+// healthy asks a server at a port whether it is.
+func (c *Cluster) healthy(port int, path string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		a, err := c.ask(ctx, http.MethodGet, "https://"+net.JoinHostPort("127.0.0.1", fmt.Sprint(port))+path, nil, "")
+		if err == nil && a.Status != http.StatusOK {
+			err = fmt.Errorf("%s answers %d: %s", path, a.Status, a.Body)
+		}
+		return err
+	}
+}

@@ -1,0 +1,332 @@
+// Package kubernetesserver starts a private Kubernetes for tests, as root, from the folder that KUBERNETES_HOME names: etcd, the
+// API server, the controller manager, the scheduler, and nodes, each of which is a kubelet with a containerd of its own.
+//
+//	Start ──▶ Cluster ── Etcd, API, Controllers, Scheduler: a Part each
+//	             │       Nodes: Kubelet and Containerd, a Part each
+//	             │       Call, Apply, Exec …: the REST API; Kubeconfig: for other programs
+//	             ▼
+//	           Part ── Kill (kill -9), Pause, Resume, Restart: each alone
+//
+// All of it runs in namespaces for processes and mounts that are the Kubernetes' own. When the test ends, or is killed, the first
+// process of these namespaces ends, and with it the kernel ends every other one, pods too, and unmounts what they have mounted.
+// Servers listen on loopback, at ports that were free, and ask for a certificate that only the test has.
+//
+// Pods have no network: one with hostNetwork has the machine's, any other has a loopback of its own and nothing else. Images are
+// made of files, by Image, and never fetched.
+package kubernetesserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+)
+
+const (
+	// patience is how long a server may take until it answers.
+	patience = 90 * time.Second
+	// tries is how often other ports are tried when somebody took one that was free.
+	tries = 3
+)
+
+// Home is the folder of the Kubernetes that tests use, with its programs in bin: the value of KUBERNETES_HOME, "" for none.
+func Home() string {
+	if home := os.Getenv("KUBERNETES_HOME"); home != "none" {
+		return home
+	}
+	return ""
+}
+
+// Require skips a test that needs a Kubernetes where there is none, and where root does not run it. In CI a Kubernetes is left
+// out only by KUBERNETES_HOME=none, never by mistake. The names of such tests begin with TestOnKubernetes: make test-root finds them by that.
+func Require(t testing.TB) {
+	t.Helper()
+	const how = "set KUBERNETES_HOME to a folder with bin/etcd, bin/kube-apiserver, bin/kubelet, … (make test-kubernetes)"
+	switch {
+	case Home() == "" && os.Getenv("CI") != "" && os.Getenv("KUBERNETES_HOME") == "":
+		t.Fatal("kubernetesserver: no test is skipped in CI: " + how)
+	case Home() == "":
+		t.Skip("kubernetesserver: NOT RUN on a real Kubernetes: " + how)
+	case os.Geteuid() != 0:
+		t.Skip("kubernetesserver: NOT RUN on a real Kubernetes: only root can run a kubelet")
+	}
+	if err := complete(); err != nil {
+		t.Fatalf("kubernetesserver: %v", err)
+	}
+}
+
+// complete finds what is missing to start a Kubernetes.
+func complete() error {
+	var missing []error
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"} {
+		if _, err := os.Stat(binary(name)); err != nil {
+			missing = append(missing, fmt.Errorf("KUBERNETES_HOME holds no whole Kubernetes: %w", err))
+		}
+	}
+	for _, name := range []string{"containerd", "ctr", "runc", "unshare", "nsenter"} {
+		if _, err := exec.LookPath(name); err != nil {
+			missing = append(missing, fmt.Errorf("tools/prepare installs what is missing: %w", err))
+		}
+	}
+	for _, path := range []string{busybox, loopback} {
+		if _, err := os.Stat(path); err != nil {
+			missing = append(missing, fmt.Errorf("tools/prepare installs what is missing: %w", err))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+func binary(name string) string { return filepath.Join(Home(), "bin", name) }
+
+// Options say what a Kubernetes is like. The zero value is one node.
+type Options struct {
+	// Nodes is how many there are, by default 1: node1, node2, …
+	Nodes int
+	// Images are in the containerd of each node, beside Box.
+	Images []Image
+	// APIArgs and ControllerArgs are further flags of the API server and the controller manager, which win over those set here.
+	APIArgs, ControllerArgs []string
+}
+
+// Cluster is a Kubernetes that runs. Its parts are killed and started each by itself.
+type Cluster struct {
+	// Etcd, API, Controllers and Scheduler are the control plane. The scheduler is for what a test applies beside jobs.
+	Etcd, API, Controllers, Scheduler *Part
+	// Nodes are the nodes by the order of their names.
+	Nodes []*Node
+
+	dir    string
+	ports  ports
+	spaces *spaces
+	pair   pair
+	client *http.Client
+	o      Options
+}
+
+// ports are those of the control plane.
+type ports struct{ etcd, peer, api, controllers, scheduler int }
+
+// Start starts a Kubernetes, whose nodes are ready when it returns. It ends with the test.
+func Start(t testing.TB, o Options) *Cluster {
+	t.Helper()
+	Require(t)
+	c, err := start(o)
+	if err != nil {
+		t.Fatalf("kubernetesserver: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.LastWords())
+		}
+		if err := c.close(); err != nil {
+			t.Errorf("kubernetesserver: %v", err)
+		}
+	})
+	return c
+}
+
+// start tries with other ports where one of them was taken meanwhile.
+func start(o Options) (*Cluster, error) {
+	var failed error
+	for range tries {
+		c, err := newCluster(o)
+		if err == nil {
+			if err = c.launch(); err == nil {
+				return c, nil
+			}
+			err = fmt.Errorf("%w\n%s", err, c.LastWords())
+			err = errors.Join(err, c.close())
+		}
+		failed = err
+	}
+	return nil, fmt.Errorf("no Kubernetes starts, in %d tries: %w", tries, failed)
+}
+
+func newCluster(o Options) (*Cluster, error) {
+	free, err := child.FreePorts(5)
+	if err != nil {
+		return nil, err
+	}
+	// The name is short: paths of sockets below it have to fit into 107 bytes.
+	dir, err := os.MkdirTemp("", "kube-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir, ports: ports{free[0], free[1], free[2], free[3], free[4]}, o: o}
+	for n := range max(1, o.Nodes) {
+		node, err := c.newNode(fmt.Sprint("node", n+1))
+		if err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		c.Nodes = append(c.Nodes, node)
+	}
+	c.Etcd, c.API, c.Controllers, c.Scheduler = c.etcd(), c.apiServer(), c.controllers(), c.kubeScheduler()
+	return c, nil
+}
+
+// launch starts all parts, those at once that do not wait for each other.
+func (c *Cluster) launch() (err error) {
+	if c.pair, err = newPair(c.dir); err != nil {
+		return err
+	}
+	if err := c.configure(); err != nil {
+		return err
+	}
+	if c.spaces, err = newSpaces(c.dir, c.hosts()); err != nil {
+		return err
+	}
+	all := []func() error{c.launchControlPlane}
+	for _, n := range c.Nodes {
+		all = append(all, func() error { return n.launchContainerd(c.o.Images) })
+	}
+	if err := atOnce(all...); err != nil {
+		return err
+	}
+	all = []func() error{c.Controllers.launch, c.Scheduler.launch}
+	for _, n := range c.Nodes {
+		all = append(all, n.launchKubelet)
+	}
+	return atOnce(all...)
+}
+
+func (c *Cluster) launchControlPlane() error {
+	if err := c.Etcd.launch(); err != nil {
+		return err
+	}
+	return c.API.launch()
+}
+
+func atOnce(all ...func() error) error {
+	failed := make([]error, len(all))
+	var wait sync.WaitGroup
+	for i, do := range all {
+		wait.Go(func() { failed[i] = do() })
+	}
+	wait.Wait()
+	return errors.Join(failed...)
+}
+
+// parts are all of them.
+func (c *Cluster) parts() []*Part {
+	all := []*Part{c.Etcd, c.API, c.Controllers, c.Scheduler}
+	for _, n := range c.Nodes {
+		all = append(all, n.Kubelet, n.Containerd)
+	}
+	return all
+}
+
+// LastWords are the ends of the logs of all parts.
+func (c *Cluster) LastWords() string {
+	var text string
+	for _, p := range c.parts() {
+		text += fmt.Sprintf("the log of %s ends:\n%s\n", p.name, p.LastWords())
+	}
+	return text
+}
+
+// close ends the Kubernetes, and everything that it started, and removes its folder.
+func (c *Cluster) close() error {
+	if c.client != nil {
+		c.client.CloseIdleConnections()
+	}
+	cgroups := c.cgroups()
+	// The namespaces end when whoever waits for a server in them has heard of its end: Kill sees to that.
+	for _, p := range c.parts() {
+		p.Kill()
+	}
+	var failed error
+	if c.spaces != nil {
+		failed = c.spaces.end()
+	}
+	return errors.Join(failed, removeCgroups(cgroups), os.RemoveAll(c.dir))
+}
+
+// Shared is the Kubernetes of a package's tests: it starts when the first of them wants it, and TestMain ends it, by Main.
+// Each test has a namespace of its own there.
+type Shared struct {
+	// Options say what it is like, when it starts; nil for the zero value.
+	Options func() (Options, error)
+	once    sync.Once
+	cluster *Cluster
+	err     error
+}
+
+// Cluster is the Kubernetes, which answers.
+func (s *Shared) Cluster(t testing.TB) *Cluster {
+	t.Helper()
+	Require(t)
+	s.once.Do(func() {
+		var o Options
+		if s.Options != nil {
+			o, s.err = s.Options()
+		}
+		if s.err == nil {
+			s.cluster, s.err = start(o)
+		}
+	})
+	if s.err != nil {
+		t.Fatalf("kubernetesserver: %v", s.err)
+	}
+	return s.cluster
+}
+
+// Main is a package's tests with the end of their Kubernetes, for goleak.VerifyTestMain.
+func (s *Shared) Main(m *testing.M) Main { return Main{m, s} }
+
+// Main runs tests and then ends the Kubernetes that they shared.
+type Main struct {
+	tests  *testing.M
+	shared *Shared
+}
+
+// Run returns the exit status of the tests.
+func (m Main) Run() int {
+	status := m.tests.Run()
+	if c := m.shared.cluster; c != nil {
+		if err := c.close(); err != nil {
+			fmt.Fprintln(os.Stderr, "kubernetesserver:", err)
+			status = max(status, 1)
+		}
+	}
+	return status
+}
+
+// await tries something until it succeeds, or why it can't is known.
+func await(what string, gone <-chan struct{}, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-gone:
+			return fmt.Errorf("%s: it has ended: %w", what, err)
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not within %v: %w", what, patience, err)
+		case <-poll.C:
+		}
+	}
+}
+
+// first is the first of paths that is there, or the first of them.
+func first(paths ...string) string {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return cmp.Or(paths...)
+}

@@ -1,0 +1,197 @@
+package kubernetesserver_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// until waits for what a Kubernetes needs a moment for.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(90 * time.Second)
+	for !is() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited, and never was it so that %s", what)
+		case <-poll.C:
+		}
+	}
+}
+
+// pod is what the tests look at.
+type pod struct {
+	Spec   struct{ NodeName string }
+	Status struct {
+		Phase             string
+		ContainerStatuses []struct {
+			State struct{ Terminated *struct{ ExitCode int } }
+		}
+	}
+}
+
+func get(t *testing.T, c *kubernetesserver.Cluster, name string) (p pod) {
+	t.Helper()
+	c.OK(t, "GET", "/api/v1/namespaces/jobs/pods/"+name, "", &p)
+	return p
+}
+
+// create makes a pod that runs a script, on a node or wherever the scheduler wants it.
+func create(t *testing.T, c *kubernetesserver.Cluster, name, node, script string, more map[string]any) {
+	t.Helper()
+	spec := map[string]any{
+		"restartPolicy": "Never", "nodeName": node, "terminationGracePeriodSeconds": 0,
+		"containers": []any{map[string]any{"name": "main", "image": kubernetesserver.Box.Name, "command": []string{"sh", "-c", script}}},
+	}
+	for k, v := range more {
+		spec[k] = v
+	}
+	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name}, "spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.OK(t, "POST", "/api/v1/namespaces/jobs/pods", string(text), nil)
+}
+
+// TestHold is what TestOnKubernetesEndsWithTheTest kills.
+func TestHold(t *testing.T) {
+	if os.Getenv("KUBERNETESSERVER_HOLD") == "" {
+		t.Skip("it is for another test, which runs it")
+	}
+	c := kubernetesserver.Start(t, kubernetesserver.Options{})
+	c.Namespace(t, "jobs", nil)
+	create(t, c, "lives", "node1", "sleep 1000000", nil)
+	until(t, "the pod runs", func() bool { return get(t, c, "lives").Status.Phase == "Running" })
+	fmt.Printf("it is in %s\n", c.Dir())
+	<-t.Context().Done() // never, but for the time-out of go test
+}
+
+// TestOnKubernetesEndsWithTheTest kills a test as kill -9 does: nothing of its Kubernetes goes on, pods neither.
+func TestOnKubernetesEndsWithTheTest(t *testing.T) {
+	t.Parallel()
+	kubernetesserver.Require(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHold$", "-test.v")
+	cmd.Env = append(os.Environ(), "KUBERNETESSERVER_HOLD=1")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := ""
+	for lines := bufio.NewScanner(out); dir == "" && lines.Scan(); {
+		_, dir, _ = strings.Cut(lines.Text(), "it is in ")
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // it was killed
+	if dir == "" {
+		t.Fatal("no Kubernetes has started in a test that was to be killed")
+	}
+	until(t, "nothing of the Kubernetes runs", func() bool {
+		pids, err := child.Using(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(pids) == 0
+	})
+	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || strings.Contains(string(mounts), dir) {
+		t.Errorf("something is mounted below %s: %v", dir, err)
+	}
+	// The kernel keeps empty cgroups, which a test that ends well removes.
+	containers, _ := filepath.Glob(filepath.Join(dir, "node1/state/io.containerd.runtime.v2.task/k8s.io/*"))
+	for _, container := range containers {
+		left, _ := filepath.Glob("/sys/fs/cgroup/*/k8s.io/" + filepath.Base(container))
+		for _, folder := range left {
+			if err := syscall.Rmdir(folder); err != nil {
+				t.Errorf("remove %s: %v", folder, err)
+			}
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOnKubernetes(t *testing.T) {
+	t.Parallel()
+	c := kubernetesserver.Start(t, kubernetesserver.Options{Nodes: 2})
+	c.Namespace(t, "jobs", nil)
+
+	create(t, c, "fails", "node1", "echo said; exit 3", nil)
+	until(t, "the pod has failed", func() bool { return get(t, c, "fails").Status.Phase == "Failed" })
+	if ended := get(t, c, "fails").Status.ContainerStatuses[0].State.Terminated; ended == nil || ended.ExitCode != 3 {
+		t.Errorf("the end is %+v, want the exit status 3", ended)
+	}
+	if a := c.Call(t, "GET", "/api/v1/namespaces/jobs/pods/fails/log", "", ""); a.Body != "said\n" {
+		t.Errorf("the log is %d %q", a.Status, a.Body)
+	}
+
+	create(t, c, "scheduled", "", "exit 0", map[string]any{"hostNetwork": true})
+	until(t, "the scheduler's pod has succeeded", func() bool { return get(t, c, "scheduled").Status.Phase == "Succeeded" })
+
+	// A pod outlives its kubelet and containerd.
+	create(t, c, "lives", "node2", "while [ ! -e /tmp/end ]; do sleep 0.1; done", nil)
+	until(t, "the pod runs", func() bool { return get(t, c, "lives").Status.Phase == "Running" })
+	node := c.Nodes[1]
+	node.Kubelet.Kill()
+	node.Containerd.Kill()
+	until(t, "the node is not ready", func() bool { return node.Ready(t) != "True" })
+	node.Containerd.Restart(t)
+	node.Kubelet.Restart(t)
+	until(t, "the node is ready again", func() bool { return node.Ready(t) == "True" })
+	if is := get(t, c, "lives").Status.Phase; is != "Running" {
+		t.Errorf("the pod is %s, want it to run", is)
+	}
+
+	for _, part := range []*kubernetesserver.Part{c.API, c.Etcd} {
+		part.Kill()
+		if part.Runs() {
+			t.Errorf("%s was killed and runs", part)
+		}
+		part.Restart(t)
+		part.Pause(t)
+		part.Resume(t)
+		until(t, part.String()+" is of use again", func() bool { return strings.Contains(c.Call(t, "GET", "/readyz", "", "").Body, "ok") })
+	}
+	if is := get(t, c, "lives").Status.Phase; is != "Running" {
+		t.Errorf("the pod is %s after all that, want it to run", is)
+	}
+	if token := c.Token(t, "jobs", "default"); strings.Count(token, ".") != 2 {
+		t.Errorf("the token is %q", token)
+	}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", node.Kubelet.PID())); err != nil {
+		t.Errorf("the kubelet's process: %v", err)
+	}
+
+	// Whoever waits for a server may be stopped, which happens to it when it hears late that the server was: the test ends nevertheless.
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Scheduler.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state string
+	var parent int
+	if _, err := fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(parent, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}

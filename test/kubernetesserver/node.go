@@ -1,0 +1,200 @@
+package kubernetesserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+)
+
+// loopback is the CNI plugin that gives a pod its loopback, from the package containernetworking-plugins.
+var loopback = first("/usr/lib/cni/loopback", "/opt/cni/bin/loopback")
+
+// Node is one node: a kubelet and its containerd.
+type Node struct {
+	// Name is the node's, such as node1.
+	Name string
+	// Kubelet and Containerd are what it is made of.
+	Kubelet, Containerd *Part
+
+	c                *Cluster
+	dir              string
+	kubelet, healthz int // ports
+}
+
+func (c *Cluster) newNode(name string) (*Node, error) {
+	free, err := child.FreePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Name: name, c: c, dir: filepath.Join(c.dir, name), kubelet: free[0], healthz: free[1]}
+	n.Containerd = c.part(name+"-containerd", func() []string {
+		return []string{"containerd", "--config", filepath.Join(n.dir, "containerd.toml"), "--log-level", "warn"}
+	}, func(ctx context.Context) error {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", n.socket())
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	})
+	n.Kubelet = c.part(name+"-kubelet", func() []string {
+		return []string{
+			binary("kubelet"), "--config=" + filepath.Join(n.dir, "kubelet.yaml"), "--kubeconfig=" + c.Kubeconfig(),
+			"--root-dir=" + filepath.Join(n.dir, "kubelet"), "--cert-dir=" + filepath.Join(n.dir, "pki"), "--hostname-override=" + n.Name,
+		}
+	}, func(ctx context.Context) error { return c.healthyPlain(ctx, n.healthz) })
+	return n, nil
+}
+
+func (n *Node) socket() string { return filepath.Join(n.dir, "c.sock") }
+
+// containerdConfig: runc may not lower the OOM score in a container that it runs in, hence restrict_oom_score_adj.
+const containerdConfig = `version = 2
+root = "%[1]s/root"
+state = "%[1]s/state"
+disabled_plugins = ["io.containerd.internal.v1.tracing", "io.containerd.tracing.processor.v1.otlp"]
+[grpc]
+  address = "%[1]s/c.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "%[1]s/opt"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "%[2]s"
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  disable_tcp_service = true
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "overlayfs"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "%[1]s/cni/bin"
+    conf_dir = "%[1]s/cni/conf"
+`
+
+// kubeletConfig: there are no cgroups for pods, only for containers, since another kubelet on this machine would end what it
+// finds in them and does not know.
+const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: "%[2]s"}}
+authorization: {mode: Webhook}
+tlsCertFile: "%[2]s"
+tlsPrivateKeyFile: "%[3]s"
+address: 127.0.0.1
+port: %[4]d
+healthzPort: %[5]d
+readOnlyPort: 0
+failSwapOn: false
+failCgroupV1: false
+cgroupDriver: cgroupfs
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+containerRuntimeEndpoint: unix://%[1]s/c.sock
+imageGCHighThresholdPercent: 100
+evictionHard: {nodefs.available: "1%%"}
+podLogsDir: %[1]s/logs
+resolvConf: ""
+nodeStatusUpdateFrequency: 2s
+nodeLeaseDurationSeconds: 4
+makeIPTablesUtilChains: false
+maxPods: 500
+`
+
+// networkPlugin gives a pod an address of which nothing is reached: containerd wants one.
+const networkPlugin = `#!/bin/sh
+case $CNI_COMMAND in
+VERSION) echo '{"cniVersion":"0.4.0","supportedVersions":["0.4.0"]}' ;;
+ADD) echo '{"cniVersion":"0.4.0","interfaces":[{"name":"eth0","sandbox":"'"$CNI_NETNS"'"}],"ips":[{"version":"4","interface":0,"address":"192.0.2.1/32"}]}' ;;
+esac
+`
+
+func (n *Node) configure() error {
+	conf, bin := filepath.Join(n.dir, "cni", "conf"), filepath.Join(n.dir, "cni", "bin")
+	write := func(path, text string, mode os.FileMode) error { return os.WriteFile(path, []byte(text), mode) }
+	return errors.Join(
+		os.MkdirAll(conf, 0o755), os.MkdirAll(bin, 0o755), os.Symlink(loopback, filepath.Join(bin, "loopback")),
+		write(filepath.Join(bin, "none"), networkPlugin, 0o755),
+		write(filepath.Join(conf, "10-none.conflist"), `{"cniVersion":"0.4.0","name":"none","plugins":[{"type":"none"}]}`, 0o644),
+		write(filepath.Join(n.dir, "containerd.toml"), fmt.Sprintf(containerdConfig, n.dir, pause.Name), 0o644),
+		write(filepath.Join(n.dir, "kubelet.yaml"), fmt.Sprintf(kubeletConfig, n.dir, n.c.pair.cert, n.c.pair.key, n.kubelet, n.healthz), 0o644),
+	)
+}
+
+func (n *Node) launchContainerd(images []Image) error {
+	if err := n.configure(); err != nil {
+		return fmt.Errorf("configure %s: %w", n.Name, err)
+	}
+	if err := n.Containerd.launch(); err != nil {
+		return err
+	}
+	for _, i := range append([]Image{pause, Box}, images...) {
+		if err := n.load(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) load(i Image) error {
+	archive := filepath.Join(n.dir, "image.tar")
+	if err := i.write(archive); err != nil {
+		return fmt.Errorf("make the image %s: %w", i.Name, err)
+	}
+	return errors.Join(n.c.spaces.run("ctr", "--address", n.socket(), "--namespace", "k8s.io", "images", "import", archive), os.Remove(archive))
+}
+
+// Load brings an image to the node.
+func (n *Node) Load(t testing.TB, i Image) {
+	t.Helper()
+	if err := n.load(i); err != nil {
+		t.Fatalf("kubernetesserver: %v", err)
+	}
+}
+
+// launchKubelet starts the kubelet and waits until the node is ready.
+func (n *Node) launchKubelet() error {
+	if err := n.Kubelet.launch(); err != nil {
+		return err
+	}
+	return await("make "+n.Name+" ready", n.Kubelet.entered.Done(), func(ctx context.Context) error {
+		ready, err := n.ready(ctx)
+		if err == nil && ready != "True" {
+			err = fmt.Errorf("its condition Ready is %q", ready)
+		}
+		return err
+	})
+}
+
+// Ready is the node's condition Ready as the API has it: True, False, Unknown, or "" for none.
+func (n *Node) Ready(t testing.TB) string {
+	t.Helper()
+	ready, err := n.ready(t.Context())
+	if err != nil {
+		t.Fatalf("kubernetesserver: %v", err)
+	}
+	return ready
+}
+
+func (n *Node) ready(ctx context.Context) (string, error) {
+	a, err := n.c.request(ctx, "GET", "/api/v1/nodes/"+n.Name, nil, "")
+	if err != nil {
+		return "", err
+	}
+	var said struct {
+		Status struct {
+			Conditions []struct{ Type, Status string }
+		}
+	}
+	if err := json.Unmarshal([]byte(a.Body), &said); err != nil {
+		return "", fmt.Errorf("node %s: %w", n.Name, err)
+	}
+	for _, is := range said.Status.Conditions {
+		if is.Type == "Ready" {
+			return is.Status, nil
+		}
+	}
+	return "", nil
+}
