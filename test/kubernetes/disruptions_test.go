@@ -100,11 +100,18 @@ func TestOnKubernetesDisrupted(t *testing.T) {
 		ids, release := w.held(map[string]system.Doc{"j": {"failover": true, "cpuCount": cores * 0.6}})
 		w.k.OK(t, "POST", "/apis/scheduling.k8s.io/v1/priorityclasses", `{"metadata":{"name":"urgent"},"value":1000}`, nil)
 		pods := "/api/v1/namespaces/" + w.namespace + "/pods"
-		w.k.OK(t, "POST", pods, w.json(system.Doc{"metadata": system.Doc{"name": "urgent"}, "spec": system.Doc{
+		urgent := w.json(system.Doc{"metadata": system.Doc{"name": "urgent"}, "spec": system.Doc{
 			"priorityClassName": "urgent", "hostNetwork": true, "terminationGracePeriodSeconds": 0,
 			"containers": []any{system.Doc{"name": "c", "image": kubernetesserver.Box.Name, "command": []string{"/bin/sleep", "1000"},
 				"resources": system.Doc{"requests": system.Doc{"cpu": fmt.Sprint(cores * 0.6)}}}},
-		}}), nil)
+		}})
+		// Whether a pod may have a class is decided by what was heard of classes, which is behind what was made.
+		w.Until("the class is known", func() string {
+			if a := w.k.Call(t, "POST", pods, urgent, kubernetesserver.JSON); a.Status != http.StatusCreated {
+				return a.Body
+			}
+			return ""
+		})
 		w.explained("j", "CPU")
 		if s := w.Execution(ids["j"]).Shards[0]; !strings.Contains(s.FailureCause, "the cluster ended its pod: PreemptionByScheduler") {
 			t.Errorf("it was preempted: %+v", s)
