@@ -13,8 +13,13 @@ RELEASE := github.com/elasticjob-go/elasticjob/release
 # For which platforms make dist builds. The client alone is built for others than Linux.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
+# Tests and builds compile everything in two ways, as the tests are and as the programs are, and each takes minutes on a machine
+# that has compiled nothing yet. So what looks at the code does it as the tests do, and the worlds are played as programs are built.
+AS_TESTS    := -race
+AS_PROGRAMS := CGO_ENABLED=0 $(GO) test -trimpath
+
 # Tools have a go.mod of their own, so that they don't weigh on the product's.
-STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
+STATICCHECK = GOFLAGS="$$($(GO) env GOFLAGS) $(AS_TESTS)" "$$($(GO) tool -modfile=tools/go.mod -n staticcheck)"
 
 # What make fuzz does: so long for every fuzz target.
 FUZZTIME ?= 60s
@@ -43,9 +48,9 @@ ON_KUBERNETES   := $$(grep -rlE '^func TestOnKubernetes' --include='*_test.go' .
 # So many worlds are played by make test, and so by CI.
 WORLDS := 1000
 
-# The simulated worlds play in one goroutine each and take ten times as long with
-# the race detector: all of them run without it, and so many with it.
-RACEDWORLDS := 24
+# The simulated worlds play in one goroutine each and take ten times as long with the race detector, which sees only what worlds
+# share: all tests of them run without it, and so many worlds with it.
+RACEDWORLDS := 8
 
 .PHONY: help
 help: ## list the targets
@@ -71,9 +76,9 @@ build: ## put the programs into bin/
 test: prepare lint imports ## lint, then all tests with the race detector; installs gcc, ZooKeeper, MariaDB, Chromium, … if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
-	run $(GO) test -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
-	run $(GO) test -race -timeout 30m ./scheduler/sim -sim.seeds $(RACEDWORLDS); \
-	run $(GO) test -race -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
+	run env $(AS_PROGRAMS) -vet=off -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 20m ./scheduler/sim -run 'Worlds$$' -sim.seeds $(RACEDWORLDS); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
 	run $(GO) -C tools test ./...; \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
 	@echo "all tests have passed"
@@ -86,13 +91,13 @@ test-root: ## the tests that only root can run, such as with small disks and oth
 	@if [ "$$(id -u)" != 0 ]; then echo "make test-root needs root: .ci/run, started as root, runs it" >&2; exit 1; fi
 	@packages=$$(grep -rlE '^func TestAsRoot' --include='*_test.go' . | xargs -n 1 dirname | sort -u); \
 	out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
-	$(GO) test -race -timeout 10m -count=1 -v -run '^TestAsRoot' $$packages >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
+	$(GO) test $(AS_TESTS) -vet=off -timeout 10m -count=1 -v -run '^TestAsRoot' $$packages >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
 	grep -E '^(---|ok)' "$$out"; \
 	if grep -E -- '--- SKIP' "$$out"; then echo "a test for root was skipped as root" >&2; exit 1; fi
 	@$(HAVE_KUBERNETES) || echo "$(NO_KUBERNETES)" >&2
 	@if $(HAVE_KUBERNETES); then $(MAKE) --no-print-directory test-kubernetes; fi
 	@# The agent limits memory only as root, with cgroups of version 1, and runs executors as other users.
-	@if $(HAVE_MESOS); then $(GO) test -race -timeout 10m -count=1 -v -run '^(TestReasons|TestRunAs)$$/^(over_the_memory_limit|mesos)$$' ./test/mesos | grep -E '^ *(---|ok|FAIL)|_test.go'; fi
+	@if $(HAVE_MESOS); then $(GO) test $(AS_TESTS) -vet=off -timeout 10m -count=1 -v -run '^(TestReasons|TestRunAs)$$/^(over_the_memory_limit|mesos)$$' ./test/mesos | grep -E '^ *(---|ok|FAIL)|_test.go'; fi
 
 .PHONY: test-mesos
 test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the same ones on cluster/local
@@ -105,7 +110,7 @@ test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the sa
 test-kubernetes: prepare ## as root: the tests on a real Kubernetes, that of KUBERNETES_HOME
 	@if ! $(HAVE_KUBERNETES); then echo "$(NO_KUBERNETES)" >&2; exit 1; fi
 	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
-	$(GO) test -race -timeout 30m -count=1 -p 1 -v -run '^TestOnKubernetes' $(ON_KUBERNETES) >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
+	$(GO) test $(AS_TESTS) -vet=off -timeout 30m -count=1 -p 1 -v -run '^TestOnKubernetes' $(ON_KUBERNETES) >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
 	grep -E '^(---|ok)' "$$out"; \
 	if grep -E -- '--- SKIP' "$$out"; then echo "a test on Kubernetes was skipped" >&2; exit 1; fi
 
@@ -118,8 +123,8 @@ soak: prepare ## kill and freeze everything at random for DURATION (10m), ON=mes
 lint: ## gofmt, go vet, staticcheck; of the console its types, and that the libraries in it are those of their packages
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 	  echo "not as gofmt writes it (gofmt -w does that):" >&2; echo "$$unformatted" >&2; exit 1; fi
-	$(GO) vet ./...
-	$(GO) vet -tags soak ./test/soak
+	$(GO) vet $(AS_TESTS) ./...
+	$(GO) vet $(AS_TESTS) -tags soak ./test/soak
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags soak ./test/soak
 	$(GO) -C tools vet ./...
@@ -129,11 +134,11 @@ lint: ## gofmt, go vet, staticcheck; of the console its types, and that the libr
 
 .PHONY: imports
 imports: ## check which package imports which
-	$(GO) test ./test/imports
+	$(GO) test $(AS_TESTS) ./test/imports
 
 .PHONY: sim
 sim: ## play SEEDS (2000) simulated worlds
-	$(GO) test -timeout 0 ./scheduler/sim -run TestWorlds -sim.seeds $(SEEDS)
+	$(AS_PROGRAMS) -timeout 0 ./scheduler/sim -run TestWorlds -sim.seeds $(SEEDS)
 
 .PHONY: bench
 bench: prepare build ## run the benchmarks, those of the history with HISTORY_ROWS (10000000), then measure the whole system (some 25 minutes)

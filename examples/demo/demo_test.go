@@ -75,7 +75,7 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/scheduler", "./cmd/executor", "./examples/demo")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", dir+"/", "./cmd/scheduler", "./cmd/executor", "./examples/demo")
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -25,6 +25,7 @@ func BuildKubectl(dir string) (Kubectl, error) {
 	k := Kubectl{path: filepath.Join(dir, "kubectl")}
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", k.path, ".")
 	cmd.Dir = filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "tools", "kubectl")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build has it, so that what both need is compiled once
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return Kubectl{}, fmt.Errorf("build kubectl: %w\n%s", err, out)
 	}

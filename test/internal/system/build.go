@@ -44,10 +44,10 @@ func BuildVersion(version string) (Binaries, error) {
 	if Race {
 		err = build(root, "CGO_ENABLED=1", flags, "-race", "-o", b.Scheduler(), "./cmd/scheduler")
 	} else {
-		err = build(root, "CGO_ENABLED=0", flags, "-o", b.Scheduler(), "./cmd/scheduler")
+		err = build(root, "CGO_ENABLED=0", flags, "-trimpath", "-o", b.Scheduler(), "./cmd/scheduler")
 	}
-	err = errors.Join(err, build(root, "CGO_ENABLED=0", flags, "-o", filepath.Join(dir, "executor"), "./cmd/executor"),
-		build(root, "CGO_ENABLED=0", flags, "-o", b.Client(), "./cmd/elasticjob"))
+	err = errors.Join(err, build(root, "CGO_ENABLED=0", flags, "-trimpath", "-o", filepath.Join(dir, "executor"), "./cmd/executor"),
+		build(root, "CGO_ENABLED=0", flags, "-trimpath", "-o", b.Client(), "./cmd/elasticjob"))
 	if err != nil {
 		return Binaries{}, errors.Join(err, os.RemoveAll(dir))
 	}
