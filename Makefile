@@ -78,7 +78,7 @@ test: prepare lint imports ## lint, then all tests with the race detector; insta
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run env $(AS_PROGRAMS) -vet=off -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
 	run $(GO) test $(AS_TESTS) -vet=off -timeout 20m ./scheduler/sim -run 'Worlds$$' -sim.seeds $(RACEDWORLDS); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
 	run $(GO) -C tools test ./...; \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
 	@echo "all tests have passed"
