@@ -33,6 +33,7 @@ type client struct {
 	cluster.Session
 	driver *kubernetes.Driver
 	offers map[string]cluster.Offer // by agent
+	told   map[string]bool          // of which tasks there were updates
 }
 
 func subscribe(t *testing.T, f *fakeAPI) *client {
@@ -62,7 +63,7 @@ func subscribeWith(t *testing.T, f *fakeAPI, change func(*kubernetes.Options)) *
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
-	c := &client{t: t, driver: d, offers: map[string]cluster.Offer{}}
+	c := &client{t: t, driver: d, offers: map[string]cluster.Offer{}, told: map[string]bool{}}
 	c.subscribe()
 	return c
 }
@@ -89,6 +90,8 @@ func (c *client) next() cluster.Event {
 			c.t.Fatalf("the session ended: %v", c.Err())
 		}
 		switch e := e.(type) {
+		case cluster.Update:
+			c.told[e.TaskID] = true
 		case cluster.Offers:
 			for _, o := range e.Offers {
 				c.offers[o.AgentID] = o

@@ -216,7 +216,11 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(failure(code, reason, message))
+	said := failure(code, reason, message)
+	if strings.Contains(message, "is being terminated") { // of a namespace, which the API server says so, too
+		said.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
+	}
+	_ = json.NewEncoder(w).Encode(said)
 }
 
 func failure(code int, reason metav1.StatusReason, message string) *metav1.Status {

@@ -93,6 +93,7 @@ func TestRefusedPods(t *testing.T) {
 		want    cluster.State
 	}{
 		{"quota", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: exceeded quota: q, requested: pods=1`, cluster.Dropped},
+		{"its namespace is being deleted", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: unable to create new content in namespace jobs because it is being terminated`, cluster.Dropped},
 		{"admission", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: violates PodSecurity "restricted"`, cluster.Error},
 		{"webhook", 400, metav1.StatusReasonBadRequest, `admission webhook "w" denied the request: no`, cluster.Error},
 		{"invalid", 422, metav1.StatusReasonInvalid, "spec.containers[0].image: Required value", cluster.Error},

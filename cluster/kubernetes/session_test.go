@@ -277,6 +277,14 @@ func TestOthers(t *testing.T) {
 	if f.pod("c") == nil {
 		t.Error("another framework's unbound pod was deleted")
 	}
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	f.runs(taskID(0))
+	c.until(taskID(0), cluster.Running) // what was asked before is answered by now
+	if len(c.told) != 1 {
+		t.Errorf("there were updates of others' tasks: %v", c.told)
+	}
 }
 
 func TestDeclinedOffers(t *testing.T) {

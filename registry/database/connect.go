@@ -42,7 +42,7 @@ func newPlace(o Options) (*place, error) {
 	c.ParseTime = true
 	// A request may have several statements. All values are arguments, which the driver writes into them: safe, since the character set is UTF-8.
 	c.InterpolateParams, c.MultiStatements = true, true
-	c.Timeout = min(c.Timeout, o.Lease)
+	c.Timeout = min(c.Timeout, o.Lease/2) // who remembers more than the others has a lease to say so
 	if o.Dial != nil {
 		c.DialFunc = o.Dial
 	}

@@ -77,8 +77,12 @@ func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, e
 // holds is how long a leader may lead after it has sent a renewal: a little less than its lease, in which clocks may run apart.
 func (o Options) holds() time.Duration { return o.Lease - o.Lease/20 }
 
-// waits says to the leader that there is a standby, or to other candidates what a registry lacks that this one has seen.
+// waits says to the leader that there is a standby, or to candidates what a registry lacks that this one has seen. It holds for a lease.
 func (p *place) waits(ctx context.Context, holder, lineage, lacks string) error {
+	return p.within(ctx, func(ctx context.Context) error { return p.sayWaits(ctx, holder, lineage, lacks) })
+}
+
+func (p *place) sayWaits(ctx context.Context, holder, lineage, lacks string) error {
 	_, err := p.db.ExecContext(ctx, `INSERT INTO REGISTRY_CANDIDATE (holder, expires, lineage, lacks) VALUES (?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?, ?)
  ON DUPLICATE KEY UPDATE expires = VALUES(expires), lineage = VALUES(lineage), lacks = VALUES(lacks)`, holder, p.Lease.Microseconds(), lineage, []byte(lacks[:min(len(lacks), mostLacks)]))
 	return err
@@ -117,7 +121,6 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 	r.wasUsable.Store(true)
 	candidate := uuid.NewString()
 	var said time.Time
-	lacked := ""
 	defer func() {
 		if !said.IsZero() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.place.Lease/5)
@@ -136,12 +139,12 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 				return t, err
 			}
 		}
-		// Who knows that something is lost says so at once, and for as long as it waits.
-		if lacks := r.follower.missing(); lacks != lacked || time.Since(said) > r.place.Lease/3 {
-			if err := r.place.waits(ctx, candidate, found.Lineage, r.memory.says(found.Lineage)); err != nil {
+		// Who knows that something is lost is no standby.
+		if lacks := r.follower.missing(); lacks == "" && time.Since(said) > r.place.Lease/3 {
+			if err := r.place.waits(ctx, candidate, found.Lineage, ""); err != nil {
 				return nil, r.place.explain("stand by", err)
 			}
-			said, lacked = time.Now(), lacks
+			said = time.Now()
 		}
 		select {
 		case <-time.After(jitter(lookEvery)):

@@ -64,7 +64,7 @@ func (r rows) isFree(unchanged time.Duration) bool {
 type follower struct {
 	mu      sync.Mutex
 	latest  rows
-	since   time.Time // from when on latest has been seen unchanged, but for the fence's changes
+	since   time.Time // from when on latest has been seen unchanged, but for the fence's changes, and without a gap between looks
 	looked  time.Time // when the last look that was answered was sent
 	refusal error     // why the last look failed
 	lacks   string    // what the registry lacks of what was seen before
@@ -87,7 +87,8 @@ func (r *Registry) look(ctx context.Context) (rows, error) {
 		}
 		return rows{}, err
 	}
-	if f.since.IsZero() || !found.same(f.latest) {
+	// Behind a gap another database may answer: for a lease all who remember what it lacks get to say so.
+	if f.since.IsZero() || !found.same(f.latest) || sent.Sub(f.looked) > max(r.place.Lease/4, time.Second) {
 		f.since = time.Now()
 	}
 	f.latest, f.looked, f.refusal = found, sent, nil
@@ -157,12 +158,26 @@ func (r *Registry) wentBack(lacks string) string {
 		"or accept that what was done since may be done again: scheduler accept-registry with this server's --registry, once", r.place.name, lacks)
 }
 
-// follow looks until ctx ends, and keeps what was seen about once a second.
+// warn says to all who stand for election what the registry lacks that this server has seen. That stays there for a lease, also when this
+// server goes, or until the registry lacks nothing any more.
+func (r *Registry) warn(ctx context.Context, lineage string) error {
+	ctx, cancel := context.WithTimeout(ctx, r.place.Lease/2)
+	defer cancel()
+	if lacks := r.memory.says(lineage); lacks != "" {
+		return r.place.waits(ctx, r.witness, lineage, lacks)
+	}
+	return r.place.waitsNoMore(ctx, r.witness)
+}
+
+// follow looks until ctx ends, warns others, and keeps what was seen about once a second.
 func (r *Registry) follow(ctx context.Context) {
-	var kept time.Time
-	said, forgot := "", ""
+	var kept, warned time.Time
+	said, forgot, lacked := "", "", ""
 	for {
-		_, _ = r.look(ctx) // the follower keeps its error
+		found, err := r.look(ctx) // the follower keeps its error
+		if lacks := r.follower.missing(); err == nil && (lacks != lacked || lacks != "" && time.Since(warned) > r.place.Lease/3) && r.warn(ctx, found.Lineage) == nil {
+			warned, lacked = time.Now(), lacks
+		}
 		trouble := ""
 		if err := r.Trouble(); err != nil && ctx.Err() == nil {
 			trouble = err.Error()

@@ -20,6 +20,9 @@ const (
 	readEnd = " WHERE f.id = 1"
 )
 
+// errNoFence is a registry without its fence's row, of which nothing that is read may be believed.
+var errNoFence = errors.New("the row of REGISTRY_FENCE is missing: was something restored below running servers? Stop them, restore all tables of the registry, and start them again")
+
 // List reads all below the path by one statement, so it is of one moment.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if err := registry.CheckListPath(path); err != nil {
@@ -100,6 +103,10 @@ func (t *term) readRows(ctx context.Context, progress func(), where string, args
 			found = append(found, registry.Entry{Path: path.String, Version: version.Int64, Value: notNil(value)})
 		}
 	}
+	err = answer.Err()
+	if err == nil && !fenced {
+		err = errNoFence
+	}
 	slices.SortFunc(found, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })
-	return found, t.place.explain("read", answer.Err())
+	return found, t.place.explain("read", err)
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -17,6 +19,8 @@ import (
 type Registry struct {
 	place  *place
 	memory *memory
+	// witness is under which name this server says to others what it remembers.
+	witness string
 
 	ctx    context.Context // ends when it is closed
 	cancel context.CancelFunc
@@ -46,7 +50,7 @@ func Open(o Options) (*Registry, error) {
 		p.close()
 		return nil, err
 	}
-	r := &Registry{place: p, memory: m, campaigning: make(chan struct{}, 1)}
+	r := &Registry{place: p, memory: m, witness: uuid.NewString(), campaigning: make(chan struct{}, 1)}
 	r.campaigning <- struct{}{}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.owned.Go(func() { r.follow(r.ctx) })

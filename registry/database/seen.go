@@ -38,10 +38,13 @@ func (s seen) lacks(remembered seen) string {
 type memory struct {
 	path string // empty: nothing outlives the process
 
+	// writing is held by who writes the file, whose disk may be slow: a commit waits for mu only.
+	writing sync.Mutex
+	kept    seen // what the file holds
+
 	mu     sync.Mutex
 	latest seen
 	left   []string // lineages that were left for others, which must not come back
-	kept   seen     // what the file holds
 
 	behind string // the lineage that was found to lack something
 	what   string // which is this
@@ -139,12 +142,15 @@ func (m *memory) judge(s, before seen) (lacks string) {
 
 // keep writes the file if it is behind. It is not synced: what a machine's crash takes from it is what other servers remember.
 func (m *memory) keep() error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.path == "" || m.latest == m.kept {
+	now := record{m.latest, slices.Clone(m.left)}
+	m.mu.Unlock()
+	if m.path == "" || now.seen == m.kept {
 		return nil
 	}
-	text, err := json.Marshal(record{m.latest, m.left})
+	text, err := json.Marshal(now)
 	if err == nil {
 		err = os.WriteFile(m.path+".new", append(text, '\n'), 0o600)
 	}
@@ -154,6 +160,6 @@ func (m *memory) keep() error {
 	if err != nil {
 		return fmt.Errorf("remember how far the registry is: %w", err)
 	}
-	m.kept = m.latest
+	m.kept = now.seen
 	return nil
 }

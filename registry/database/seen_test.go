@@ -2,10 +2,15 @@ package database
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -302,4 +307,132 @@ func TestLeaderAloneRemembers(t *testing.T) {
 	}()
 	defer func() { cancel(); <-ended }()
 	wantNoLeader(t, standby, "another server remembers more")
+}
+
+// gate lets connections through while it is open.
+type gate struct {
+	mu    sync.Mutex
+	shut  bool
+	conns []net.Conn
+}
+
+func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	g.conns = append(g.conns, conn)
+	return conn, nil
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+	for _, conn := range g.conns {
+		_ = conn.Close()
+	}
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = false
+}
+
+// standsFor has a registry stand for election until the test ends.
+func standsFor(t *testing.T, r *Registry) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = r.Campaign(ctx, "127.0.0.1:9988")
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+}
+
+// TestOutageLongerThanALease: the database was away for longer than a lease, and is a replica that was behind when it is back. A standby that remembers less than the
+// leader, and reaches it first, does not lead it.
+func TestOutageLongerThanALease(t *testing.T) {
+	t.Parallel()
+	dsn := shared.Server(t).Database(t)
+	var ofLeader, ofStandby gate
+	leader, term := lead(t, Options{DSN: dsn, Lease: LeastLease, Dial: ofLeader.dial})
+	standby := open(t, Options{DSN: dsn, Lease: LeastLease, Dial: ofStandby.dial})
+	committed(t, standby, int(term.changes.Load()))
+	failOver := replica(t, dsn)
+	ofStandby.close()
+	commit(t, term, write("/a", "lost"))
+	ofLeader.close()
+	<-term.Done()
+	failOver()
+	standsFor(t, leader)
+	looked := func() time.Time {
+		standby.follower.mu.Lock()
+		defer standby.follower.mu.Unlock()
+		return standby.follower.looked
+	}
+	latest := looked()
+	ofStandby.open()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // the leader comes when the standby has looked several times
+		for looks := 0; looks < 6 && ctx.Err() == nil; goruntime.Gosched() {
+			if now := looked(); !now.Equal(latest) {
+				latest, looks = now, looks+1
+			}
+		}
+		ofLeader.open()
+	}()
+	wantNoLeader(t, standby, "another server remembers more")
+}
+
+// TestResignedBehindAFailover: a leader that is told to stop when its database has just failed over does not hand over to a standby that remembers less.
+func TestResignedBehindAFailover(t *testing.T) {
+	t.Parallel()
+	dsn := shared.Server(t).Database(t)
+	var ofStandby gate
+	_, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
+	standby := open(t, Options{DSN: dsn, Lease: LeastLease, Dial: ofStandby.dial})
+	committed(t, standby, int(term.changes.Load()))
+	failOver := replica(t, dsn)
+	ofStandby.close()
+	commit(t, term, write("/a", "lost"))
+	failOver()
+	if err := term.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ofStandby.open()
+	wantNoLeader(t, standby, "another server remembers more")
+}
+
+// TestSlowDisk: a data folder whose disk hangs keeps no commit waiting.
+func TestSlowDisk(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "seen.json")
+	if err := syscall.Mkfifo(file+".new", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, term := lead(t, Options{DSN: shared.Server(t).Database(t), Seen: file})
+	eventually.Works(t, "the file is being written", func() error {
+		if r.memory.writing.TryLock() {
+			r.memory.writing.Unlock()
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	commit(t, term, write("/a", "1"))
+	if _, leads := r.Leader(); !leads {
+		t.Error("it does not lead")
+	}
+	if _, err := os.ReadFile(file + ".new"); err != nil { // which ends the wait
+		t.Fatal(err)
+	}
 }

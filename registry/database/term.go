@@ -97,15 +97,25 @@ func (t *term) finish(why error) {
 // releasePatience is for how long a database is tried that is to free the lease. Without an answer the next leader waits until it expires.
 const releasePatience = 3 * time.Second
 
-// release frees the lease, unless the term ended because its registry lacks something: while the lease lasts, this server says so to the other
-// candidates, of whom none may know it.
+// release frees the lease, unless the registry lacks something of this term, as one does that has failed over a moment ago: then this server says so to
+// the candidates, of whom none may know it, and they wait until the lease is over.
 func (t *term) release() {
-	if errors.As(context.Cause(t.ctx), new(behind)) {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), min(releasePatience, t.place.Lease))
 	defer cancel()
-	_, _ = t.place.db.ExecContext(ctx, "UPDATE REGISTRY_LEASE SET holder = '', renewals = renewals + 1, expires = UTC_TIMESTAMP(6) WHERE id = 1 AND holder = ?", t.holder)
+	if errors.As(context.Cause(t.ctx), new(behind)) {
+		return // which was said before
+	}
+	done, err := t.place.db.ExecContext(ctx, `UPDATE REGISTRY_LEASE l JOIN REGISTRY_FENCE f ON f.id = l.id
+ SET l.holder = '', l.renewals = l.renewals + 1, l.expires = UTC_TIMESTAMP(6) WHERE l.id = 1 AND l.holder = ? AND f.term = ? AND f.holder = ? AND f.changes >= ?`,
+		t.holder, t.leader.Term, t.holder, t.changes.Load())
+	if err != nil {
+		return
+	}
+	if n, err := done.RowsAffected(); err == nil && n == 0 {
+		if found, err := t.registry.look(ctx); err == nil {
+			_ = t.registry.warn(ctx, found.Lineage) // what it is, the follower has said in the log
+		}
+	}
 }
 
 // Resign frees the lease, so that the next leader can begin at once. A commit under way fails.

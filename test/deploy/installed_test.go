@@ -20,6 +20,7 @@ import (
 // that takes it. The jobs' namespace is as it is delivered, a restricted one.
 const overlay = `
 resources: [%[4]s/base]
+components: [%[4]s/autoscaler]
 patches:
   - patch: |
       apiVersion: v1
@@ -46,7 +47,7 @@ images: [{name: elasticjob, newName: docker.io/local/server, newTag: "1"}]
 configMapGenerator:
   - name: elasticjob
     namespace: elasticjob
-    literals: [ELASTICJOB_KUBERNETES_IMAGE=docker.io/local/task:1]
+    literals: [ELASTICJOB_KUBERNETES_IMAGE=docker.io/local/task:1, "ELASTICJOB_KUBERNETES_SHOW_UNPLACED=true"]
 secretGenerator:
   - name: elasticjob-database
     namespace: elasticjob
@@ -54,7 +55,7 @@ secretGenerator:
 `
 
 // TestOnKubernetesInstalled runs what deploy/kubernetes installs, with no more rights than that gives it: a job is published, runs in a
-// restricted namespace, and has its output read; then the first user is made as docs/kubernetes.md says, and the API is closed.
+// restricted namespace, has its output read, and is shown to autoscalers when no node has room; then the first user is made as docs/kubernetes.md says, and the API is closed.
 func TestOnKubernetesInstalled(t *testing.T) {
 	t.Parallel()
 	kubernetesserver.Require(t)
@@ -132,9 +133,36 @@ func TestOnKubernetesInstalled(t *testing.T) {
 	if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "-l", "elasticjob/job=my_job", "-o", "name"); strings.Count(names, "pod/") != 2 {
 		t.Errorf("the pods of the job are %q", names)
 	}
-	if events := kubectl.Run(t, c, "get", "events", "-n", "elasticjob-jobs"); strings.Contains(events, "forbidden") {
-		t.Errorf("events: %s", events)
+	eventually.Works(t, "say in events on its pods what was decided", func() error {
+		events := kubectl.Run(t, c, "get", "events", "-n", "elasticjob-jobs")
+		if strings.Contains(events, "forbidden") {
+			t.Fatalf("events: %s", events)
+		}
+		if strings.Count(events, "of job my_job, triggered by a request, placed on node") != 2 {
+			return errors.New(events)
+		}
+		return nil
+	})
+
+	ok("PUT", "/api/job/update", `{"jobName":"my_job","cpuCount":1000}`)
+	id = strings.Split(ok("POST", "/api/job/my_job/trigger", ""), `"`)[3]
+	unplaced := func() string {
+		return kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "--field-selector=status.phase=Pending", "-o",
+			`jsonpath={range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="PodScheduled")].reason}{"\n"}{end}`)
 	}
+	eventually.Works(t, "show the autoscaler what fits no node", func() error {
+		if pods := unplaced(); strings.Count(pods, " Unschedulable") != 2 {
+			return errors.New(pods)
+		}
+		return nil
+	})
+	ok("POST", "/api/execution/"+id+"/kill", "")
+	eventually.Works(t, "show nothing any more", func() error {
+		if pods := unplaced(); pods != "" {
+			return errors.New(pods)
+		}
+		return nil
+	})
 	if logs := kubectl.Run(t, c, "logs", "-n", "elasticjob", "deployment/elasticjob"); strings.Contains(logs, "forbidden") || strings.Contains(logs, "setting noted") || strings.Contains(logs, `"level":"ERROR"`) {
 		t.Errorf("the server's log: %s", logs)
 	}

@@ -185,6 +185,23 @@ func (w *world) explained(job, words string) {
 	})
 }
 
+// told waits until an event of a pod has a reason and holds some words.
+func (w *world) told(pod, reason, words string) {
+	w.Helper()
+	w.Until("an event of "+pod+" says: "+words, func() string {
+		var list struct {
+			Items []struct{ Reason, Message string }
+		}
+		w.k.OK(w.TB, "GET", "/api/v1/namespaces/"+w.namespace+"/events?fieldSelector=involvedObject.name="+pod, "", &list)
+		for _, e := range list.Items {
+			if e.Reason == reason && strings.Contains(e.Message, words) {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%+v", list.Items)
+	})
+}
+
 // only is a package with one script, the app's.
 func only(commands string) system.Files {
 	return system.Files{"bin/start.sh": "#!/bin/sh\n" + commands + "\n"}

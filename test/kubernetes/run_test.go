@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -101,6 +102,38 @@ func TestOnKubernetesOutput(t *testing.T) {
 	}
 }
 
+// TestOnKubernetesKeptPods: of a job's ended pods as many are kept as is asked for, and their output with them.
+func TestOnKubernetesKeptPods(t *testing.T) {
+	w := onShared(t)
+	w.serve("--keep-pods", "finished=1,failed=2")
+	w.App("good", only("echo said"), nil)
+	w.App("bad", only("echo said; exit 3"), nil)
+	w.job("good", "good", nil)
+	w.job("bad", "bad", nil)
+	kept := func(job, end string, most int) (tasks []string) {
+		for range most + 2 {
+			tasks = append(tasks, w.Run(job, end).Shards[0].TaskID)
+		}
+		gone, tasks := tasks[0], tasks[2:]
+		w.Until(fmt.Sprintf("%d pods of %s are kept", most, job), func() string {
+			pods := w.pods(job)
+			if len(pods) != most {
+				return fmt.Sprintf("there are %d", len(pods))
+			}
+			return ""
+		})
+		if a := w.Call("GET", "/api/task/"+gone+"/logs", ""); a.Status != http.StatusNotFound {
+			t.Errorf("the output of a pod that was deleted: %d %s", a.Status, a.Body)
+		}
+		return tasks
+	}
+	for _, task := range append(kept("good", "FINISHED", 1), kept("bad", "FAILED", 2)...) {
+		if text := w.Logs(task, ""); text != "said\n" {
+			t.Errorf("the output of %s is %q", task, text)
+		}
+	}
+}
+
 // TestOnKubernetesKill kills a run: its processes end, and its pods.
 func TestOnKubernetesKill(t *testing.T) {
 	w := onShared(t)
@@ -120,11 +153,18 @@ func TestOnKubernetesKill(t *testing.T) {
 		}
 		return ""
 	})
-	release()
-	if _, ends := w.Ran(); len(ends) > 0 {
-		t.Errorf("killed shards have ended by themselves: %v", ends)
+	for _, p := range w.pods("j") {
+		w.told(p.Metadata.Name, "Launched", "triggered by a request, placed on node ")
+		w.told(p.Metadata.Name, "Killed", "its end was asked for: ")
 	}
+	release()
 	w.Run("j", "FINISHED")
+	_, ends := w.Ran() // a survivor would have ended long before those that were started after its release
+	for part := range ends {
+		if part.Execution == id {
+			t.Errorf("a killed shard has ended by itself: %+v", part)
+		}
+	}
 }
 
 // TestOnKubernetesNames runs jobs whose names are no DNS labels, or are as long as they may be.

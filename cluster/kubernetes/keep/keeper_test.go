@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -70,11 +71,36 @@ type deletions struct {
 	mu      sync.Mutex
 	deleted []string
 	refuse  int // so many are answered 500
+	// atOnce is how many are being asked for, most how many were at most.
+	atOnce, most int
+	// batch is how many were deleted since the rules were last asked, largest the most that was.
+	batch, largest int
+}
+
+func (d *deletions) enter(by int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.atOnce += by
+	d.most = max(d.most, d.atOnce)
+}
+
+// chosen is told when the rules are asked.
+func (d *deletions) chosen() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.batch = 0
 }
 
 func (d *deletions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.enter(1)
+	defer d.enter(-1)
+	for range 100 {
+		goruntime.Gosched() // who comes with others is seen with them
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.batch++
+	d.largest = max(d.largest, d.batch)
 	options, err := optionsOf(r)
 	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	if d.refuse > 0 {
@@ -117,9 +143,32 @@ func newKeeper(t *testing.T, d *deletions, rules keep.Rules) *keep.Keeper {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.Close)
-	k := keep.New(keep.Options{Rules: rules, Core: api.Core, Logger: slog.New(slog.DiscardHandler), Pause: time.Millisecond, Now: func() time.Time { return now }})
+	k := keep.New(keep.Options{Rules: rules, Core: api.Core, Logger: slog.New(slog.DiscardHandler), Pause: time.Millisecond, Now: func() time.Time { d.chosen(); return now }})
 	t.Cleanup(k.Close)
 	return k
+}
+
+// TestPodsAreDeletedInBatches: however many are to go, the API server is asked for few at once, and gets a pause after some.
+func TestPodsAreDeletedInBatches(t *testing.T) {
+	t.Parallel()
+	d := &deletions{}
+	k := newKeeper(t, d, keep.Rules{For: time.Hour})
+	const all = 300
+	for i := range all {
+		e := ended("a", fmt.Sprintf("p%03d", i), true, time.Second)
+		k.Ended(t.Context(), e.Pod, true, e.At)
+	}
+	eventually.Works(t, "all are deleted", func() error {
+		if n := len(d.all()); n != all {
+			return fmt.Errorf("%d of %d are", n, all)
+		}
+		return nil
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.most > 4 || d.largest > 50 {
+		t.Errorf("%d were asked for at once and %d between two pauses, want at most 4 and 50", d.most, d.largest)
+	}
 }
 
 func TestPodsAreDeletedByTheirUIDs(t *testing.T) {

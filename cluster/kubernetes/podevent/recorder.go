@@ -102,7 +102,7 @@ func (r *Recorder) Killed(p kubernetes.Pod, why string) {
 
 // GivenUp says why a pod is not waited for any more.
 func (r *Recorder) GivenUp(p kubernetes.Pod, why string) {
-	r.add(p, corev1.EventTypeWarning, "GivenUp", "its containers do not start, and it is deleted: "+why)
+	r.add(p, corev1.EventTypeWarning, "GivenUp", "it is not waited for any more, and deleted: "+why)
 }
 
 func (r *Recorder) add(p kubernetes.Pod, kind, reason, message string) {

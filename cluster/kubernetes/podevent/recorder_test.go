@@ -93,7 +93,7 @@ func TestWhatWasDecidedIsSaid(t *testing.T) {
 		"Normal Launched u: attempt 1 of item 0 of job my_job, a daemon, placed on node node1 (execution e)",
 		"Normal Killed u: its end was asked for: ann asked for it",
 		"Normal Killed u: its end was asked for",
-		"Warning GivenUp u: its containers do not start, and it is deleted: ErrImagePull: no such image",
+		"Warning GivenUp u: it is not waited for any more, and deleted: ErrImagePull: no such image",
 	}
 	eventually.Works(t, "all events", func() error {
 		if diff := cmp.Diff(want, s.said()); diff != "" {
