@@ -26,6 +26,8 @@ const (
 	watchSilence = 150 * time.Second
 	// watchFirst and watchMost are the pauses before a watch that broke is opened again.
 	watchFirst, watchMost = 100 * time.Millisecond, 5 * time.Second
+	// listAfter is for how long no watch may come about before all is listed instead, and how often then.
+	listAfter = 30 * time.Second
 )
 
 // store takes what a watcher learns.
@@ -40,7 +42,7 @@ type store interface {
 }
 
 // watcher keeps a store like the API server's objects of one kind: it lists them and watches them from there on. When the API server does not
-// know any more what changed since (410), it lists them again.
+// know any more what changed since (410), it lists them again; and now and then where it may list them, and no watch comes about.
 type watcher struct {
 	api                 *API
 	resource, namespace string // of all namespaces if that is empty
@@ -48,6 +50,7 @@ type watcher struct {
 	store               store
 	log                 *slog.Logger
 	version             string
+	listAfter           time.Duration // listAfter, but for tests
 }
 
 func podList() runtime.Object  { return &corev1.PodList{} }
@@ -87,7 +90,7 @@ func (w *watcher) list(ctx context.Context) error {
 
 // run follows what changes behind a list until ctx ends.
 func (w *watcher) run(ctx context.Context) {
-	pause := watchFirst
+	pause, current := watchFirst, time.Now()
 	for ctx.Err() == nil {
 		before, began := w.version, time.Now()
 		err := w.watch(ctx)
@@ -97,9 +100,14 @@ func (w *watcher) run(ctx context.Context) {
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 			w.log.Info("watch expired, listing again", "resource", w.resource)
 			err = w.list(ctx)
+		} else if err != nil && w.version == before && time.Since(current) > w.listAfter && ctx.Err() == nil {
+			w.log.Warn("no watch comes about: listing instead, so that what changes is seen late", "resource", w.resource, "every", w.listAfter, "error", err)
+			if w.list(ctx) == nil {
+				current = time.Now()
+			}
 		}
 		if err == nil || w.version != before {
-			pause = watchFirst
+			pause, current = watchFirst, time.Now()
 		}
 		if err == nil || ctx.Err() != nil {
 			continue

@@ -26,6 +26,7 @@ type apiServer struct {
 	// opened are the queries of all requests for output, throttled how many of the next ones are answered 429.
 	opened    []string
 	throttled int
+	broken    int // so many requests for output are answered 500
 }
 
 // container is a pod with one container, named so.
@@ -134,6 +135,11 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (a *apiServer) log(w http.ResponseWriter, r *http.Request, c *container) {
 	a.opened = append(a.opened, r.URL.RawQuery)
+	if a.broken > 0 {
+		a.broken--
+		refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError)
+		return
+	}
 	at, cuts := 0, c.cuts
 	stop := make(chan struct{})
 	defer close(stop)

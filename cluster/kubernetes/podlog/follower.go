@@ -42,6 +42,7 @@ type Follower struct {
 	pods    map[types.UID]*followed
 	active  int
 	waiting []*followed // in the order in which they came
+	full    bool        // the log has said that daemons wait
 }
 
 // followed is a pod that is followed, or waits for it.
@@ -91,6 +92,10 @@ func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cl
 		f.displace()
 	}
 	f.begin()
+	if full := one.stop == nil && p.Daemon; full && !f.full {
+		f.full = true
+		f.opt.Logger.Warn("runs of daemons are not heard, nor shown, before others have ended: too many pods are followed", "most", f.opt.Most, "pod", p.Name, "task", p.TaskID)
+	}
 }
 
 // Gone ends following a pod.
@@ -153,34 +158,41 @@ const (
 	overlap = 5 * time.Second
 )
 
-// follow hears a pod until ctx ends. The way back is given as seconds that have passed, since clocks of nodes differ.
+// follow hears a pod until ctx ends. The way back is given as seconds that have passed, since clocks of nodes differ; until its output was opened once
+// it is all of firstSeconds.
 func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(cluster.Event)) {
-	heard, seconds, pause := time.Now(), int64(firstSeconds), f.opt.First
+	var heard time.Time
+	seconds, pause := int64(firstSeconds), f.opt.First
 	for ctx.Err() == nil {
-		last, err := f.hear(ctx, p, seconds, report)
+		opened, last, err := f.hear(ctx, p, seconds, report)
 		if ctx.Err() != nil {
 			return
 		}
 		if last.After(heard) {
 			heard, pause = last, f.opt.First
+		} else if heard.IsZero() {
+			heard = opened
 		}
 		f.opt.Logger.Debug("output of a pod broke off", "pod", p.Name, "task", p.TaskID, "again_in", pause, "error", err)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		seconds = min(int64((time.Since(heard)+overlap)/time.Second)+1, firstSeconds)
+		if !heard.IsZero() {
+			seconds = min(int64((time.Since(heard)+overlap)/time.Second)+1, firstSeconds)
+		}
 		pause = min(2*pause, f.opt.Longest)
 	}
 }
 
-// hear hears a pod until its output ends or breaks off, and says when something came last.
-func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event)) (last time.Time, err error) {
+// hear hears a pod until its output ends or breaks off, and says when that was opened and when something came last; zero if neither was so.
+func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event)) (opened, last time.Time, err error) {
 	stream, err := f.from.follow(ctx, place{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
 	if err != nil {
-		return time.Time{}, err
+		return opened, last, err
 	}
 	defer stream.Close()
+	opened = time.Now()
 	var output wire.PodOutput
 	buffer := make([]byte, 4<<10)
 	for {
@@ -195,7 +207,7 @@ func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, re
 			}
 		}
 		if err != nil {
-			return last, err
+			return opened, last, err
 		}
 	}
 }

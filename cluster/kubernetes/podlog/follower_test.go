@@ -147,6 +147,21 @@ func TestACutLosesNothing(t *testing.T) {
 	}
 }
 
+// TestFirstFollowingFails: a pod whose node could not be reached when it was to be followed first is heard as far back as others.
+func TestFirstFollowingFails(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, 1)
+	s.api.change(func() { s.api.broken = 2 })
+	c := s.follow("p", true)
+	s.api.write(c, run(t, 1))
+	until(t, "the run", func() bool { return len(s.runs()) == 1 })
+	for _, query := range s.api.opens() {
+		if !strings.Contains(query, "sinceSeconds=3600") {
+			t.Errorf("it is asked for %s", query)
+		}
+	}
+}
+
 // TestDaemonsComeFirst: with room for two, what waits is followed when another has gone.
 func TestDaemonsComeFirst(t *testing.T) {
 	t.Parallel()
