@@ -24,7 +24,7 @@ type Pod struct {
 // Follower reads what running pods say in their output. Its methods don't wait.
 type Follower interface {
 	// Running is called once in each session for a pod whose container runs. What the container says is handed to report, as cluster.Update or
-	// cluster.Message, until ctx ends, which it does with the session, or Gone is called.
+	// cluster.Message, until ctx ends, which it does with the session, or Gone is called; never from within Running, behind whose caller are locks.
 	Running(ctx context.Context, p Pod, report func(cluster.Event))
 	// Gone is called when a pod has ended, or is not there any more.
 	Gone(uid types.UID)
@@ -45,7 +45,7 @@ type Recorder interface {
 	Launched(p Pod, t wire.Task)
 	// Killed: the end of a pod was asked for; why may be empty.
 	Killed(p Pod, why string)
-	// GivenUp: a pod is deleted because its containers don't start.
+	// GivenUp: a pod is deleted because its containers don't start, or because others of it go on behind the end of its shard.
 	GivenUp(p Pod, why string)
 }
 

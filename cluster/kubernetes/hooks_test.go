@@ -28,7 +28,7 @@ type witness struct{ said chan string }
 
 func (w witness) Running(_ context.Context, p kubernetes.Pod, report func(cluster.Event)) {
 	w.said <- "running " + p.TaskID
-	report(cluster.Message{AgentID: p.Node, Data: []byte("progress")})
+	go report(cluster.Message{AgentID: p.Node, Data: []byte("progress")})
 }
 func (w witness) Gone(uid types.UID) { w.said <- "gone " + string(uid) }
 func (w witness) Ended(_ context.Context, p kubernetes.Pod, good bool, _ time.Time) {
@@ -89,6 +89,36 @@ func TestHooks(t *testing.T) {
 		return nil
 	})
 	w.expect(t, "gone "+uid)
+}
+
+// speaker is a Follower whose pods say what a test has them say.
+type speaker struct{ report chan func(cluster.Event) }
+
+func (s speaker) Running(_ context.Context, _ kubernetes.Pod, report func(cluster.Event)) {
+	s.report <- report
+}
+func (s speaker) Gone(types.UID) {}
+
+// TestHeardOfASilentNode: a pod that is heard while its node is not ready is unreachable all the same.
+func TestHeardOfASilentNode(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	s := speaker{make(chan func(cluster.Event), 1)}
+	c := subscribeWith(t, f, func(o *kubernetes.Options) { o.Follower = s })
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	f.runs(taskID(0))
+	c.until(taskID(0), cluster.Running)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
+	since := c.until(taskID(0), cluster.Unreachable).UnreachableSince
+	say := <-s.report
+	say(cluster.Update{TaskID: taskID(0), AgentID: "node1", State: cluster.Running, Source: cluster.FromExecutor, UUID: []byte("a run")})
+	c.until(taskID(0), cluster.Running)
+	if u := c.update(taskID(0)); u.State != cluster.Unreachable || !u.UnreachableSince.Equal(since) || len(u.UUID) > 0 {
+		t.Errorf("behind its run it is reported as %+v", u)
+	}
 }
 
 // TestGivenUp: an image that can't be pulled is reported only when its pod is gone for good.

@@ -146,7 +146,7 @@ func (s *session) takes(p *corev1.Pod) {
 	}
 }
 
-// settle forgets the pods that were not bound, so that what the watch shows of them is deleted.
+// settle marks the pods of a Launch as through: what the watch shows of those that were not bound is deleted, and what a list from now on lacks is gone.
 func (s *session) settle(node string, all []*launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,6 +212,7 @@ func (s *session) create(ctx context.Context, one *launch) {
 		return
 	}
 	one.pod = made
+	s.takes(made) // with what admission has added
 	if one.secret == nil {
 		return
 	}

@@ -247,10 +247,27 @@ func (s *session) tendPod(r *podRecord) {
 	switch {
 	case u.State == cluster.Running && !r.followed:
 		r.followed = true
-		s.follower.Running(s.ctx, podOf(r.own), s.emit)
+		uid := r.own.UID
+		s.follower.Running(s.ctx, podOf(r.own), func(e cluster.Event) { s.heard(uid, e) })
 	case u.State.Terminal() && r.followed:
 		r.followed = false
 		s.follower.Gone(r.own.UID)
+	}
+}
+
+// heard passes on what a pod's output has said. Where its node is silent towards the API server that was a sign of life, which the core takes for the
+// task's return: behind it is said again what is the case.
+func (s *session) heard(uid types.UID, e cluster.Event) {
+	s.emit(e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.pods[uid]
+	if _, update := e.(cluster.Update); !update || r == nil || r.reported.state != cluster.Unreachable {
+		return
+	}
+	if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound && u.State == cluster.Unreachable {
+		u.UUID, u.Reason = nil, cluster.ReasonReconciliation // it is not new
+		s.tell(u)
 	}
 }
 

@@ -184,7 +184,7 @@ func statusOf(all []corev1.ContainerStatus, name string) corev1.ContainerStatus 
 	return corev1.ContainerStatus{Name: name}
 }
 
-// endOf says how a pod has ended, in u; t is the end of the shard's own container, nil if it has none.
+// end says how a pod has ended, in u; t is the end of the shard's own container, nil if it has none.
 func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	if t != nil {
