@@ -87,11 +87,6 @@ func newWorld(t testing.TB, k *kubernetesserver.Cluster, machine func(t testing.
 	w.flags = []string{"--kubernetes", "--kubeconfig", k.Kubeconfig(), "--kubernetes-namespace", w.namespace,
 		"--kubernetes-image", "docker.io/local/task:1", "--kubernetes-pod-template", template}
 	w.Machine = machine(t, w.flags)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the pods of %s are\n%s", w.namespace, k.Call(t, "GET", "/api/v1/namespaces/"+w.namespace+"/pods", "", "").Body)
-		}
-	})
 	// Pods write the ledger as the image's user, and fetch packages from this machine's loopback.
 	ledgers := filepath.Dir(w.LedgerPath)
 	if err := errors.Join(os.Chmod(filepath.Dir(ledgers), 0o711), os.Chmod(ledgers, 0o777)); err != nil {

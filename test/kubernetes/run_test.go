@@ -122,7 +122,7 @@ func TestOnKubernetesKeptPods(t *testing.T) {
 			}
 			return ""
 		})
-		if a := w.Call("GET", "/api/task/"+gone+"/logs", ""); a.Status != http.StatusNotFound {
+		if a := w.Call("GET", "/api/task/"+gone+"/logs", ""); a.Status != http.StatusGone {
 			t.Errorf("the output of a pod that was deleted: %d %s", a.Status, a.Body)
 		}
 		return tasks
