@@ -99,8 +99,8 @@ func (s speaker) Running(_ context.Context, _ kubernetes.Pod, report func(cluste
 }
 func (s speaker) Gone(types.UID) {}
 
-// TestHeardOfASilentNode: a pod that is heard while its node is not ready is unreachable all the same.
-func TestHeardOfASilentNode(t *testing.T) {
+// TestOutputFromANodeThatIsNotReady: a pod whose output says something while its node is not ready is unreachable all the same.
+func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)

@@ -248,16 +248,16 @@ func (s *session) tendPod(r *podRecord) {
 	case u.State == cluster.Running && !r.followed:
 		r.followed = true
 		uid := r.own.UID
-		s.follower.Running(s.ctx, podOf(r.own), func(e cluster.Event) { s.heard(uid, e) })
+		s.follower.Running(s.ctx, podOf(r.own), func(e cluster.Event) { s.fromOutput(uid, e) })
 	case u.State.Terminal() && r.followed:
 		r.followed = false
 		s.follower.Gone(r.own.UID)
 	}
 }
 
-// heard passes on what a pod's output has said. Where its node is silent towards the API server that was a sign of life, which the core takes for the
+// fromOutput passes on what a pod's output says. Where its node is silent towards the API server that was a sign of life, which the core takes for the
 // task's return: behind it is said again what is the case.
-func (s *session) heard(uid types.UID, e cluster.Event) {
+func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 	s.emit(e)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,10 +79,8 @@ func (o Options) holds() time.Duration { return o.Lease - o.Lease/20 }
 
 // waits says to the leader that there is a standby, or to candidates what a registry lacks that this one has seen. It holds for a lease.
 func (p *place) waits(ctx context.Context, holder, lineage, lacks string) error {
-	return p.within(ctx, func(ctx context.Context) error { return p.sayWaits(ctx, holder, lineage, lacks) })
-}
-
-func (p *place) sayWaits(ctx context.Context, holder, lineage, lacks string) error {
+	ctx, cancel := context.WithTimeout(ctx, p.patience())
+	defer cancel()
 	_, err := p.db.ExecContext(ctx, `INSERT INTO REGISTRY_CANDIDATE (holder, expires, lineage, lacks) VALUES (?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?, ?)
  ON DUPLICATE KEY UPDATE expires = VALUES(expires), lineage = VALUES(lineage), lacks = VALUES(lacks)`, holder, p.Lease.Microseconds(), lineage, []byte(lacks[:min(len(lacks), mostLacks)]))
 	return err

@@ -100,11 +100,11 @@ const releasePatience = 3 * time.Second
 // release frees the lease, unless the registry lacks something of this term, as one does that has failed over a moment ago: then this server says so to
 // the candidates, of whom none may know it, and they wait until the lease is over.
 func (t *term) release() {
-	ctx, cancel := context.WithTimeout(context.Background(), min(releasePatience, t.place.Lease))
-	defer cancel()
 	if errors.As(context.Cause(t.ctx), new(behind)) {
 		return // which was said before
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), min(releasePatience, t.place.Lease))
+	defer cancel()
 	done, err := t.place.db.ExecContext(ctx, `UPDATE REGISTRY_LEASE l JOIN REGISTRY_FENCE f ON f.id = l.id
  SET l.holder = '', l.renewals = l.renewals + 1, l.expires = UTC_TIMESTAMP(6) WHERE l.id = 1 AND l.holder = ? AND f.term = ? AND f.holder = ? AND f.changes >= ?`,
 		t.holder, t.leader.Term, t.holder, t.changes.Load())
