@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -236,6 +237,35 @@ func TestBoundBehindTheBack(t *testing.T) {
 	}
 	if p := f.pod(name); p.DeletionTimestamp != nil {
 		t.Error("it was deleted")
+	}
+}
+
+// TestRepeatedCreation: a pod that was made, and whose creation the API server has asked to repeat, is there, which is an answer: it is launched, once.
+func TestRepeatedCreation(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribe(t, f)
+	var asked atomic.Int64
+	f.with(func() {
+		f.fault = func(w http.ResponseWriter, r *http.Request, body runtime.Object) bool {
+			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/pods") || asked.Add(1) > 1 {
+				return false
+			}
+			f.do(r, body, nil)
+			w.Header().Set("Retry-After", "0")
+			refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "later")
+			return true
+		}
+	})
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	if u := c.update(taskID(0)); u.State != cluster.Starting {
+		t.Errorf("it is reported as %+v", u)
+	}
+	if p := f.pod(pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" || asked.Load() != 2 {
+		t.Errorf("asked for %d times, it is %+v", asked.Load(), p)
 	}
 }
 
