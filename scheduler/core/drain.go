@@ -1,5 +1,7 @@
 package core
 
+import "time"
+
 // beginDrain begins the end of everything on the cluster (rule O4).
 func (c *Core) beginDrain() {
 	c.draining = true
@@ -10,6 +12,7 @@ func (c *Core) beginDrain() {
 	}
 	for _, x := range c.executors.sorted() {
 		c.closeExecutor(x)
+		x.shutdownSent, x.shutdownTry = time.Time{}, 0 // one that has been asked often would be asked again in minutes only
 	}
 }
 

@@ -31,6 +31,9 @@ func (c *Core) shutDownClosing() {
 				c.dropExecutor(x)
 				continue
 			}
+		} else if c.draining && x.shutdownTry > 0 && x.tasks == 0 {
+			// Somebody waits for it, and not for six minutes (rule O4): the next offer tells whether it is only its end that got lost.
+			c.flow.reviveToProbe()
 		}
 		x.shutdownSent = c.now
 		x.shutdownTry++
