@@ -97,10 +97,11 @@ func TestAuditSurvivesKills(t *testing.T) {
 	var answered []string
 	n := 0
 	for range 5 {
-		over := make(chan struct{})
+		over, first := make(chan struct{}), make(chan struct{})
+		began := time.Now()
 		go func() {
 			defer close(over)
-			for {
+			for sent := n; ; {
 				n++
 				parameter := fmt.Sprint("p", n)
 				answer, err := m.Try(http.MethodPut, "/api/job/update", `{"jobName":"j","jobParameter":"`+parameter+`"}`)
@@ -109,6 +110,9 @@ func TestAuditSurvivesKills(t *testing.T) {
 				}
 				if answer.Status == http.StatusOK {
 					answered = append(answered, parameter)
+				}
+				if n == sent+1 {
+					close(first)
 				}
 				answer, err = m.Try(http.MethodPost, "/api/job/j/trigger", "")
 				if err != nil {
@@ -122,7 +126,12 @@ func TestAuditSurvivesKills(t *testing.T) {
 				}
 			}
 		}()
-		<-time.After(time.Duration(50+random.IntN(700)) * time.Millisecond) // the moment, not a wait for something
+		select {
+		case <-first:
+		case <-over:
+			t.Fatal("no change was answered: the server is gone before it is killed")
+		}
+		<-time.After(time.Duration(random.Int64N(int64(4 * time.Since(began))))) // the moment, within some changes; not a wait for something
 		m.Kill()
 		<-over
 		m.Start()
