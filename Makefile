@@ -52,6 +52,10 @@ WORLDS := 480
 # share: all tests of them run without it, and so many worlds with it.
 RACEDWORLDS := 8
 
+# The packages whose tests start whole systems, each with many processes. They run one after the other: beside each other they would
+# be slow, not soon over.
+SYSTEMS := /test/(cluster|commandline|commands|console|deploy|kubernetes|mesos|whole)$$|/examples/demo$$
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,12 +77,13 @@ build: ## put the programs into bin/
 
 # -count=1: some tests build and run the programs, which go's cache of results does not see.
 .PHONY: test
-test: prepare lint imports ## lint, then all tests with the race detector, but for those in a browser, which has the machine for itself; installs gcc, ZooKeeper, MariaDB, Chromium, … if it may
+test: prepare lint imports ## lint, then all tests with the race detector, but for those in a browser; installs gcc, ZooKeeper, MariaDB, Chromium, … if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run env $(AS_PROGRAMS) -vet=off -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
 	run $(GO) test $(AS_TESTS) -vet=off -timeout 20m ./scheduler/sim -run 'Worlds$$' -sim.seeds $(RACEDWORLDS); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 $$($(GO) list ./... | grep -vE '/scheduler/sim$$|/test/console$$'); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 $$($(GO) list ./... | grep -vE '/scheduler/sim$$|$(SYSTEMS)'); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 -p 1 $$($(GO) list ./... | grep -E '$(SYSTEMS)' | grep -v '/test/console$$'); \
 	run env $(AS_PROGRAMS) -vet=off -timeout 40m -count=1 ./test/console; \
 	run $(GO) -C tools test ./...; \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
@@ -106,14 +111,11 @@ test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the sa
 	$(GO) test -race -timeout 20m -count=1 ./test/mesosserver ./test/mesos
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
 
-# A skipped one is a failure here, too.
+# None of them is skipped where this is not refused.
 .PHONY: test-kubernetes
 test-kubernetes: prepare ## as root: the tests on a real Kubernetes, that of KUBERNETES_HOME
 	@if ! $(HAVE_KUBERNETES); then echo "$(NO_KUBERNETES)" >&2; exit 1; fi
-	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
-	$(GO) test $(AS_TESTS) -vet=off -timeout 30m -count=1 -p 1 -v -run '^TestOnKubernetes' $(ON_KUBERNETES) >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
-	grep -E '^(---|ok)' "$$out"; \
-	if grep -E -- '--- SKIP' "$$out"; then echo "a test on Kubernetes was skipped" >&2; exit 1; fi
+	$(GO) test $(AS_TESTS) -vet=off -timeout 30m -count=1 -p 1 -run '^TestOnKubernetes' $(ON_KUBERNETES)
 
 .PHONY: soak
 soak: prepare ## kill and freeze everything at random for DURATION (10m), ON=mesos, local-cluster or local; SEED=n repeats its choices
