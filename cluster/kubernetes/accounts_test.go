@@ -7,6 +7,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -39,6 +40,43 @@ func TestAccountsEndWithTheirNodesAndPods(t *testing.T) {
 	} {
 		if step.do(); there() != step.want {
 			t.Errorf("%s: there is an account: %t", step.what, !step.want)
+		}
+	}
+}
+
+// What others are ended for is not offered: the room belongs to the pod that preempts them, until it is elsewhere or gone.
+func TestRoomThatAPodIsNominatedFor(t *testing.T) {
+	t.Parallel()
+	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(), &lease{now: time.Now, held: new(coordinationv1.Lease)}, "framework")
+	urgent := func(bound, nominated string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "urgent", UID: "pod-uid"},
+			Spec: corev1.PodSpec{NodeName: bound, Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}}}},
+			Status: corev1.PodStatus{NominatedNodeName: nominated},
+		}
+	}
+	for _, step := range []struct {
+		what             string
+		do               func()
+		onFirst, onOther int64 // thousandths of a CPU
+	}{
+		{"it waits", func() { podStore{s}.put(urgent("", "")) }, 0, 0},
+		{"others are ended for it", func() { podStore{s}.put(urgent("", "node1")) }, 2000, 0},
+		{"it is bound there", func() { podStore{s}.put(urgent("node1", "node1")) }, 2000, 0},
+		{"it is gone", func() { podStore{s}.gone(urgent("node1", "node1")) }, 0, 0},
+		{"another comes", func() { podStore{s}.put(urgent("", "node1")) }, 2000, 0},
+		{"which found room elsewhere", func() { podStore{s}.put(urgent("node2", "node1")) }, 0, 2000},
+	} {
+		step.do()
+		for node, want := range map[string]int64{"node1": step.onFirst, "node2": step.onOther} {
+			var got int64
+			if a := s.accounts[node]; a != nil {
+				got = int64(a.used.CPUMilli)
+			}
+			if got != want {
+				t.Errorf("%s: %d m of CPU are taken on %s, want %d", step.what, got, node, want)
+			}
 		}
 	}
 }

@@ -17,9 +17,11 @@ import (
 
 // podRecord is what a session keeps of a pod: of those of others only what they take.
 type podRecord struct {
-	node  string // "" while it is not bound
-	takes resources.Amount
-	over  bool
+	node string // "" while it is not bound
+	// roomOn is where it takes room.
+	roomOn string
+	takes  resources.Amount
+	over   bool
 	// own is our task's pod, without what nobody here reads.
 	own *corev1.Pod
 	// reported is the last report of it that was sent.
@@ -77,10 +79,10 @@ func (s podStore) put(object runtime.Object) {
 		r = &podRecord{}
 		s.pods[p.UID] = r
 	} else {
-		s.usage(r.node, r.takes, r.over, -1)
+		s.usage(r.roomOn, r.takes, r.over, -1)
 	}
-	r.node, r.takes, r.over = p.Spec.NodeName, pod.Requests(p), pod.Over(p)
-	s.usage(r.node, r.takes, r.over, 1)
+	r.node, r.roomOn, r.takes, r.over = p.Spec.NodeName, pod.RoomOn(p), pod.Requests(p), pod.Over(p)
+	s.usage(r.roomOn, r.takes, r.over, 1)
 	if s.isStandIn(p) {
 		s.putStandIn(p)
 	}
@@ -214,7 +216,7 @@ func (s *session) removePod(uid types.UID) {
 	if r == nil {
 		return
 	}
-	s.usage(r.node, r.takes, r.over, -1)
+	s.usage(r.roomOn, r.takes, r.over, -1)
 	delete(s.pods, uid)
 	s.standInGone(uid)
 	if r.own == nil {

@@ -1,6 +1,7 @@
 package kubernetes_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -20,7 +21,6 @@ func TestOnKubernetesEnds(t *testing.T) {
 		{"memory", only("exec tail /dev/zero"), nil, []string{"memory"}},
 		{"package that is not there", nil, nil, []string{"404"}},
 		{"script that is not there", only("exit 0"), system.Doc{"bootstrapScript": "bin/none.sh"}, []string{"bin/none.sh"}},
-		{"image that is not there", only("exit 0"), system.Doc{"image": "docker.io/local/none:1", "imagePullPolicy": "Never"}, []string{"docker.io/local/none:1"}},
 	} {
 		t.Run(strings.ReplaceAll(end.name, " ", "-"), func(t *testing.T) {
 			w := onShared(t)
@@ -34,6 +34,27 @@ func TestOnKubernetesEnds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOnKubernetesImageThatIsNotThere: a pod is given up when its image could not be had for 20 seconds, and the shard fails when that was so for
+// the fifth time in a row.
+func TestOnKubernetesImageThatIsNotThere(t *testing.T) {
+	w := onShared(t)
+	w.serve()
+	w.App("a", only("exit 0"), system.Doc{"image": "docker.io/local/none:1", "imagePullPolicy": "Never"})
+	w.job("j", "a", nil)
+	id := w.Trigger("j")
+	for attempt := range 5 {
+		w.Until("the pod is given up", func() string {
+			if s := w.Execution(id).Shards[0]; s.Attempt <= attempt+1 && s.State != "FAILED" {
+				return fmt.Sprintf("%+v", s)
+			}
+			return ""
+		})
+	}
+	if e := w.Await(id, "FAILED"); !strings.Contains(e.Shards[0].FailureCause, "docker.io/local/none:1") {
+		t.Errorf("the cause is %q", e.Shards[0].FailureCause)
 	}
 }
 

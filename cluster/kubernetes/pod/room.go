@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -15,6 +16,10 @@ import (
 func Over(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
+
+// RoomOn is the node on which a pod takes room, "" for none: its own, or the one where its scheduler has others end for it
+// (status.nominatedNodeName). What they leave is that pod's, though it is not bound yet: whoever is faster would be the next to end.
+func RoomOn(p *corev1.Pod) string { return cmp.Or(p.Spec.NodeName, p.Status.NominatedNodeName) }
 
 // Requests is the room that a pod takes on its node, by the rules of Kubernetes: its containers and sidecars together, or the largest of its
 // init containers with the sidecars before it, if that is more; what is requested for the pod as a whole instead, where it is; and the pod's
