@@ -97,11 +97,11 @@ func TestAuditSurvivesKills(t *testing.T) {
 	var answered []string
 	n := 0
 	for range 5 {
-		over, first := make(chan struct{}), make(chan struct{})
+		over, first := make(chan struct{}), make(chan struct{}, 1)
 		began := time.Now()
 		go func() {
 			defer close(over)
-			for sent := n; ; {
+			for {
 				n++
 				parameter := fmt.Sprint("p", n)
 				answer, err := m.Try(http.MethodPut, "/api/job/update", `{"jobName":"j","jobParameter":"`+parameter+`"}`)
@@ -110,9 +110,10 @@ func TestAuditSurvivesKills(t *testing.T) {
 				}
 				if answer.Status == http.StatusOK {
 					answered = append(answered, parameter)
-				}
-				if n == sent+1 {
-					close(first)
+					select {
+					case first <- struct{}{}:
+					default:
+					}
 				}
 				answer, err = m.Try(http.MethodPost, "/api/job/j/trigger", "")
 				if err != nil {
