@@ -52,9 +52,8 @@ WORLDS := 480
 # share: all tests of them run without it, and so many worlds with it.
 RACEDWORLDS := 8
 
-# The packages whose tests start whole systems, each with many processes. They run one after the other: beside each other they would
-# be slow, not soon over.
-SYSTEMS := /test/(cluster|commandline|commands|console|deploy|kubernetes|mesos|whole)$$|/examples/demo$$
+# The packages whose tests start the most processes. Each has the machine for itself: beside others they would be slow, not soon over.
+LARGE := /test/(console|mesos|whole)$$
 
 .PHONY: help
 help: ## list the targets
@@ -82,8 +81,8 @@ test: prepare lint imports ## lint, then all tests with the race detector, but f
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run env $(AS_PROGRAMS) -vet=off -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
 	run $(GO) test $(AS_TESTS) -vet=off -timeout 20m ./scheduler/sim -run 'Worlds$$' -sim.seeds $(RACEDWORLDS); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 $$($(GO) list ./... | grep -vE '/scheduler/sim$$|$(SYSTEMS)'); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 -p 1 $$($(GO) list ./... | grep -E '$(SYSTEMS)' | grep -v '/test/console$$'); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 $$($(GO) list ./... | grep -vE '/scheduler/sim$$|$(LARGE)'); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 -p 1 $$($(GO) list ./... | grep -E '$(LARGE)' | grep -v '/test/console$$'); \
 	run env $(AS_PROGRAMS) -vet=off -timeout 40m -count=1 ./test/console; \
 	run $(GO) -C tools test ./...; \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
