@@ -52,9 +52,6 @@ WORLDS := 480
 # share: all tests of them run without it, and so many worlds with it.
 RACEDWORLDS := 8
 
-# The packages whose tests start the most processes. Each has the machine for itself: beside others they would be slow, not soon over.
-LARGE := /test/(console|mesos|whole)$$
-
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,15 +71,16 @@ build: ## put the programs into bin/
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
-# -count=1: some tests build and run the programs, which go's cache of results does not see.
+# -count=1: some tests build and run the programs, which go's cache of results does not see. The tests that start the most processes
+# have the machine for themselves: beside others they would be slow, not soon over.
 .PHONY: test
 test: prepare lint imports ## lint, then all tests with the race detector, but for those in a browser; installs gcc, ZooKeeper, MariaDB, Chromium, … if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run env $(AS_PROGRAMS) -vet=off -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
 	run $(GO) test $(AS_TESTS) -vet=off -timeout 20m ./scheduler/sim -run 'Worlds$$' -sim.seeds $(RACEDWORLDS); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 $$($(GO) list ./... | grep -vE '/scheduler/sim$$|$(LARGE)'); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 -p 1 $$($(GO) list ./... | grep -E '$(LARGE)' | grep -v '/test/console$$'); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 $$($(GO) list ./... | grep -vE '/scheduler/sim$$|/test/(console|mesos|whole)$$'); \
+	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 -p 1 ./test/mesos ./test/whole; \
 	run env $(AS_PROGRAMS) -vet=off -timeout 40m -count=1 ./test/console; \
 	run $(GO) -C tools test ./...; \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
@@ -110,7 +108,7 @@ test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the sa
 	$(GO) test -race -timeout 20m -count=1 ./test/mesosserver ./test/mesos
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
 
-# None of them is skipped where this is not refused.
+# It is refused where they would be skipped.
 .PHONY: test-kubernetes
 test-kubernetes: prepare ## as root: the tests on a real Kubernetes, that of KUBERNETES_HOME
 	@if ! $(HAVE_KUBERNETES); then echo "$(NO_KUBERNETES)" >&2; exit 1; fi
