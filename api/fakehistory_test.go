@@ -89,7 +89,7 @@ func (h *fakeHistory) JobStatistics(_ context.Context, job string, since time.Ti
 }
 
 func (h *fakeHistory) TaskResults(_ context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults, error) {
-	return h.results, h.ask([]any{interval, from, until})
+	return append([]search.TaskResults{}, h.results...), h.ask([]any{interval, from, until})
 }
 
 func (h *fakeHistory) TasksRunning(_ context.Context, from time.Time) ([]search.Running, error) {

@@ -1,92 +1,126 @@
-// Package described holds what is said over HTTP against an OpenAPI description: nothing may be asked or answered that it does not tell of.
+// Package described checks HTTP exchanges against an OpenAPI 3.1 description: every request that succeeds and every answer must
+// be as the description says.
 package described
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/pb33f/libopenapi"
-	validator "github.com/pb33f/libopenapi-validator"
-	"github.com/pb33f/libopenapi-validator/config"
-	checked "github.com/pb33f/libopenapi-validator/errors"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Description is one that exchanges are held against. It may be used by several goroutines.
+// The address under which the description's own schemas are compiled.
+const address = "https://elasticjob.test/openapi.json"
+
+// The schema of OpenAPI 3.1 documents, from https://spec.openapis.org/oas/3.1/schema/2022-10-07 (Apache License 2.0).
+//
+//go:embed openapi-3.1.json
+var openAPI []byte
+
+// Description is an OpenAPI description that exchanges are checked against. Several goroutines may use it.
 type Description struct {
-	mu        sync.Mutex
-	validator validator.Validator
-	paths     map[string]map[string]json.RawMessage
-	answered  map[string]bool
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	paths    map[string]map[string]*operation
+	shared   map[string]response // components.responses, by name
+	answered map[string]bool     // the operations that were answered without an error
 }
 
-// New reads a description, and says what keeps it from being one of OpenAPI 3.1.
+// operation is a method of a path.
+type operation struct {
+	Parameters  []parameter
+	RequestBody *struct {
+		Required bool
+		Content  map[string]media
+	}
+	Responses map[string]response
+}
+
+type parameter struct {
+	Name, In string
+	Required bool
+	Schema   struct{ Type string }
+}
+
+type response struct {
+	Ref     string `json:"$ref"`
+	Content map[string]media
+}
+
+type media struct {
+	Schema json.RawMessage
+}
+
+// New reads a description. It returns an error if the text is not a valid OpenAPI 3.1 document, or if one of its schemas is not
+// a valid schema.
 func New(text []byte) (*Description, error) {
 	if err := valid(text); err != nil {
 		return nil, err
 	}
-	d := &Description{answered: map[string]bool{}}
-	closed, err := closeObjects(text)
-	if err != nil {
-		return nil, err
+	var read struct {
+		Paths      map[string]map[string]*operation
+		Components struct{ Responses map[string]response }
 	}
-	whole := struct {
-		Paths *map[string]map[string]json.RawMessage `json:"paths"`
-	}{&d.paths}
-	if err := json.Unmarshal(closed, &whole); err != nil {
-		return nil, err
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, fmt.Errorf("read the description: %w", err)
 	}
-	read, err := libopenapi.NewDocument(closed)
+	closed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("read the description: %w", err)
 	}
-	v, errs := validator.NewValidator(read, config.WithFormatAssertions(), config.WithoutSecurityValidation())
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	closeObjects(closed)
+	d := &Description{
+		compiler: newCompiler(), paths: read.Paths, shared: read.Components.Responses, answered: map[string]bool{},
 	}
-	d.validator = v
-	return d, nil
+	if err := d.compiler.AddResource(address, closed); err != nil {
+		return nil, fmt.Errorf("read the description: %w", err)
+	}
+	return d, d.compileAll()
 }
 
-// valid holds a description against the schema of OpenAPI 3.1.
+func newCompiler() *jsonschema.Compiler {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	return c
+}
+
+// valid checks a text against the schema of OpenAPI 3.1 documents.
 func valid(text []byte) error {
-	read, err := libopenapi.NewDocument(text)
+	c := newCompiler()
+	rules, err := jsonschema.UnmarshalJSON(bytes.NewReader(openAPI))
+	if err != nil {
+		return fmt.Errorf("read the schema of OpenAPI: %w", err)
+	}
+	if err := c.AddResource("openapi-3.1.json", rules); err != nil {
+		return fmt.Errorf("read the schema of OpenAPI: %w", err)
+	}
+	schema, err := c.Compile("openapi-3.1.json")
+	if err != nil {
+		return fmt.Errorf("read the schema of OpenAPI: %w", err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return fmt.Errorf("read the description: %w", err)
 	}
-	v, errs := validator.NewValidator(read)
-	if len(errs) > 0 {
-		return errors.Join(errs...)
-	}
-	defer v.Release()
-	if ok, bad := v.ValidateDocument(); !ok {
-		return fmt.Errorf("this is no OpenAPI 3.1: %w", joined(bad))
+	if err := schema.Validate(document); err != nil {
+		return fmt.Errorf("the description is not an OpenAPI 3.1 document: %w", err)
 	}
 	return nil
 }
 
-// closeObjects has schemas allow no fields but those that they name, so that one that is answered and not described is found.
-func closeObjects(text []byte) ([]byte, error) {
-	var whole map[string]any
-	if err := json.Unmarshal(text, &whole); err != nil {
-		return nil, err
-	}
-	closeIn(whole)
-	return json.Marshal(whole)
-}
-
-func closeIn(v any) {
+// closeObjects forbids fields that a schema does not name, so that a field that is answered and not described is found.
+func closeObjects(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, one := range v {
-			closeIn(one)
+			closeObjects(one)
 		}
 	case map[string]any:
 		if _, ok := v["properties"].(map[string]any); ok && v["additionalProperties"] == nil {
@@ -94,13 +128,91 @@ func closeIn(v any) {
 		}
 		for name, one := range v {
 			if name != "example" {
-				closeIn(one)
+				closeObjects(one)
 			}
 		}
 	}
 }
 
-// Operations are all that are described, as "GET /path".
+// compileAll compiles every schema that an exchange can be checked against, so that a wrong one is found before an exchange needs it.
+func (d *Description) compileAll() error {
+	for path, methods := range d.paths {
+		for method, o := range methods {
+			at := pointer("paths", path, method)
+			for i := range o.Parameters {
+				if _, err := d.schema(at + pointer("parameters", fmt.Sprint(i), "schema")); err != nil {
+					return err
+				}
+			}
+			for kind := range o.body() {
+				if _, err := d.schema(at + pointer("requestBody", "content", kind, "schema")); err != nil {
+					return err
+				}
+			}
+			for status := range o.Responses {
+				answer, at, err := d.response(at, o, status)
+				if err != nil {
+					return err
+				}
+				for kind, m := range answer.Content {
+					if m.Schema == nil {
+						continue
+					}
+					if _, err := d.schema(at + pointer("content", kind, "schema")); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// body is what a request may hold, by its content type; nil if it holds nothing.
+func (o *operation) body() map[string]media {
+	if o.RequestBody == nil {
+		return nil
+	}
+	return o.RequestBody.Content
+}
+
+// response returns the response that an operation, described at a JSON pointer, has for a status, and the pointer to it.
+func (d *Description) response(at string, o *operation, status string) (response, string, error) {
+	answer, ok := o.Responses[status]
+	if !ok {
+		return response{}, "", fmt.Errorf("the status %s is not described", status)
+	}
+	if answer.Ref == "" {
+		return answer, at + pointer("responses", status), nil
+	}
+	name, _ := strings.CutPrefix(answer.Ref, "#/components/responses/")
+	answer, ok = d.shared[name]
+	if !ok {
+		return response{}, "", fmt.Errorf("%s is not described", name)
+	}
+	return answer, pointer("components", "responses", name), nil
+}
+
+// schema returns the compiled schema at a JSON pointer into the description.
+func (d *Description) schema(at string) (*jsonschema.Schema, error) {
+	s, err := d.compiler.Compile(address + "#" + at)
+	if err != nil {
+		return nil, fmt.Errorf("compile the schema %s: %w", at, err)
+	}
+	return s, nil
+}
+
+// pointer is a JSON pointer (RFC 6901) as a part of a URL.
+func pointer(names ...string) string {
+	var all strings.Builder
+	escape := strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", " ", "%20", "{", "%7B", "}", "%7D")
+	for _, name := range names {
+		all.WriteString("/" + escape.Replace(name))
+	}
+	return all.String()
+}
+
+// Operations lists all operations that are described, as "GET /path", in alphabetical order.
 func (d *Description) Operations() []string {
 	var all []string
 	for path, methods := range d.paths {
@@ -112,7 +224,7 @@ func (d *Description) Operations() []string {
 	return all
 }
 
-// Unanswered are the operations of which no good answer was seen.
+// Unanswered lists the operations that were not yet answered without an error.
 func (d *Description) Unanswered() (list []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,17 +236,18 @@ func (d *Description) Unanswered() (list []string) {
 	return list
 }
 
-// find is the operation that a request is of: the path with the fewest variables.
+// find returns the path that describes a request, which is the one with the fewest variables; empty if none does.
 func (d *Description) find(r *http.Request) string {
 	best, fewest := "", 1<<30
 	for _, path := range slices.Sorted(maps.Keys(d.paths)) {
 		if n, ok := fits(path, r.URL.EscapedPath()); ok && n < fewest && d.paths[path][strings.ToLower(r.Method)] != nil {
-			best, fewest = r.Method+" "+path, n
+			best, fewest = path, n
 		}
 	}
 	return best
 }
 
+// fits reports whether a path is one of a template such as /api/job/{jobName}, and how many variables the template has.
 func fits(template, path string) (variables int, ok bool) {
 	wanted, given := strings.Split(template, "/"), strings.Split(strings.TrimSuffix(path, "/"), "/")
 	if template == "/" {
@@ -151,59 +264,4 @@ func fits(template, path string) (variables int, ok bool) {
 		}
 	}
 	return variables, true
-}
-
-// Check says what of an exchange is not as it is described. A request that was refused may be of any kind, its answer not. What no operation
-// is for must be refused.
-func (d *Description) Check(r *http.Request, body []byte, answer *http.Response, text []byte) error {
-	return d.check(r, body, answer, text, answer.StatusCode < http.StatusBadRequest)
-}
-
-// CheckAnswer is Check for who asks in ways that servers take and no description can tell, as without a Content-Type.
-func (d *Description) CheckAnswer(r *http.Request, answer *http.Response, text []byte) error {
-	return d.check(r, nil, answer, text, false)
-}
-
-func (d *Description) check(r *http.Request, body []byte, answer *http.Response, text []byte, alsoRequest bool) error {
-	if r.Method == http.MethodHead || answer.StatusCode == http.StatusNotModified || answer.StatusCode == http.StatusPartialContent || answer.Header.Get("Content-Encoding") != "" {
-		return nil
-	}
-	name := d.find(r)
-	if name == "" {
-		if answer.StatusCode < http.StatusBadRequest && strings.HasPrefix(r.URL.Path, "/api/") { // others are the console's
-			return fmt.Errorf("%s %s is answered with %d, and no operation is described for it", r.Method, r.URL.Path, answer.StatusCode)
-		}
-		return nil
-	}
-	asked, answered := r.Clone(r.Context()), *answer
-	asked.URL.Path = strings.TrimSuffix(asked.URL.Path, "/")
-	if asked.URL.Path == "" {
-		asked.URL.Path = "/"
-	}
-	asked.Body, answered.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(text))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var bad []*checked.ValidationError
-	d.answered[name] = d.answered[name] || answer.StatusCode < http.StatusBadRequest
-	if alsoRequest {
-		_, bad = d.validator.ValidateHttpRequestSync(asked)
-		asked.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	_, worse := d.validator.ValidateHttpResponse(asked, &answered)
-	if bad = append(bad, worse...); len(bad) > 0 {
-		return fmt.Errorf("%s, answered with %d %.2000s: %w", name, answer.StatusCode, text, joined(bad))
-	}
-	return nil
-}
-
-func joined(bad []*checked.ValidationError) error {
-	var all []error
-	for _, b := range bad {
-		text := b.Message + ": " + b.Reason
-		for _, s := range b.SchemaValidationErrors {
-			text += "; " + s.FieldPath + " " + s.Reason
-		}
-		all = append(all, errors.New(text))
-	}
-	return errors.Join(all...)
 }
