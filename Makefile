@@ -13,19 +13,20 @@ RELEASE := github.com/elasticjob-go/elasticjob/release
 # For which platforms make dist builds. The client alone is built for others than Linux.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
-# Tests and builds compile everything in two ways, as the tests are and as the programs are, and each takes minutes on a machine
-# that has compiled nothing yet. So what looks at the code does it as the tests do, and the worlds are played as programs are built.
-AS_TESTS    := -race
-AS_PROGRAMS := CGO_ENABLED=0 $(GO) test -trimpath
-
-# Tools have a go.mod of their own, so that they don't weigh on the product's.
-STATICCHECK = GOFLAGS="$$($(GO) env GOFLAGS) $(AS_TESTS)" "$$($(GO) tool -modfile=tools/go.mod -n staticcheck)"
+# What everything is compiled with, here and by test/checks, so that it is compiled once. nomsgpack leaves a codec out of gin that
+# nothing uses and that takes half a minute to compile.
+export GOFLAGS += -trimpath -tags=nomsgpack
 
 # What make fuzz does: so long for every fuzz target.
 FUZZTIME ?= 60s
 
-# How many worlds make sim plays.
+# How many worlds make sim plays, and after which seed.
 SEEDS ?= 2000
+AFTER ?= 0
+
+# Which phases make test, make ci and make nightly run: all, or those of ONLY, separated by commas.
+ONLY  ?=
+CHECKS = CGO_ENABLED=0 $(GO) run ./test/checks $(if $(ONLY),-only $(ONLY))
 
 # How many rows make bench searches. Ten million take some 25 GB of /tmp and, on two cores, 15 minutes to be made.
 HISTORY_ROWS ?= 10000000
@@ -36,21 +37,9 @@ DURATION ?= 10m
 SEED     ?= 0
 ON       ?= mesos
 
-# Tests on a real Mesos need one; they are never left out in silence.
+# Tests on a real Mesos need one.
 HAVE_MESOS := test -n "$${MESOS_HOME-}" -a "$${MESOS_HOME-}" != none
-NO_MESOS   := *** NOT RUN: the tests on a real Mesos. Set MESOS_HOME to the folder of one, with bin, libexec and webui. ***
-
-# Those on a real Kubernetes need one, and root. Their names begin with TestOnKubernetes.
-HAVE_KUBERNETES := test "$$(id -u)" = 0 -a -n "$${KUBERNETES_HOME-}" -a "$${KUBERNETES_HOME-}" != none
-NO_KUBERNETES   := *** NOT RUN: the tests on a real Kubernetes. As root set KUBERNETES_HOME to the folder of one, with its programs in bin. ***
-ON_KUBERNETES   := $$(grep -rlE '^func TestOnKubernetes' --include='*_test.go' . | xargs -r -n 1 dirname | sort -u)
-
-# So many worlds are played by make test, and so by CI; make sim plays more, and asks for the rarest faults, too.
-WORLDS := 480
-
-# The simulated worlds play in one goroutine each and take ten times as long with the race detector, which sees only what worlds
-# share: all tests of them run without it, and so many worlds with it.
-RACEDWORLDS := 8
+NO_MESOS   := set MESOS_HOME to the folder of a Mesos, with bin, libexec and webui
 
 .PHONY: help
 help: ## list the targets
@@ -62,83 +51,39 @@ run: build ## start the server on this machine, with nothing else needed (ARGS="
 
 .PHONY: demo
 demo: build ## start a server, publish an example, and watch it run (ARGS="--data-dir …" adds flags)
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo ./examples/demo
+	@CGO_ENABLED=0 $(GO) build -o bin/demo ./examples/demo
 	@exec bin/demo $(ARGS)
 
 .PHONY: build
 build: ## put the programs into bin/
 	@test -e bin/scheduler || echo "The first build fetches and compiles everything that is used: it takes some minutes. Later ones take seconds." >&2
 	@mkdir -p bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
-# -count=1: some tests build and run the programs, which go's cache of results does not see. The tests that start the most processes
-# have the machine for themselves: beside others they would be slow, not soon over.
 .PHONY: test
-test: prepare lint imports ## lint, then all tests with the race detector, but for those in a browser; installs gcc, ZooKeeper, MariaDB, Chromium, … if it may
-	@failed=; \
-	run() { echo "$$*"; "$$@" || failed=yes; }; \
-	run env $(AS_PROGRAMS) -vet=off -timeout 20m ./scheduler/sim -sim.seeds $(WORLDS); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 20m ./scheduler/sim -run 'Worlds$$' -sim.seeds $(RACEDWORLDS); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 $$($(GO) list ./... | grep -vE '/scheduler/sim$$|/test/(console|mesos|whole)$$'); \
-	run $(GO) test $(AS_TESTS) -vet=off -timeout 40m -count=1 -p 1 ./test/mesos ./test/whole; \
-	run env $(AS_PROGRAMS) -vet=off -timeout 40m -count=1 ./test/console; \
-	run $(GO) -C tools test ./...; \
-	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
-	@echo "all tests have passed"
-	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
-	@$(HAVE_KUBERNETES) || echo "$(NO_KUBERNETES)" >&2
+test: prepare ## what to run while something is changed: lint, all tests without whole systems, 100 worlds, README's quick start
+	@$(CHECKS) test
 
-# Their names begin with TestAsRoot. Everywhere else they are skipped unless root runs them; here a skipped one is a failure.
-.PHONY: test-root
-test-root: ## the tests that only root can run, such as with small disks and other users
-	@if [ "$$(id -u)" != 0 ]; then echo "make test-root needs root: .ci/run, started as root, runs it" >&2; exit 1; fi
-	@packages=$$(grep -rlE '^func TestAsRoot' --include='*_test.go' . | xargs -n 1 dirname | sort -u); \
-	out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
-	$(GO) test $(AS_TESTS) -vet=off -timeout 10m -count=1 -v -run '^TestAsRoot' $$packages >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
-	grep -E '^(---|ok)' "$$out"; \
-	if grep -E -- '--- SKIP' "$$out"; then echo "a test for root was skipped as root" >&2; exit 1; fi
-	@$(HAVE_KUBERNETES) || echo "$(NO_KUBERNETES)" >&2
-	@if $(HAVE_KUBERNETES); then $(MAKE) --no-print-directory test-kubernetes; fi
-	@# The agent limits memory only as root, with cgroups of version 1, and runs executors as other users.
-	@if $(HAVE_MESOS); then $(GO) test $(AS_TESTS) -vet=off -timeout 10m -count=1 -v -run '^(TestReasons|TestRunAs)$$/^(over_the_memory_limit|mesos)$$' ./test/mesos | grep -E '^ *(---|ok|FAIL)|_test.go'; fi
+.PHONY: ci
+ci: prepare ## make test, then the programs on real systems; ONLY=mesos for one phase, ONLY=? lists them
+	@$(if $(filter ?,$(ONLY)),CGO_ENABLED=0 $(GO) run ./test/checks -list ci,$(CHECKS) ci)
 
-.PHONY: test-mesos
-test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the same ones on cluster/local
-	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
-	$(GO) test -race -timeout 20m -count=1 ./test/mesosserver ./test/mesos
-	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
-
-# It is refused where they would be skipped.
-.PHONY: test-kubernetes
-test-kubernetes: prepare ## as root: the tests on a real Kubernetes, that of KUBERNETES_HOME
-	@if ! $(HAVE_KUBERNETES); then echo "$(NO_KUBERNETES)" >&2; exit 1; fi
-	$(GO) test $(AS_TESTS) -vet=off -timeout 30m -count=1 -p 1 -run '^TestOnKubernetes' $(ON_KUBERNETES)
+.PHONY: nightly
+nightly: prepare ## everything, for hours; goes on where it ended; ONLY=storm-mesos for one phase, ONLY=? lists them, FRESH=1 begins anew
+	@$(if $(filter ?,$(ONLY)),CGO_ENABLED=0 $(GO) run ./test/checks -list nightly,$(CHECKS) $(if $(FRESH),-fresh) nightly)
 
 .PHONY: soak
 soak: prepare ## kill and freeze everything at random for DURATION (10m), ON=mesos, local-cluster or local; SEED=n repeats its choices
 	@if [ "$(ON)" = mesos ] && ! $(HAVE_MESOS); then echo "$(NO_MESOS)" >&2; exit 1; fi
-	$(GO) test -tags soak -v -count=1 -timeout 0 ./test/soak -soak.on=$(ON) -soak.seed=$(SEED) -soak.duration=$(DURATION)
+	$(GO) test -tags soak,nomsgpack -v -count=1 -timeout 0 ./test/soak -soak.on=$(ON) -soak.seed=$(SEED) -soak.duration=$(DURATION)
 
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck; of the console its types, and that the libraries in it are those of their packages
-	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
-	  echo "not as gofmt writes it (gofmt -w does that):" >&2; echo "$$unformatted" >&2; exit 1; fi
-	$(GO) vet $(AS_TESTS) ./...
-	$(GO) vet $(AS_TESTS) -tags soak ./test/soak
-	$(STATICCHECK) ./...
-	$(STATICCHECK) -tags soak ./test/soak
-	$(GO) -C tools vet ./...
-	$(GO) -C tools tool staticcheck ./...
-	@test -e web/node_modules || { echo "there is no web/node_modules: type tools/prepare" >&2; exit 1; }
-	cd web && npm run --silent check
-
-.PHONY: imports
-imports: ## check which package imports which
-	$(GO) test $(AS_TESTS) ./test/imports
+	@CGO_ENABLED=0 $(GO) run ./test/checks -only vet,staticcheck,console-lint test
 
 .PHONY: sim
-sim: ## play SEEDS (2000) simulated worlds
-	$(AS_PROGRAMS) -timeout 0 ./scheduler/sim -run TestWorlds -sim.seeds $(SEEDS)
+sim: ## play SEEDS (2000) simulated worlds after the seed AFTER (0)
+	CGO_ENABLED=0 $(GO) test -timeout 0 -v ./scheduler/sim -run 'Worlds$$' -sim.seeds $(SEEDS) -sim.after $(AFTER)
 
 .PHONY: bench
 bench: prepare build ## run the benchmarks, those of the history with HISTORY_ROWS (10000000), then measure the whole system (some 25 minutes)

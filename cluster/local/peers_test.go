@@ -25,7 +25,7 @@ const peerDeadline = 40 * time.Second
 func peer(t *testing.T, name string) string {
 	t.Helper()
 	build := exec.CommandContext(t.Context(), "go", "-C", peers, "tool", "-n", name)
-	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOWORK=off") // as the programs, so that what both need is compiled once
 	path, err := build.Output()
 	if err != nil {
 		var failed *exec.ExitError

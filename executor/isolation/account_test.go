@@ -94,7 +94,7 @@ func TestReachesNamesTheFolder(t *testing.T) {
 func TestAsRootDoHasTheAccountsRights(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	as, err := Lookup("nobody")
 	if err != nil {

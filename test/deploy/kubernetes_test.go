@@ -16,8 +16,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// builtKubectl is built once for all tests, beside the programs.
-var builtKubectl = sync.OnceValues(func() (kubernetesserver.Kubectl, error) { return kubernetesserver.BuildKubectl(bin.Dir) })
+// kubectlDir is the folder of kubectl, once a test needs it. TestMain removes it.
+var kubectlDir string
+
+// builtKubectl is built once for all tests.
+var builtKubectl = sync.OnceValues(func() (k kubernetesserver.Kubectl, err error) {
+	if kubectlDir, err = os.MkdirTemp("", "elasticjob-kubectl-*"); err != nil {
+		return k, err
+	}
+	return kubernetesserver.BuildKubectl(kubectlDir)
+})
 
 // manifests is the folder that docs/kubernetes.md has its reader apply.
 const manifests = "../../deploy/kubernetes"

@@ -12,7 +12,13 @@ import (
 
 var bin system.Binaries
 
-func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 2)) }
+func TestMain(m *testing.M) {
+	status := system.Main(m, &bin, 2)
+	if kubectlDir != "" {
+		_ = os.RemoveAll(kubectlDir) // it is a temporary folder
+	}
+	os.Exit(status)
+}
 
 func read(t *testing.T, path string) string {
 	t.Helper()

@@ -114,7 +114,7 @@ func TestServerKilledWithFullOutbox(t *testing.T) {
 func TestAsRootOutboxDiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	s := mariadb.Start(t)
 	dsn := s.Database(t)

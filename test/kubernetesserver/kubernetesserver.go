@@ -47,10 +47,10 @@ func Home() string {
 }
 
 // Require skips a test that needs a Kubernetes where there is none, and where root does not run it. In CI a Kubernetes is left
-// out only by KUBERNETES_HOME=none, never by mistake. The names of such tests begin with TestOnKubernetes: make test-root finds them by that.
+// out only by KUBERNETES_HOME=none, never by mistake. The names of such tests begin with TestOnKubernetes: test/checks finds them by that.
 func Require(t testing.TB) {
 	t.Helper()
-	const how = "set KUBERNETES_HOME to a folder with bin/etcd, bin/kube-apiserver, bin/kubelet, … (make test-kubernetes)"
+	const how = "set KUBERNETES_HOME to a folder with bin/etcd, bin/kube-apiserver, bin/kubelet, … (make ci ONLY=kubernetes)"
 	switch {
 	case Home() == "" && os.Getenv("CI") != "" && os.Getenv("KUBERNETES_HOME") == "":
 		t.Fatal("kubernetesserver: no test is skipped in CI: " + how)

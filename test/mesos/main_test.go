@@ -12,11 +12,11 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 8)) }
 
-// both runs a test on Apache Mesos and on cluster/local, each with masters and agents as setup says and no server yet.
+// both runs a test on Apache Mesos and, at night, on cluster/local, each with masters and agents as setup says and no server yet.
 func both(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cluster)) {
 	t.Helper()
 	t.Parallel()
-	for _, kind := range []system.Kind{system.Real, system.Local} {
+	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			test(t, system.NewClusterOn(t, bin, kind, setup))

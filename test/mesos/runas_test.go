@@ -11,10 +11,10 @@ import (
 )
 
 // TestRunAs: on agents that are root's, executors are the framework's user, root here, and the processes of jobs are the user of
-// --run-as; without it an executor that is root runs none. It needs root: make test-root.
+// --run-as; without it an executor that is root runs none. It needs root: make ci ONLY=mesos-root.
 func TestRunAs(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	onReal(t, system.Setup{Agents: 1, AgentArgs: []string{"--switch_user"}}, func(t *testing.T, c *system.Cluster) {
 		// Tests' folders are closed to other users.

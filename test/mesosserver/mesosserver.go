@@ -37,7 +37,7 @@ func Home() string {
 // by MESOS_HOME=none, never by mistake.
 func Require(t testing.TB) {
 	t.Helper()
-	const how = "set MESOS_HOME to a folder with Mesos' bin, libexec and webui (make test-mesos)"
+	const how = "set MESOS_HOME to a folder with Mesos' bin, libexec and webui (make ci ONLY=mesos)"
 	switch {
 	case Home() != "":
 		if _, err := os.Stat(binary("mesos-master")); err != nil {

@@ -24,7 +24,7 @@ func TestDiskFull(t *testing.T) {
 func TestAsRootDiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	diskFull(t)
 }

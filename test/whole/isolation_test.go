@@ -52,7 +52,7 @@ func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	if _, said := steals(t, 0, "--run-as", "nobody"); len(said) > 0 {
 		t.Errorf("the job got:\n%s", strings.Join(said, "\n"))
@@ -199,7 +199,7 @@ exec ` + filepath.Join(bin.Dir, "executor") + ` "$@"`)
 func TestAsRootIsAskedWhoJobsRunAs(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	m := system.New(t, bin)
 	for _, c := range []struct {

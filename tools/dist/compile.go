@@ -15,7 +15,7 @@ const module = "github.com/elasticjob-go/elasticjob"
 
 // compile builds programs into a folder. Neither the place of the sources nor the environment of who builds gets into them.
 func (r release) compile(into, system, arch string, programs []string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", into + string(filepath.Separator), "-ldflags",
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags=nomsgpack", "-o", into + string(filepath.Separator), "-ldflags",
 		fmt.Sprintf("-s -w -X %[1]s/release.version=%[2]s -X %[1]s/release.commit=%[3]s", module, r.version, r.commit)}
 	for _, program := range programs {
 		args = append(args, "./cmd/"+program)

@@ -27,7 +27,7 @@ func until(t *testing.T, what string, so func() bool) {
 
 func newFiles(t *testing.T, a *apiServer, change func(*podlog.Options)) *podlog.Files {
 	t.Helper()
-	opt := podlog.Options{Core: a.core, Folder: t.TempDir(), Pause: time.Millisecond, Quiet: 20 * time.Millisecond}
+	opt := podlog.Options{Core: a.core, Folder: t.TempDir(), Pause: time.Millisecond, Quiet: time.Minute}
 	if change != nil {
 		change(&opt)
 	}

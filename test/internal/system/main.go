@@ -27,7 +27,7 @@ func Main(m interface{ Run() int }, bin *Binaries, atOnce int) (status int) {
 		return 1
 	}
 	defer func() {
-		if err := os.RemoveAll(bin.Dir); err != nil {
+		if err := bin.Remove(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			status = 1
 		}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// said is what go test -json says of a run in which one test passes, one is skipped, one fails, and a package does not compile.
+const said = `{"ImportPath":"github.com/elasticjob-go/elasticjob/jobs","Action":"build-output","Output":"jobs/job.go:1: no\n"}
+{"ImportPath":"github.com/elasticjob-go/elasticjob/jobs","Action":"build-fail"}
+{"Action":"fail","Package":"github.com/elasticjob-go/elasticjob/jobs","FailedBuild":"github.com/elasticjob-go/elasticjob/jobs"}
+go: something else
+{"Action":"run","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestA"}
+{"Action":"pass","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestA"}
+{"Action":"output","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestB","Output":"needs root\n"}
+{"Action":"skip","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestB"}
+{"Action":"output","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestC/one","Output":"got 1\n"}
+{"Action":"fail","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestC/one"}
+{"Action":"fail","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestC"}
+{"Action":"fail","Package":"github.com/elasticjob-go/elasticjob/app"}
+{"Action":"output","Package":"github.com/elasticjob-go/elasticjob/auth","Output":"ok  \tauth\t0.1s\n"}
+{"Action":"pass","Package":"github.com/elasticjob-go/elasticjob/auth"}
+`
+
+func TestEventsAreRead(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		of     goTest
+		failed []string
+	}{
+		"a skipped test is fine":  {goTest{}, []string{"./jobs ", "./app TestC/one", "./app TestC"}},
+		"a skipped test is wrong": {goTest{noSkip: true}, []string{"./jobs ", "./app TestB", "./app TestC/one", "./app TestC"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var lines strings.Builder
+			failures, passed, err := tc.of.readEvents(strings.NewReader(said), func(text string) { lines.WriteString(text + "\n") })
+			if err != nil || passed != 1 {
+				t.Errorf("%d passed, %v", passed, err)
+			}
+			var got []string
+			for _, f := range failures {
+				got = append(got, f.Package+" "+f.Test)
+			}
+			if !slices.Equal(got, tc.failed) {
+				t.Errorf("failed: %q, want %q", got, tc.failed)
+			}
+			for _, want := range []string{"jobs/job.go:1: no", "go: something else", "got 1", "ok  \tauth"} {
+				if !strings.Contains(lines.String(), want) {
+					t.Errorf("no %q in %s", want, lines.String())
+				}
+			}
+		})
+	}
+}
+
+func TestAFailureIsRepeatedAlone(t *testing.T) {
+	t.Parallel()
+	g := goTest{packages: []string{"./app", "./jobs"}, skip: "^TestOn", race: true, tags: "nightly", args: []string{"-x.y=1"}}
+	want := "CGO_ENABLED=1 go test -trimpath -vet=off -tags nomsgpack,nightly -timeout 10m -race -count=1 -run '^TestC$/^one$' ./app -x.y=1"
+	if got := g.repeat(failure{Package: "./app", Test: "TestC/one"}); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestWhatMayBeginBesideWhat(t *testing.T) {
+	t.Parallel()
+	computes, waits, alone := phase{name: "c"}, phase{name: "w", waits: true}, phase{name: "a", alone: true}
+	needs := phase{name: "n", needs: []string{"built"}}
+	for name, tc := range map[string]struct {
+		of      phase
+		running []phase
+		done    map[string]result
+		want    bool
+	}{
+		"the first":                              {of: computes, want: true},
+		"a second that computes":                 {of: computes, running: []phase{computes}},
+		"one that waits, beside one":             {of: waits, running: []phase{computes}, want: true},
+		"too many that wait":                     {of: waits, running: slices.Repeat([]phase{waits}, maxWaiting)},
+		"one that wants the machine for itself":  {of: alone, running: []phase{waits}},
+		"beside one that has it for itself":      {of: waits, running: []phase{alone}},
+		"one that needs what is not there":       {of: needs},
+		"one that needs what is there":           {of: needs, done: map[string]result{"built": {Outcome: passed}}, want: true},
+		"one that wants it, and nobody is there": {of: alone, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			running := map[string]phase{}
+			for i, p := range tc.running {
+				running[p.name+strings.Repeat("'", i)] = p
+			}
+			r := &runner{results: tc.done}
+			if got := r.canStart(tc.of, running); got != tc.want {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestNamedPhasesComeWithTheirNeeds(t *testing.T) {
+	t.Parallel()
+	all := []phase{{name: "a"}, {name: "b", needs: []string{"a"}}, {name: "c"}, {name: "d", needs: []string{"b"}}}
+	chosen, err := choose(all, []string{"d"})
+	var names []string
+	for _, p := range chosen {
+		names = append(names, p.name)
+	}
+	if err != nil || !slices.Equal(names, []string{"a", "b", "d"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+	if _, err := choose(all, []string{"e"}); err == nil {
+		t.Error("a phase that is not there was chosen")
+	}
+}

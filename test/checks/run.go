@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	osuser "os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// maxWaiting is how many phases that mostly wait go beside one that computes.
+const maxWaiting = 2
+
+// runner runs phases, each when those that it needs have passed.
+type runner struct {
+	root    string
+	user    *identity // who runs what does not need root; nil for whoever runs this
+	chosen  []phase
+	state   string // the file in which results are kept; empty for none
+	commit  string
+	results map[string]result
+
+	mu sync.Mutex // of what is printed
+}
+
+// identity is another user.
+type identity struct {
+	credential *syscall.Credential
+	name, home string
+}
+
+func lookup(name string) (*identity, error) {
+	found, err := osuser.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.ParseUint(found.Uid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("user %s: %w", name, err)
+	}
+	gid, err := strconv.ParseUint(found.Gid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("user %s: %w", name, err)
+	}
+	credential := &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return &identity{credential, found.Username, found.HomeDir}, nil
+}
+
+// result is how a phase ended.
+type result struct {
+	Outcome  outcome
+	Why      string `json:",omitempty"` // why it was not run
+	Seconds  float64
+	Passed   int // tests
+	Failures []failure
+	Repeat   []string // the commands that repeat the failures
+}
+
+type outcome string
+
+const (
+	passed outcome = "passed"
+	failed outcome = "failed"
+	notRun outcome = "not run"
+)
+
+// run runs all chosen phases and prints the report. It reports whether everything that was to run has passed.
+func (r *runner) run(ctx context.Context) (bool, error) {
+	began := time.Now()
+	waiting := slices.DeleteFunc(slices.Clone(r.chosen), func(p phase) bool { _, done := r.results[p.name]; return done })
+	running := map[string]phase{}
+	ended := make(chan string)
+	ends := map[string]result{}
+	var endsMu sync.Mutex
+	for {
+		for i := 0; i < len(waiting) && ctx.Err() == nil; {
+			p := waiting[i]
+			if why := r.impossible(p); why != "" {
+				r.end(p, result{Outcome: notRun, Why: why})
+				waiting = slices.Delete(waiting, i, i+1)
+				i = 0 // others may need it
+				continue
+			}
+			if !r.canStart(p, running) {
+				i++
+				continue
+			}
+			waiting = slices.Delete(waiting, i, i+1)
+			running[p.name] = p
+			r.say("%s: started", p.name)
+			go func() {
+				res := r.do(ctx, p)
+				endsMu.Lock()
+				ends[p.name] = res
+				endsMu.Unlock()
+				ended <- p.name
+			}()
+		}
+		if len(running) == 0 {
+			break
+		}
+		name := <-ended
+		p := running[name]
+		delete(running, name)
+		endsMu.Lock()
+		res := ends[name]
+		endsMu.Unlock()
+		r.end(p, res)
+		if left := len(waiting) + len(running); left > 0 {
+			r.say("running: %s; still to come: %d", strings.Join(sortedNames(running), ", "), len(waiting))
+		}
+		if err := r.keep(); err != nil {
+			return false, err
+		}
+	}
+	ok := r.report(time.Since(began))
+	return ok && ctx.Err() == nil, ctx.Err()
+}
+
+func sortedNames(phases map[string]phase) []string {
+	var names []string
+	for name := range phases {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// impossible says why a phase will not be run; it is empty if it may be.
+func (r *runner) impossible(p phase) string {
+	for _, name := range p.needs {
+		if res, done := r.results[name]; done && res.Outcome != passed {
+			return name + " has not passed"
+		}
+	}
+	if p.root && os.Geteuid() != 0 {
+		return "it needs root"
+	}
+	if p.missing != nil {
+		return p.missing()
+	}
+	return ""
+}
+
+// canStart reports whether what a phase needs is there: other phases' results, and room beside those that run.
+func (r *runner) canStart(p phase, running map[string]phase) bool {
+	for _, name := range p.needs {
+		if _, done := r.results[name]; !done {
+			return false
+		}
+	}
+	computing, idle, alone := 0, 0, p.alone && len(running) > 0
+	for _, other := range running {
+		alone = alone || other.alone
+		if other.waits {
+			idle++
+		} else {
+			computing++
+		}
+	}
+	if p.waits {
+		return !alone && idle < maxWaiting
+	}
+	return !alone && computing == 0
+}
+
+// do runs a phase's commands until one fails.
+func (r *runner) do(ctx context.Context, p phase) result {
+	began, res := time.Now(), result{Outcome: passed}
+	for _, s := range p.steps {
+		failures, n, err := r.step(ctx, p, s)
+		res.Passed += n
+		if err == nil && len(failures) == 0 {
+			continue
+		}
+		res.Outcome = failed
+		if err != nil {
+			r.say("%s: %v", p.name, err)
+		}
+		for _, f := range failures {
+			res.Failures = append(res.Failures, f)
+			res.Repeat = append(res.Repeat, s.test.repeat(f))
+		}
+		if len(failures) == 0 {
+			res.Repeat = append(res.Repeat, strings.Join(s.env, " ")+" "+strings.Join(s.command(), " "))
+		}
+	}
+	res.Seconds = time.Since(began).Seconds()
+	return res
+}
+
+// step runs one command. Of go test it returns what failed and how many tests passed.
+func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure, n int, err error) {
+	args := s.command()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = r.root
+	// For the go commands of tests and scripts, too: what they compile is then the same as everywhere.
+	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath -tags="+tags))
+	cmd.Env = append(cmd.Env, s.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if r.user != nil && !p.root {
+		cmd.SysProcAttr.Credential = r.user.credential
+		cmd.Env = append(cmd.Env, "HOME="+r.user.home, "USER="+r.user.name, "LOGNAME="+r.user.name)
+	}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
+	if s.test == nil {
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Run(); err != nil {
+			return nil, 0, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out.String())
+		}
+		return nil, 1, nil
+	}
+	cmd.Env = append(cmd.Env, s.test.environment(r.root)...)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, 0, fmt.Errorf("start %s: %w", args[0], err)
+	}
+	failures, n, unread := s.test.readEvents(out, func(text string) { r.say("%s: %s", p.name, text) })
+	if err = cmp.Or(cmd.Wait(), unread); err == nil {
+		return failures, n, nil
+	}
+	var exit *exec.ExitError
+	if len(failures) > 0 && errors.As(err, &exit) {
+		return failures, n, nil
+	}
+	return failures, n, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, complaints.String())
+}
+
+// end keeps a phase's result.
+func (r *runner) end(p phase, res result) {
+	r.results[p.name] = res
+	switch res.Outcome {
+	case notRun:
+		r.say("%s: NOT RUN: %s", p.name, res.Why)
+	default:
+		r.say("%s: %s in %s", p.name, res.Outcome, duration(res.Seconds))
+	}
+}
+
+func (r *runner) say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Printf(time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
+}
+
+func duration(seconds float64) string {
+	return fmt.Sprintf("%d:%02d", int(seconds)/60, int(seconds)%60)
+}

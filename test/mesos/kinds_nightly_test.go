@@ -1,0 +1,8 @@
+//go:build nightly
+
+package mesos_test
+
+import "github.com/elasticjob-go/elasticjob/test/internal/system"
+
+// kinds are the clusters that tests run on.
+var kinds = []system.Kind{system.Real, system.Local}
