@@ -61,7 +61,8 @@ build: ## put the programs into bin/
 	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X $(RELEASE).version=$(VERSION) -X $(RELEASE).commit=$(COMMIT)' -o bin/ ./cmd/...
 
 .PHONY: test
-test: prepare ## what to run while something is changed: lint, all tests without whole systems, 100 worlds, README's quick start
+test: ## what to run while something is changed: lint, all tests without whole systems, 100 worlds, README's quick start
+	@tools/prepare test
 	@$(CHECKS) test
 
 .PHONY: ci

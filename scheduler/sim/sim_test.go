@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("sim.seeds", defaultSeeds, "how many worlds")
+	seeds = flag.Uint64("sim.seeds", 100, "how many worlds")
 	after = flag.Uint64("sim.after", 0, "begin with the seed after this one")
 	steps = flag.Int("sim.steps", 500, "steps of each before its faults stop")
 	seed  = flag.Uint64("sim.seed", 0, "one world only, with everything that happens")

@@ -29,8 +29,7 @@ type phase struct {
 	waits       bool     // for what it starts, most of the time: others may run beside it
 	alone       bool     // nothing may run beside it
 	root        bool     // only root can run it
-	optional    bool     // the tier has passed without it where it can't be run
-	missing     func() string
+	missing     func() string // says what it needs and is not there; nil if it needs nothing
 	steps       []step
 }
 
@@ -157,7 +156,7 @@ func (s settings) quick() ([]phase, error) {
 		}},
 		staticcheck(),
 		{name: "worlds", about: "100 simulated worlds", steps: []step{
-			tests(goTest{packages: []string{"./scheduler/sim"}, args: []string{"-sim.seeds", "100"}, cached: true}),
+			tests(goTest{packages: []string{"./scheduler/sim"}, cached: true}),
 		}},
 	}, nil
 }
@@ -264,8 +263,9 @@ func noMesos() string { return noHome("MESOS_HOME", "Mesos", "bin, libexec and w
 
 func noKubernetes() string { return noHome("KUBERNETES_HOME", "Kubernetes", "its programs in bin") }
 
+// noHome lets tests run, and fail, where a variable is not set in CI, so that nothing is left out by mistake.
 func noHome(variable, what, with string) string {
-	if home := os.Getenv(variable); home == "" || home == "none" {
+	if home := os.Getenv(variable); home == "" && os.Getenv("CI") == "" || home == "none" {
 		return fmt.Sprintf("there is no %s: set %s to the folder of one, with %s", what, variable, with)
 	}
 	return ""

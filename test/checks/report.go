@@ -26,7 +26,7 @@ func (r *runner) report(took time.Duration) bool {
 		line := fmt.Sprintf("%-14s %-8s %7s %7d", p.name, res.Outcome, duration(res.Seconds), res.Passed)
 		if res.Outcome == notRun {
 			line = fmt.Sprintf("%-14s NOT RUN: %s", p.name, res.Why)
-			complete = complete && p.optional
+			complete = complete && ok
 		}
 		fmt.Println(line)
 		sum.passed += res.Passed
