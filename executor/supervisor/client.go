@@ -126,6 +126,7 @@ func Inside() (*Client, error) {
 	if err := Inherit(); err != nil {
 		return nil, err
 	}
+	closeOnExec()
 	conn, theirs, err := socketPair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
@@ -169,9 +170,10 @@ func (c *Client) PID() int {
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
 // Start starts a process and returns as soon as it runs. An error of the
-// system is a [*StartError]. The files become the process's descriptors after its output; the caller closes its own when Start
-// has returned, whatever it returned.
+// system is a [*StartError]. The files become the process's descriptors after its output; Start closes them, whatever it returns,
+// and before the process is forked: nobody but the process holds its end of a pipe when it runs.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
+	defer closeAll(files)
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
 	c.mu.Lock()
 	if c.processes == nil {
@@ -222,7 +224,7 @@ func (p *Process) Exit() (exit Exit, ok bool) {
 }
 
 // send sends a request, and the descriptors of a start before it, so that the supervisor never waits for them. Both sockets have the
-// same order, by the lock.
+// same order, by the lock. The descriptors are closed before the request leaves: from then on the socket holds them.
 func (c *Client) send(r request, files ...*os.File) error {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
@@ -234,11 +236,19 @@ func (c *Client) send(r request, files ...*os.File) error {
 		if _, _, err := c.files.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil); err != nil {
 			return fmt.Errorf("pass descriptors to the supervisor: %w", err)
 		}
+		closeAll(files)
 	}
 	if err := c.encoder.Encode(r); err != nil {
 		return fmt.Errorf("%w (%v)", ErrLost, err)
 	}
 	return nil
+}
+
+// closeAll closes files; those that are closed already stay so.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }
 
 func (c *Client) read() {
