@@ -10,7 +10,11 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// Processes that are started at the same time have their own descriptors, and none of another task, of the executor or of its supervisor.
+// descriptor is a line of ls -l /proc/PID/fd.
+var descriptor = regexp.MustCompile(`(\d+) -> (.*)`)
+
+// Processes that are started at the same time have their own descriptors, and none of another task, of the executor
+// or of its supervisor.
 func TestProcessesHaveOnlyTheirOwnDescriptors(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -24,7 +28,7 @@ func TestProcessesHaveOnlyTheirOwnDescriptors(t *testing.T) {
 		id := strconv.Itoa(i)
 		_, status := a.await(id, mesos.TASK_FINISHED)
 		var numbers []string
-		for _, link := range regexp.MustCompile(`(\d+) -> (.*)`).FindAllStringSubmatch(a.read(status.Dir+"/stdout"), -1) {
+		for _, link := range descriptor.FindAllStringSubmatch(a.read(status.Dir+"/stdout"), -1) {
 			if strings.HasPrefix(link[2], "/proc/") {
 				continue // ls reads the list from it
 			}
@@ -40,7 +44,8 @@ func TestProcessesHaveOnlyTheirOwnDescriptors(t *testing.T) {
 	}
 }
 
-// Of processes that are started at the same time, each that closes its end of the pipe is noticed: nobody else holds that end.
+// Of processes that are started at the same time, each that closes its end of the pipe is noticed: nobody else
+// holds that end.
 func TestClosedPipesAreNoticedAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

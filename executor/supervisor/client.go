@@ -50,6 +50,7 @@ type Process struct {
 // call [isolation.Enter] and then [Serve]. The supervisor gets an empty environment and a process group of its own. It and all that it starts see
 // nothing of hidden, unless that is nil.
 func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, error) {
+	raiseUserLimit()
 	conn, theirs, err := socketPair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
@@ -141,6 +142,7 @@ func Inside() (*Client, error) {
 		_, _, _, _ = conn.Close(), theirs.Close(), files.Close(), theirFiles.Close()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
+	s.limit = nil // what bounds tasks here is the container; the limit of one would be this process's for a moment
 	c := newClient(conn, files)
 	go func() {
 		_ = s.serve() // the client sees that it has ended
@@ -170,8 +172,8 @@ func (c *Client) PID() int {
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
 // Start starts a process and returns as soon as it runs. An error of the
-// system is a [*StartError]. The files become the process's descriptors after its output; Start closes them, whatever it returns,
-// and before the process is forked: nobody but the process holds its end of a pipe when it runs.
+// system is a [*StartError]. The files become the process's descriptors after its output; Start closes them,
+// whatever it returns, and before the process is forked: when the process runs, it alone holds its end of a pipe.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	defer closeAll(files)
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}

@@ -40,6 +40,7 @@ func Serve() error {
 	signal.Notify(ignored, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 
 	closeOnExec()
+	startSpareThreads()
 	s, err := newServer(os.NewFile(Descriptor, "executor"), Descriptor+1)
 	if err != nil {
 		return err
@@ -187,8 +188,9 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	s.mu.Lock()
 	err := s.forkExec(p, spec, files)
 	at := time.Now()
-	// The process has its own copies now. The executor may write to a pipe as soon as it knows of the start, and must see then
-	// that the process has closed its end: a reader left here would take the message, and nobody would ever answer it.
+	// The process has its own copies now. The executor may write to a pipe as soon as it knows of the start, and
+	// must see then that the process has closed its end: a reader left here would take the message, and nobody
+	// would ever answer it.
 	closeFiles(files)
 	if err != nil {
 		s.mu.Unlock()
@@ -220,8 +222,8 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// collectFiles returns the descriptors that a process gets after its standard input: its output files, and those that the executor
-// has passed. The caller closes what it returns, also beside an error.
+// collectFiles returns the descriptors that a process gets after its standard input: its output files, and those
+// that the executor has passed. The caller closes what it returns, also beside an error.
 func (s *server) collectFiles(spec *Spec, passed int) (files []int, failed *StartError) {
 	var received []int
 	if passed > 0 {
@@ -246,18 +248,19 @@ func closeFiles(files []int) {
 	}
 }
 
-// forkExec starts the process's program, and sets its pid and mark. It is called with mu held, so that no other process is forked
-// meanwhile: the child would hold these descriptors until it executes its program.
+// forkExec starts the process's program, and sets its pid and mark. It is called with mu held, so that no other
+// process is forked meanwhile: the child would hold these descriptors until it executes its program.
 func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
 	descriptors := []uintptr{uintptr(s.null)}
 	for _, fd := range files {
 		descriptors = append(descriptors, uintptr(fd))
 	}
 	p.mark = s.marks.next(p.id)
-	s.limit.set(spec.Processes, spec.As, time.Now())
-	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
-		Dir: spec.Dir, Env: spec.Env, Files: descriptors,
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: credential(spec.As)},
+	p.pid, err = s.limit.fork(spec.Processes, spec.As, func() (int, error) {
+		return syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
+			Dir: spec.Dir, Env: spec.Env, Files: descriptors,
+			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: credential(spec.As)},
+		})
 	})
 	return err
 }

@@ -25,18 +25,18 @@ func (r *reportSocket) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// A start is reported once the supervisor has closed its copies of the descriptors. Otherwise the executor could write to a pipe
-// whose reader has closed it, and would wait for an answer that never comes.
+// A start is reported once the supervisor has closed its copies of the descriptors. Otherwise the executor could
+// write to a pipe whose reader has closed it, and would wait for an answer that never comes.
+// It is not parallel: a child that another test forks has all descriptors until it executes its program.
 func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
-	t.Parallel()
 	for name, test := range map[string]struct{ path, script string }{
 		"started":     {"/bin/sh", `exec 3<&-; echo hello >&4; exec sleep 1000`},
 		"not started": {"/nonexistent", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			var fds [4]int
-			if err := errors.Join(unix.Pipe2(fds[:2], unix.O_CLOEXEC), unix.Pipe2(fds[2:], unix.O_CLOEXEC)); err != nil {
+			err := errors.Join(unix.Pipe2(fds[:2], unix.O_CLOEXEC), unix.Pipe2(fds[2:], unix.O_CLOEXEC))
+			if err != nil {
 				t.Fatal(err)
 			}
 			in, out := os.NewFile(uintptr(fds[1]), "in"), os.NewFile(uintptr(fds[2]), "out")
@@ -66,8 +66,11 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 			runtime.LockOSThread() // the process dies with the thread that has forked it
 			defer runtime.UnlockOSThread()
 			dir := t.TempDir()
-			s.start(1, &Spec{Path: test.path, Args: []string{"sh", "-c", test.script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir,
-				Stdout: dir + "/out", Stderr: dir + "/err"}, 2)
+			s.start(1, &Spec{
+				Path: test.path, Args: []string{"sh", "-c", test.script},
+				Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir,
+				Stdout: dir + "/out", Stderr: dir + "/err",
+			}, 2)
 			if !reported {
 				t.Error("nothing was reported")
 			}
