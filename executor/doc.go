@@ -68,8 +68,10 @@
 //     both are killed at once; what had not is the agent's to kill. A stopped supervisor is continued; a stopped executor isn't.
 //   - Shed the group, the session, the marker in the environment and the resource limit by which its
 //     processes are known: such a process is found only when no other task of this executor runs.
-//   - Take memory and processes without bound but the container's and the user's: a fork bomb is killed
-//     when its task ends or is killed, not before.
+//   - Take memory without bound but the container's, and as root processes, too. Others have a limit of
+//     processes for each task; a task that raises it on purpose can take all that its user may have, so that
+//     the executor, if it is the same user's, gets no thread. A fork bomb is killed when its task ends or is
+//     killed, not before.
 //   - Fill the disk while it runs. Output is cut within milliseconds, but a fast writer can be tens of
 //     megabytes ahead, and more on a busy machine. What a task writes in other places isn't
 //     bounded; its TMPDIR and its working folder go when it ends.

@@ -1,9 +1,11 @@
 package executor_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,27 +13,109 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestProcessesAreBounded: a task may have so many processes and no more, unless it runs as root, for whom the kernel has no
-// such limit.
-func TestProcessesAreBounded(t *testing.T) {
-	work := t.TempDir()
-	if err := os.Chmod(filepath.Dir(work), 0o755); err != nil {
+// forkToLimit is a task that starts as many processes as it may have, says so, and keeps them: its subshell ends
+// with the first fork that fails.
+const forkToLimit = `(while :; do sleep 1000 & done) 2>&-
+echo '{"type":"progress","fraction":0.5,"message":"reached"}' >&4
+exec sleep 1000`
+
+// forkTooMuch is one that starts more than it may have: sh gives up at the first fork that fails.
+const forkTooMuch = `i=0; while [ $i -lt 400 ]; do sleep 1000 & i=$((i+1)); done; echo all`
+
+// asUserOfItsOwn has root start an executor as an ordinary user whose processes are all of this executor. It may
+// hide a folder from tasks.
+func asUserOfItsOwn(t testing.TB, user uint32, hide bool) option {
+	folder := filepath.Join(openFolder(t), "data")
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	a := newAgentIn(t, work, env("ELASTICJOB_PROCESSES", "20"), func(cmd *exec.Cmd) {
+	return func(cmd *exec.Cmd) {
 		if os.Geteuid() == 0 {
-			const nobody = 65534
-			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
-			if err := os.Chown(cmd.Dir, nobody, nobody); err != nil {
-				t.Fatal(err)
+			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
+			for _, path := range []string{cmd.Dir, folder} {
+				if err := os.Chown(path, int(user), int(user)); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-	})
-	// sh gives up at the first fork that fails.
-	a.launch(taskOf("many", script(t, `i=0; while [ $i -lt 400 ]; do sleep 1000 & i=$((i+1)); done; echo all`)))
-	if _, status := a.await("many", mesos.TASK_FAILED); !strings.Contains(strings.ToLower(status.Cause), "fork") {
-		t.Errorf("cause %q", status.Cause)
+		if hide {
+			cmd.Env = append(cmd.Env, fmt.Sprintf(`ELASTICJOB_HIDE={"folder":%q}`, folder))
+		}
 	}
-	a.launch(taskOf("few", script(t, `sleep 0 & wait`)))
-	a.await("few", mesos.TASK_FINISHED)
+}
+
+// TestProcessesAreBounded: a task may have so many processes and no more, unless it runs as root, for whom the
+// kernel has no such limit. Other tasks of the executor go on, and others are started.
+func TestProcessesAreBounded(t *testing.T) {
+	for name, hide := range map[string]bool{"as its user": false, "in a namespace": true} {
+		t.Run(name, func(t *testing.T) {
+			user := uint32(1<<20 + os.Getpid())
+			a := newAgentIn(t, openFolder(t), env("ELASTICJOB_PROCESSES", "20"), asUserOfItsOwn(t, user, hide))
+			a.launch(taskOf("other", script(t, `exec sleep 1000`)))
+			a.await("other", mesos.TASK_RUNNING)
+			a.launch(taskOf("many", script(t, forkTooMuch)))
+			_, status := a.await("many", mesos.TASK_FAILED)
+			if !strings.Contains(strings.ToLower(status.Cause), "fork") {
+				t.Errorf("cause %q", status.Cause)
+			}
+			a.launch(taskOf("few", script(t, `sleep 0 & wait`)))
+			a.await("few", mesos.TASK_FINISHED)
+			a.kill("other")
+			a.await("other", mesos.TASK_KILLED)
+		})
+	}
+}
+
+// TestAsRootTasksLeaveTheExecutorItsThreads: of the limit that their user has, some is kept for the executor and
+// its supervisor, whose runtime ends them if they can't make a thread, and all tasks with them.
+func TestAsRootTasksLeaveTheExecutorItsThreads(t *testing.T) {
+	needsRoot(t)
+	for name, hide := range map[string]bool{"as its user": false, "in a namespace": true} {
+		t.Run(name, func(t *testing.T) {
+			const limit, kept = 200, 200 / 8
+			user := uint32(1<<21 + os.Getpid())
+			a := newAgentIn(t, openFolder(t), asUserOfItsOwn(t, user, hide), func(cmd *exec.Cmd) {
+				bounding, err := exec.LookPath("prlimit")
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd.Args = []string{bounding, fmt.Sprintf("--nproc=%d:%d", limit, limit), cmd.Path}
+				cmd.Path = bounding
+			})
+			a.launch(taskOf("many", script(t, forkToLimit)))
+			a.until("progress", func() bool { return len(a.reports) > 0 })
+			// Since the limit was computed the executor may have started some threads.
+			if all := threadsOf(t, user); all < limit/2 || all > limit-kept/2 {
+				t.Errorf("the user has %d threads of %d", all, limit)
+			}
+			a.kill("many")
+			a.await("many", mesos.TASK_KILLED)
+			a.launch(taskOf("few", script(t, `sleep 0 & wait`)))
+			a.await("few", mesos.TASK_FINISHED)
+		})
+	}
+}
+
+// threadsOf counts the threads of a user.
+func threadsOf(t testing.TB, user uint32) (n int) {
+	t.Helper()
+	all, _ := filepath.Glob("/proc/[0-9]*") // the pattern is a good one
+	for _, process := range all {
+		info, err := os.Stat(process)
+		if err != nil || info.Sys().(*syscall.Stat_t).Uid != user {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join(process, "status"))
+		if err != nil {
+			continue
+		}
+		_, after, _ := strings.Cut(string(status), "\nThreads:")
+		count, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
+		threads, err := strconv.Atoi(count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += threads
+	}
+	return n
 }

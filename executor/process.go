@@ -108,13 +108,12 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(files)
 	ends, theirs, err := pipe.Open()
 	if err != nil {
+		closeAll(files)
 		ended()
 		return err
 	}
-	defer closeAll(theirs)
 	p.ended = ended
 	p.Process, err = t.session.supervisor.Start(start, append(files, theirs...)...)
 	if err != nil {

@@ -26,8 +26,8 @@ type Pipe struct {
 	read    chan struct{} // closed when Read has returned
 }
 
-// Open makes the pipes of a process. theirs are its descriptors 3 and 4, which the caller closes once the process has them. Read
-// must be called.
+// Open makes the pipes of a process. theirs are its descriptors 3 and 4; they must be closed before Read is called,
+// so that Send notices when the process has closed its end. Read must be called.
 func Open() (p *Pipe, theirs []*os.File, err error) {
 	var fds [4]int
 	if err := unix.Pipe2(fds[:2], unix.O_CLOEXEC); err != nil {

@@ -50,6 +50,7 @@ type Process struct {
 // call [isolation.Enter] and then [Serve]. The supervisor gets an empty environment and a process group of its own. It and all that it starts see
 // nothing of hidden, unless that is nil.
 func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, error) {
+	raiseUserLimit()
 	conn, theirs, err := socketPair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
@@ -126,6 +127,7 @@ func Inside() (*Client, error) {
 	if err := Inherit(); err != nil {
 		return nil, err
 	}
+	closeOnExec()
 	conn, theirs, err := socketPair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
@@ -140,6 +142,7 @@ func Inside() (*Client, error) {
 		_, _, _, _ = conn.Close(), theirs.Close(), files.Close(), theirFiles.Close()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
+	s.limit = nil // what bounds tasks here is the container; the limit of one would be this process's for a moment
 	c := newClient(conn, files)
 	go func() {
 		_ = s.serve() // the client sees that it has ended
@@ -169,9 +172,10 @@ func (c *Client) PID() int {
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
 // Start starts a process and returns as soon as it runs. An error of the
-// system is a [*StartError]. The files become the process's descriptors after its output; the caller closes its own when Start
-// has returned, whatever it returned.
+// system is a [*StartError]. The files become the process's descriptors after its output; Start closes them,
+// whatever it returns, and before the process is forked: when the process runs, it alone holds its end of a pipe.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
+	defer closeAll(files)
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
 	c.mu.Lock()
 	if c.processes == nil {
@@ -222,7 +226,7 @@ func (p *Process) Exit() (exit Exit, ok bool) {
 }
 
 // send sends a request, and the descriptors of a start before it, so that the supervisor never waits for them. Both sockets have the
-// same order, by the lock.
+// same order, by the lock. The descriptors are closed before the request leaves: from then on the socket holds them.
 func (c *Client) send(r request, files ...*os.File) error {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
@@ -234,11 +238,19 @@ func (c *Client) send(r request, files ...*os.File) error {
 		if _, _, err := c.files.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil); err != nil {
 			return fmt.Errorf("pass descriptors to the supervisor: %w", err)
 		}
+		closeAll(files)
 	}
 	if err := c.encoder.Encode(r); err != nil {
 		return fmt.Errorf("%w (%v)", ErrLost, err)
 	}
 	return nil
+}
+
+// closeAll closes files; those that are closed already stay so.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }
 
 func (c *Client) read() {

@@ -53,8 +53,9 @@ type Spec struct {
 	Marker string
 	// Dir is the working directory.
 	Dir string
-	// Processes bounds the task's processes and threads, by the limit of its user; 0 does not. Root's are
-	// not bounded.
+	// Processes bounds the task's processes and threads, by a limit that the kernel compares with all those of its
+	// user; 0 does not. Those that the user has at the start, and the threads of the executor and of the
+	// supervisor, don't count. Root's are not bounded.
 	Processes int
 	// As is the user that the process runs as, and to whom its output files belong; nil for that of the supervisor, which must be
 	// root for any other.

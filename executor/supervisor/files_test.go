@@ -32,12 +32,6 @@ func pipes(t testing.TB) (theirs []*os.File, in, out *os.File) {
 	return []*os.File{ends[0], ends[3]}, ends[1], ends[2]
 }
 
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		_ = f.Close()
-	}
-}
-
 // Many processes that are started at once get the descriptors that were meant for each, and no others.
 func TestFiles(t *testing.T) {
 	t.Parallel()
@@ -47,7 +41,6 @@ func TestFiles(t *testing.T) {
 		theirs, in, out := pipes(t)
 		all.Go(func() {
 			process, err := client.Start(shell(dir, strconv.Itoa(i), `read line <&3; echo "$line $$" >&4; exec ls /proc/self/fd`), theirs...)
-			closeAll(theirs)
 			if err != nil {
 				t.Error(err)
 				return
@@ -92,7 +85,6 @@ func TestFilesOfStartThatFails(t *testing.T) {
 		spoil(&spec)
 		theirs, _, out := pipes(t)
 		_, err := client.Start(spec, theirs...)
-		closeAll(theirs)
 		if err == nil {
 			t.Error("it started")
 		}
@@ -103,7 +95,6 @@ func TestFilesOfStartThatFails(t *testing.T) {
 	}
 	theirs, _, out := pipes(t)
 	process, err := client.Start(shell(dir, "last", "echo mine >&4"), theirs...)
-	closeAll(theirs)
 	if err != nil {
 		t.Fatal(err)
 	}

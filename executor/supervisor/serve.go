@@ -40,6 +40,7 @@ func Serve() error {
 	signal.Notify(ignored, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 
 	closeOnExec()
+	startSpareThreads()
 	s, err := newServer(os.NewFile(Descriptor, "executor"), Descriptor+1)
 	if err != nil {
 		return err
@@ -175,56 +176,27 @@ func receive(socket, count int) (fds []int, err error) {
 	return fds, nil
 }
 
-func (s *server) start(id uint64, spec *Spec, extra int) {
-	fail := func(op string, err error) {
-		var errno syscall.Errno
-		if !errors.As(err, &errno) {
-			errno = syscall.EINVAL
-		}
-		s.send(event{ID: id, Op: op, Errno: int(errno)})
-	}
-	var passed []int
-	if extra > 0 {
-		var err error
-		passed, err = receive(s.files, extra)
-		defer func() {
-			for _, fd := range passed {
-				_ = syscall.Close(fd)
-			}
-		}()
-		if err != nil {
-			fail("pass descriptors", err)
-			return
-		}
-	}
-	files := []uintptr{uintptr(s.null)}
-	for _, path := range spec.outputFiles() {
-		fd, err := openOutput(path, spec.As)
-		if err != nil {
-			fail("open "+path, err)
-			return
-		}
-		defer func() { _ = syscall.Close(fd) }()
-		files = append(files, uintptr(fd))
-	}
-	for _, fd := range passed {
-		files = append(files, uintptr(fd))
+// start starts a process and reports that it runs, or what kept it from being started.
+func (s *server) start(id uint64, spec *Spec, passed int) {
+	files, failed := s.collectFiles(spec, passed)
+	if failed != nil {
+		closeFiles(files)
+		s.refuse(id, failed)
+		return
 	}
 	p := &process{id: id, marker: spec.Marker}
 	s.mu.Lock()
-	p.mark = s.marks.next(id)
-	s.limit.set(spec.Processes, spec.As, time.Now())
-	var err error
-	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
-		Dir: spec.Dir, Env: spec.Env, Files: files,
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: credential(spec.As)},
-	})
+	err := s.forkExec(p, spec, files)
+	at := time.Now()
+	// The process has its own copies now. The executor may write to a pipe as soon as it knows of the start, and
+	// must see then that the process has closed its end: a reader left here would take the message, and nobody
+	// would ever answer it.
+	closeFiles(files)
 	if err != nil {
 		s.mu.Unlock()
-		fail("exec", err)
+		s.refuse(id, &StartError{Op: "exec", Errno: errnoOf(err)})
 		return
 	}
-	at := time.Now()
 	s.processes[id] = p
 	s.byPID[p.pid] = p
 	// Under the lock, so that it can't be overtaken by the news of its end.
@@ -234,6 +206,63 @@ func (s *server) start(id uint64, spec *Spec, extra int) {
 	case s.started <- struct{}{}:
 	default:
 	}
+}
+
+// refuse reports that a process was not started.
+func (s *server) refuse(id uint64, failed *StartError) {
+	s.send(event{ID: id, Op: failed.Op, Errno: int(failed.Errno)})
+}
+
+// errnoOf is the system's error number in an error.
+func errnoOf(err error) syscall.Errno {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return syscall.EINVAL
+	}
+	return errno
+}
+
+// collectFiles returns the descriptors that a process gets after its standard input: its output files, and those
+// that the executor has passed. The caller closes what it returns, also beside an error.
+func (s *server) collectFiles(spec *Spec, passed int) (files []int, failed *StartError) {
+	var received []int
+	if passed > 0 {
+		var err error
+		if received, err = receive(s.files, passed); err != nil {
+			return received, &StartError{Op: "pass descriptors", Errno: errnoOf(err)}
+		}
+	}
+	for _, path := range spec.outputFiles() {
+		fd, err := openOutput(path, spec.As)
+		if err != nil {
+			return append(files, received...), &StartError{Op: "open " + path, Errno: errnoOf(err)}
+		}
+		files = append(files, fd)
+	}
+	return append(files, received...), nil
+}
+
+func closeFiles(files []int) {
+	for _, fd := range files {
+		_ = syscall.Close(fd)
+	}
+}
+
+// forkExec starts the process's program, and sets its pid and mark. It is called with mu held, so that no other
+// process is forked meanwhile: the child would hold these descriptors until it executes its program.
+func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
+	descriptors := []uintptr{uintptr(s.null)}
+	for _, fd := range files {
+		descriptors = append(descriptors, uintptr(fd))
+	}
+	p.mark = s.marks.next(p.id)
+	p.pid, err = s.limit.fork(spec.Processes, spec.As, func() (int, error) {
+		return syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
+			Dir: spec.Dir, Env: spec.Env, Files: descriptors,
+			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: credential(spec.As)},
+		})
+	})
+	return err
 }
 
 // credential is what the kernel is asked for, nil for no change.
