@@ -51,8 +51,8 @@ type Config struct {
 	Processes int
 	// Secrets are the folders, absolute, that jobs may name files in (SecretsVariable).
 	Secrets []string
-	// RunAs is who the processes of tasks are, by name or uid; empty for who the executor is, unless that is root: then tasks
-	// are refused.
+	// RunAs is who the processes of tasks are, by name, uid or uid:gid; empty for who the executor is, unless that is
+	// root: then tasks are refused.
 	RunAs string
 	// Hide is what tasks of the executor's own user don't see, nil for nothing.
 	Hide *isolation.Places

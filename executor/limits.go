@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 // A setting is a bound, or who tasks run as, that whoever starts the executor may change, as an argument (--package-bytes=1GiB)
@@ -32,7 +34,7 @@ import (
 //	output-tasks         1000    how many ended tasks' output is kept
 //	output-bytes         1GiB    how large that may be together
 //	keep-failed          0       how many failed tasks' working folders are kept
-//	run-as                       the user, by name or uid, that tasks run as; see Config.RunAs
+//	run-as                       the user, by name, uid or uid:gid, that tasks run as; see Config.RunAs
 type setting struct {
 	name string
 	set  func(text string) error
@@ -154,8 +156,8 @@ func parseNumber(text string) (int, error) {
 }
 
 func parseUser(text string) (string, error) {
-	if text == "" || strings.ContainsAny(text, " \t\n:,") {
-		return "", errors.New("a user is a name or a uid")
+	if _, numbers := isolation.ParseIDs(text); !numbers && (text == "" || strings.ContainsAny(text, " \t\n:,")) {
+		return "", errors.New("a user is a name, a uid or uid:gid")
 	}
 	return text, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -179,17 +178,6 @@ func (c *config) flags(f *pflag.FlagSet) {
 	c.log.flags(f)
 	f.StringVar(&c.configFile, "config", "", "read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
 	f.BoolVar(&c.checkConfig, "check-config", false, "check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
-}
-
-func defaultDataDir() string {
-	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "elasticjob")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(home, ".local", "share", "elasticjob")
 }
 
 // defaultMemory is three quarters of the machine's, in whole MB.

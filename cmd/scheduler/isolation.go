@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -19,8 +18,9 @@ import (
 
 // isolationFlags are about what jobs can reach.
 func (c *config) isolationFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.runAs, "run-as", "", "run the processes of jobs as this user of the agents' machines, by name or uid, which takes executors that are root's;\n"+
-		"needed where executors are: jobs run as root only with --run-as root")
+	f.StringVar(&c.runAs, "run-as", "", "run the processes of jobs as this user of the agents' machines, by name or uid, or as UID:GID,\n"+
+		"which they need not know; it takes executors that are root's, and is needed where they are, but with --local:\n"+
+		"there root's server takes ids that no one else has, or else root, and its log says which")
 	f.BoolVar(&c.hideData, "hide-data", true, "with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them.\n"+
 		"Programs that become another user, such as sudo, don't work in jobs then")
 }
@@ -57,6 +57,7 @@ func (s *settings) checkIsolation(bad *complaints) {
 		} else if user := c.user(); !c.rootExecutors(s.uid) && user != c.runAs {
 			bad.add("%s %s: executors run as %s, and only root can run processes as another user: add --mesos-user root, or leave %s out", s.said("run-as"), c.runAs, user, s.said("run-as"))
 		}
+	case c.local: // a server of root's chooses the user when its data folder is there
 	case c.rootExecutors(s.uid):
 		bad.add("jobs would run as root: add --run-as USER, a user of the machines that they run on, or --run-as root if they need to be root")
 	}
@@ -88,19 +89,6 @@ func (s *settings) checkRunAs(bad *complaints) {
 		err = as.Reaches(parent)
 	}
 	bad.about(s.said("run-as"), err)
-}
-
-// openDataFolder makes the data folder. What is secret in it can be read by its owner only; others may pass through it, if jobs
-// run as another user.
-func openDataFolder(c config) error {
-	err := os.MkdirAll(c.dataDir, 0o700)
-	if as, needed := isolation.Needed(c.runAs, os.Geteuid()); err == nil && c.local && needed == nil && as != nil {
-		err = os.Chmod(c.dataDir, 0o711)
-	}
-	if err != nil {
-		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
-	}
-	return nil
 }
 
 // hiding is what executors of this machine are told to hide from jobs of the same user, nil for nothing. Where the kernel can't

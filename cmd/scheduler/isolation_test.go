@@ -26,12 +26,13 @@ func TestWhoJobsRunAs(t *testing.T) {
 		note string
 	}{
 		{"--local", 1000, "", ""},
-		{"--local", 0, needed, ""},
+		{"--local", 0, "", ""}, // it chooses a user when it starts
+		{"--local --run-as 60600:60600 --data-dir " + filepath.Join(dir, "data"), 0, "", ""},
 		{"--local --run-as root", 0, "", "jobs run as root"},
 		{"--local --run-as nobody --data-dir " + filepath.Join(dir, "data"), 0, "", ""},
 		{"--local --run-as 65534 --data-dir " + filepath.Join(dir, "new", "data"), 0, "", ""},
 		{"--local --run-as no-such-user", 0, `user "no-such-user" is not known`, ""},
-		{"--local --run-as a,b", 0, "a user is a name or a uid", ""},
+		{"--local --run-as a,b", 0, "a user is a name, a uid or uid:gid", ""},
 		{"--local --run-as root", 1000, onlyRoot, ""},
 		{"--mesos http://h:1", 1000, "", ""},
 		{"--mesos http://h:1", 0, needed, ""},

@@ -47,8 +47,8 @@ func withPeople(ctx context.Context, c *config, first bool, work func(people) er
 			return err
 		}
 		if first {
-			if err := os.MkdirAll(c.dataDir, 0o700); err != nil {
-				return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
+			if err := makeDataFolder(c.dataDir); err != nil {
+				return err
 			}
 		}
 	}

@@ -69,7 +69,7 @@ var takes = map[string]setting{
 	"executor-idle":           {takes: "0s or more", refused: []string{"-1s"}},
 	"kill-grace":              {takes: "0s or more", refused: []string{"-1s"}},
 	"executor-limit":          {takes: "`name=value`, [below](#limits-of-executors)", refused: []string{"x=1", "processes=0"}, counts: newStarts},
-	"run-as":                  {takes: "a name or a uid", refused: []string{"a b"}, counts: newStarts},
+	"run-as":                  {takes: "a name, a uid or `UID:GID`", refused: []string{"a b"}, counts: newStarts},
 	"hide-data":               {counts: newStarts},
 	"reconcile-interval":      {takes: "1m to 24h", refused: []string{"59s", "25h"}},
 	"time-zone":               {takes: "an IANA name, `Local`", refused: []string{"Mars/Base"}},
@@ -131,7 +131,8 @@ func defaultOf(f *pflag.Flag) string {
 	}
 	switch {
 	case f.Name == "data-dir" && f.DefValue != "":
-		return "`elasticjob` in `$XDG_DATA_HOME`, or in `~/.local/share`"
+		return "`elasticjob` in `$XDG_DATA_HOME`, or in `~/.local/share`; " +
+			"of root `/var/lib/elasticjob`, unless the one at home is there or this one is another user's"
 	case f.Name == "local-cpus":
 		return "this machine's"
 	case f.Name == "local-memory":

@@ -51,7 +51,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if c.failpoint != nil {
 		log.Warn("failure point armed: this process will kill itself", "variable", failpointVariable)
 	}
-	if err := openDataFolder(c); err != nil {
+	if c.runAs, err = openDataFolder(c, log); err != nil {
 		return err
 	}
 	c.remembers = true

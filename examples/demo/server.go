@@ -34,9 +34,6 @@ func (s *server) start() error {
 	defer log.Close()
 	cmd := exec.Command(s.program, "--local", "--listen", s.listen, "--data-dir", s.dataDir)
 	cmd.Stdout, cmd.Stderr = log, log
-	if _, chosen := os.LookupEnv("ELASTICJOB_RUN_AS"); !chosen && os.Geteuid() == 0 {
-		cmd.Env = append(os.Environ(), "ELASTICJOB_RUN_AS=root") // the demo's own jobs are no danger
-	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := s.family.start(cmd); err != nil {
 		return fmt.Errorf("start the server: %w", err)

@@ -25,8 +25,11 @@ type Account struct {
 	Home   string
 }
 
-// Lookup finds a user by name or uid.
+// Lookup finds a user by name or uid, or makes one of uid:gid, which the machine need not know.
 func Lookup(name string) (*Account, error) {
+	if a, is := ParseIDs(name); is {
+		return a, nil
+	}
 	found, err := user.Lookup(name)
 	if _, number := strconv.ParseUint(name, 10, 32); err != nil && number == nil {
 		found, err = user.LookupId(name)

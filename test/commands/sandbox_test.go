@@ -75,7 +75,8 @@ func newSandbox(t testing.TB, master string) *sandbox {
 	s.env = append(goEnvironment(t), "PATH="+filepath.Join(s.clone, "bin")+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+filepath.Join(s.dir, "tmp"), "ZOO_LOG_DIR="+s.dir,
 		"ELASTICJOB_LISTEN="+listen, "ELASTICJOB_SERVER=http://"+listen, "ELASTICJOB_KILL_GRACE=1s")
 	if os.Geteuid() == 0 {
-		s.env = append(s.env, "ELASTICJOB_RUN_AS=root")
+		// Without a data folder at home root's would be the machine's own, /var/lib/elasticjob.
+		s.env = append(s.env, "ELASTICJOB_RUN_AS=root", "XDG_DATA_HOME="+filepath.Join(home, ".local", "share"))
 	}
 	return s
 }

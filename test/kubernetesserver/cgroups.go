@@ -1,35 +1,107 @@
 package kubernetesserver
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 )
 
 // cgroups are the folders of the containers' cgroups, which outlive the containers when containerd is killed.
 func (c *Cluster) cgroups() (folders []string) {
 	for _, n := range c.Nodes {
-		containers, _ := filepath.Glob(filepath.Join(n.dir, "state", "io.containerd.runtime.v2.task", "k8s.io", "*"))
-		for _, container := range containers {
-			// Version 2 has one tree, version 1 one for each controller.
-			for _, tree := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"} {
-				found, _ := filepath.Glob(filepath.Join(tree, "k8s.io", filepath.Base(container)))
-				folders = append(folders, found...)
-			}
+		folders = append(folders, cgroupsOf(n.dir)...)
+	}
+	return folders
+}
+
+// cgroupsOf are those of a node's containers, as the state of its containerd in the node's folder names them.
+func cgroupsOf(node string) (folders []string) {
+	containers, _ := filepath.Glob(filepath.Join(node, "state", "io.containerd.runtime.v2.task", "k8s.io", "*"))
+	for _, container := range containers {
+		// Version 2 has one tree, version 1 one for each controller.
+		for _, tree := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"} {
+			found, _ := filepath.Glob(filepath.Join(tree, "k8s.io", filepath.Base(container)))
+			folders = append(folders, found...)
 		}
 	}
 	return folders
 }
 
-// removeCgroups removes them when their processes have ended.
+// removeCgroups waits until the processes in cgroups have ended, and removes them with those below them.
 func removeCgroups(folders []string) error {
 	var failed error
 	for _, folder := range folders {
-		if err := syscall.Rmdir(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, &os.PathError{Op: "rmdir", Path: folder, Err: err})
+		failed = errors.Join(failed, removeCgroup(folder))
+	}
+	return failed
+}
+
+func removeCgroup(folder string) error {
+	if err := await("empty "+folder, nil, func(context.Context) error { return checkEmpty(folder) }); err != nil {
+		return err
+	}
+	groups, err := withChildren(folder)
+	if err != nil {
+		return err
+	}
+	for _, group := range slices.Backward(groups) { // those below are removed first
+		if err := syscall.Rmdir(group); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &os.PathError{Op: "rmdir", Path: group, Err: err}
+		}
+	}
+	return nil
+}
+
+// checkEmpty says which processes are in a cgroup or in those below it. A process that was killed stays there until the
+// kernel has ended it, which takes a moment: its memory is released first. From then on its command line is empty
+// too, so a search for processes by their command lines misses it. One that has ended and was not waited for is in no
+// cgroup.
+func checkEmpty(folder string) error {
+	groups, err := withChildren(folder)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, group := range groups {
+		pids, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
+		if err == nil && len(pids) > 0 {
+			err = fmt.Errorf("%s has the processes %s", group, strings.Join(strings.Fields(string(pids)), ", "))
+		}
+		if err == nil {
+			err = unpopulated(group)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
 		}
 	}
 	return failed
+}
+
+// unpopulated says that a cgroup of version 2 has processes, listed or not: version 1 has no such file.
+func unpopulated(group string) error {
+	events, err := os.ReadFile(filepath.Join(group, "cgroup.events"))
+	if err == nil && slices.Contains(strings.Split(string(events), "\n"), "populated 1") {
+		return fmt.Errorf("%s is populated", group)
+	}
+	return err
+}
+
+// withChildren are a cgroup and those below it, each behind the one that it is in.
+func withChildren(folder string) (groups []string, err error) {
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it was removed meanwhile
+		}
+		if err == nil && entry.IsDir() {
+			groups = append(groups, path)
+		}
+		return err
+	})
+	return groups, err
 }

@@ -105,6 +105,10 @@ func TestOnKubernetesEndsWithTheTest(t *testing.T) {
 	if dir == "" {
 		t.Fatal("no Kubernetes has started in a test that was to be killed")
 	}
+	cgroups := kubernetesserver.CgroupsOf(filepath.Join(dir, "node1"))
+	if len(cgroups) == 0 {
+		t.Error("the pod has no cgroup")
+	}
 	until(t, "nothing of the Kubernetes runs", func() bool {
 		pids, err := child.Using(dir)
 		if err != nil {
@@ -115,15 +119,10 @@ func TestOnKubernetesEndsWithTheTest(t *testing.T) {
 	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || strings.Contains(string(mounts), dir) {
 		t.Errorf("something is mounted below %s: %v", dir, err)
 	}
-	// The kernel keeps empty cgroups, which a test that ends well removes.
-	containers, _ := filepath.Glob(filepath.Join(dir, "node1/state/io.containerd.runtime.v2.task/k8s.io/*"))
-	for _, container := range containers {
-		left, _ := filepath.Glob("/sys/fs/cgroup/*/k8s.io/" + filepath.Base(container))
-		for _, folder := range left {
-			if err := syscall.Rmdir(folder); err != nil {
-				t.Errorf("remove %s: %v", folder, err)
-			}
-		}
+	// The kernel keeps empty cgroups, which a test that ends well removes. The processes of pods don't name the
+	// folder: that none of them goes on is seen here.
+	if err := kubernetesserver.RemoveCgroups(cgroups); err != nil {
+		t.Error(err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Error(err)

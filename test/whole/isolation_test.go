@@ -48,14 +48,24 @@ func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 	}
 }
 
-// TestAsRootAJobOfAnotherUserSeesNothing is the same for jobs of another user than the server's, which is root.
+// TestAsRootAJobOfAnotherUserSeesNothing is the same for jobs of another user than the server's, which is root: of
+// one that was named, and of the one that the server chooses.
 func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
-	if _, said := steals(t, 0, "--run-as", "nobody"); len(said) > 0 {
-		t.Errorf("the job got:\n%s", strings.Join(said, "\n"))
+	for name, args := range map[string][]string{"named": {"--run-as", "nobody"}, "chosen": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, said := steals(t, 0, args...)
+			if len(said) > 0 {
+				t.Errorf("the job got:\n%s", strings.Join(said, "\n"))
+			}
+			if chosen := strings.Contains(m.ServerLog(), "job user chosen"); chosen != (args == nil) {
+				t.Errorf("a user was chosen: %t; the server's log is:\n%s", chosen, m.ServerLog())
+			}
+		})
 	}
 }
 
@@ -102,7 +112,7 @@ func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []st
 // startAs has root start a server as a user, who owns the paths and can reach them.
 func startAs(t *testing.T, cmd *exec.Cmd, user int, paths ...string) {
 	t.Helper()
-	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ELASTICJOB_RUN_AS=") })
+	unasked(cmd)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	errs := []error{os.Chmod(bin.Dir, 0o755)}
 	for _, path := range paths {
@@ -195,8 +205,9 @@ exec ` + filepath.Join(bin.Dir, "executor") + ` "$@"`)
 	m.Run("j", "FINISHED")
 }
 
-// TestAsRootIsAskedWhoJobsRunAs: root's server, and one whose executors would be root's, says what to type, and does not start.
-func TestAsRootIsAskedWhoJobsRunAs(t *testing.T) {
+// TestAsRootUsersThatCannotBeAreRefused: a server of root's that is told who jobs are to run as, and can't have it,
+// does not start.
+func TestAsRootUsersThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")
@@ -206,14 +217,62 @@ func TestAsRootIsAskedWhoJobsRunAs(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"jobs would run as root: add --run-as USER", nil},
 		{`user "no-such-user" is not known on this machine`, []string{"--run-as", "no-such-user"}},
 		{"user nobody can't enter " + filepath.Dir(m.Dir), []string{"--run-as", "nobody"}}, // tests' folders are closed
 	} {
-		cmd := m.Command(c.args...)
-		cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ELASTICJOB_RUN_AS=") })
-		if status, said := m.Fails(cmd); status != 1 || !strings.Contains(said, c.want) {
+		if status, said := m.Fails(unasked(m.Command(c.args...))); status != 1 || !strings.Contains(said, c.want) {
 			t.Errorf("%v: status %d, %s, want %q", c.args, status, said, c.want)
 		}
 	}
+}
+
+// TestAsRootWithoutRightsJobsRunAsRoot: where jobs can't run as another user they run as root, and the server's log
+// says why and what to do: in a folder that is closed to others, and in a container whose root may not end others'
+// processes.
+func TestAsRootWithoutRightsJobsRunAsRoot(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+	}
+	for name, c := range map[string]struct {
+		open    bool
+		without string // setpriv(1)
+		reason  string
+	}{
+		"a closed folder": {false, "", "can't enter /"},
+		"a lost right":    {true, "-kill", "CAP_KILL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := system.New(t, bin)
+			cmd := unasked(m.Command())
+			if c.open {
+				startAs(t, cmd, 0, m.Dir, m.LedgerPath)
+			}
+			if c.without != "" {
+				setpriv, err := exec.LookPath("setpriv")
+				if err != nil {
+					t.Skip("there is no setpriv, of util-linux")
+				}
+				cmd.Args = append([]string{setpriv, "--bounding-set=" + c.without, "--"}, cmd.Args...)
+				cmd.Path = setpriv
+			}
+			m.LaunchCommand(cmd)
+			m.Ready()
+			for _, want := range []string{"job user not chosen: jobs run as root", c.reason, "--run-as USER"} {
+				if !strings.Contains(m.ServerLog(), want) {
+					t.Errorf("the server's log lacks %q:\n%s", want, m.ServerLog())
+				}
+			}
+			m.App("a", only(`test "$(id -u)" = 0`), nil)
+			m.Job("j", "a", nil)
+			m.Run("j", "FINISHED")
+		})
+	}
+}
+
+// unasked makes a server's command one that says nothing about who jobs run as, unless its arguments do.
+func unasked(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ELASTICJOB_RUN_AS=") })
+	return cmd
 }

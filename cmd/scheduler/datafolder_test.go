@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
+)
+
+func TestDefaultDataDirOfRoot(t *testing.T) {
+	t.Parallel()
+	there, none := t.TempDir(), filepath.Join(t.TempDir(), "none")
+	me := os.Geteuid()
+	for name, c := range map[string]struct {
+		own, shared string
+		uid         int
+		want        string
+	}{
+		"nothing is there":            {none, none + "-shared", me, none + "-shared"},
+		"an earlier release's":        {there, none, me, there},
+		"both are there":              {there, there + "/..", me, there},
+		"the shared one is root's":    {none, there, me, there},
+		"the shared one is another's": {none, there, me + 1, none},
+		"no home is known":            {"", there, me + 1, there},
+	} {
+		if got := dataDirOfRoot(c.own, c.shared, c.uid); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// openAll makes a folder that all can reach.
+func openAll(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestAsRootAUserIsChosenForJobs: root's server for this machine has a user of its own for jobs, and keeps it; where
+// that can't be, it is root. Its log says which.
+func TestAsRootAUserIsChosenForJobs(t *testing.T) { // alone: it changes the umask
+	if os.Geteuid() != 0 {
+		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+	}
+	var said strings.Builder
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	choose := func(c config) string {
+		t.Helper()
+		said.Reset()
+		runAs, err := openDataFolder(c, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return runAs
+	}
+	before := syscall.Umask(0o077)
+	defer syscall.Umask(before)
+
+	dir := filepath.Join(openAll(t), "data")
+	chosen := choose(config{local: true, dataDir: dir})
+	as, numbers := isolation.ParseIDs(chosen)
+	says := strings.Contains(said.String(), chosen) && strings.Contains(said.String(), "--run-as")
+	if !numbers || !as.IsUnshared() || !says {
+		t.Fatalf("it chose %q, and says %s", chosen, &said)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "cluster", "work"), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if err := as.Reaches(filepath.Join(dir, "cluster", "work")); err != nil {
+		t.Errorf("with a umask that closes folders: %v", err)
+	}
+	if again := choose(config{local: true, dataDir: dir}); again != chosen {
+		t.Errorf("the next server chose %s, and the first one %s", again, chosen)
+	}
+	for _, c := range []config{{local: true, dataDir: dir, runAs: "nobody"}, {dataDir: dir}} {
+		if got := choose(c); got != c.runAs || said.Len() > 0 {
+			t.Errorf("as %q: it chose %q, and says %s", c.runAs, got, &said)
+		}
+	}
+
+	t.Run("ids that somebody has got", func(t *testing.T) {
+		if err := os.WriteFile(userFile(dir), []byte("65534:65534\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := choose(config{local: true, dataDir: dir}); got != chosen {
+			t.Errorf("it chose %s, want %s", got, chosen)
+		}
+	})
+	t.Run("a folder that is closed", func(t *testing.T) {
+		closed := t.TempDir()
+		if err := os.Chmod(closed, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		got := choose(config{local: true, dataDir: filepath.Join(closed, "data")})
+		for _, want := range []string{"level=WARN", "jobs run as root", "can't enter /", "--run-as USER"} {
+			if got != "root" || !strings.Contains(said.String(), want) {
+				t.Errorf("it chose %q, and says %s, which lacks %q", got, &said, want)
+			}
+		}
+	})
+	t.Run("missing folders above", func(t *testing.T) {
+		syscall.Umask(0o022)
+		deep := filepath.Join(openAll(t), "new", "data")
+		if got := choose(config{local: true, dataDir: deep}); got == "root" {
+			t.Errorf("it says %s", &said)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package kubernetesserver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// CgroupsOf and RemoveCgroups are for tests that end a Kubernetes otherwise than close does.
+var (
+	CgroupsOf     = cgroupsOf
+	RemoveCgroups = removeCgroups
+)
+
+// TestAsRootCgroupsAreRemovedWhenEmpty: cgroups are removed with those below them as soon as no process is in any of
+// them; that of a process that was killed has ended, though nobody has waited for it.
+func TestAsRootCgroupsAreRemovedWhenEmpty(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+	}
+	trees := 0
+	// Version 2 alone, version 2 beside version 1, and a controller of that.
+	for _, tree := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/freezer"} {
+		if _, err := os.Stat(filepath.Join(tree, "cgroup.procs")); err != nil {
+			continue
+		}
+		trees++
+		removedWhenEmpty(t, filepath.Join(tree, fmt.Sprint("elasticjob-test-", os.Getpid())))
+	}
+	if trees == 0 {
+		t.Skip("there are no cgroups on this machine")
+	}
+}
+
+func removedWhenEmpty(t *testing.T, group string) {
+	t.Helper()
+	below := filepath.Join(group, "below", "that")
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sleep", "1000000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }() // it was killed
+	pid := fmt.Sprint(cmd.Process.Pid)
+	if err := os.WriteFile(filepath.Join(below, "cgroup.procs"), []byte(pid), 0); err != nil {
+		t.Error(err)
+	}
+	if err := checkEmpty(group); err == nil || !strings.Contains(err.Error(), below+" has the processes "+pid) {
+		t.Errorf("with process %s it says %v", pid, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	// The process may be on its way to its end.
+	if err := removeCgroups([]string{group, group + "-that-is-not-there"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(group); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left: %v", group, err)
+	}
+}
