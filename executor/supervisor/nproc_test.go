@@ -88,7 +88,7 @@ func TestSupervisorStartsNoThreadsLater(t *testing.T) {
 	before := threads()
 	script := `trap "" TERM; setsid sleep 1000 & exec sleep 1000`
 	var all sync.WaitGroup
-	for i := range 200 {
+	for i := range 100 {
 		all.Go(func() {
 			process, err := client.Start(shell(dir, strconv.Itoa(i), script))
 			if err != nil {
