@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
@@ -17,6 +19,7 @@ import (
 func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	client := server.Client(t)
 	for round := range 10 {
 		cable := newCable()
 		with := o
@@ -24,12 +27,24 @@ func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 		_, old := lead(t, with)
 		commit(t, old, put("/s/mark", fmt.Sprintf("old %d", round)))
 		next := open(t, o)
+		// It stands for election before the leader freezes: the leader knows by itself once no server has answered for
+		// the session timeout, and this test is about the time before.
+		var term registry.Term
+		elected := make(chan error, 1)
+		go func() {
+			var err error
+			term, err = next.Campaign(t.Context(), "127.0.0.1:2")
+			elected <- err
+		}()
+		awaitCandidates(t, client, o, 2)
 		resume := cable.freeze()
 		defer resume()
 		for _, session := range cable.sessions() {
 			expire(t, server.Address(), session)
 		}
-		term := campaign(t, next, "127.0.0.1:2")
+		if err := <-elected; err != nil {
+			t.Fatal(err)
+		}
 		if err := old.Err(); err != nil {
 			t.Fatalf("the frozen leader knows already: %v", err)
 		}
@@ -53,6 +68,15 @@ func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// awaitCandidates waits until so many servers stand for election.
+func awaitCandidates(t *testing.T, client *zk.Conn, o zookeeper.Options, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprint(n, " candidates"), func() bool {
+		names, _, err := client.Children("/" + o.Namespace + "/ha/election")
+		return err == nil && len(names) == n
+	})
 }
 
 // T1: a term ends when no server has answered for the session timeout: the one that is granted, since servers may end the session then.
@@ -151,11 +175,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 		}
 		next <- term
 	}()
-	client := server.Client(t)
-	eventually(t, "a second candidate", func() bool {
-		names, _, err := client.Children("/" + o.Namespace + "/ha/election")
-		return err == nil && len(names) == 2
-	})
+	awaitCandidates(t, server.Client(t), o, 2)
 	shows(c, first.Number(), "127.0.0.1:8899")
 	began := time.Now()
 	if err := first.Resign(t.Context()); err != nil {
