@@ -67,7 +67,7 @@ func TestAFailureIsRepeatedAlone(t *testing.T) {
 func TestWhatMayBeginBesideWhat(t *testing.T) {
 	t.Parallel()
 	computes, waits, alone := phase{name: "c"}, phase{name: "w", waits: true}, phase{name: "a", alone: true}
-	needs := phase{name: "n", needs: []string{"built"}}
+	needs, after := phase{name: "n", needs: []string{"built"}}, phase{name: "e", after: []string{"built"}}
 	for name, tc := range map[string]struct {
 		of      phase
 		running []phase
@@ -82,6 +82,8 @@ func TestWhatMayBeginBesideWhat(t *testing.T) {
 		"beside one that has it for itself":      {of: waits, running: []phase{alone}},
 		"one that needs what is not there":       {of: needs},
 		"one that needs what is there":           {of: needs, done: map[string]result{"built": {Outcome: passed}}, want: true},
+		"one that comes after what has failed":   {of: after, done: map[string]result{"built": {Outcome: failed}}, want: true},
+		"one that comes after what goes on":      {of: after, running: []phase{{name: "built", waits: true}}},
 		"one that wants it, and nobody is there": {of: alone, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +92,7 @@ func TestWhatMayBeginBesideWhat(t *testing.T) {
 			for i, p := range tc.running {
 				running[p.name+strings.Repeat("'", i)] = p
 			}
-			r := &runner{results: tc.done}
+			r := &runner{results: tc.done, chosen: []phase{{name: "built"}, tc.of}}
 			if got := r.canStart(tc.of, running); got != tc.want {
 				t.Errorf("%v, want %v", got, tc.want)
 			}

@@ -25,10 +25,11 @@ var tiers = []tier{test, ci, nightly}
 // phase is a part of a tier that is reported as one.
 type phase struct {
 	name, about string
-	needs       []string // phases that must have passed
-	waits       bool     // for what it starts, most of the time: others may run beside it
-	alone       bool     // nothing may run beside it
-	root        bool     // only root can run it
+	needs       []string      // phases that must have passed
+	after       []string      // phases that must have ended, however: they compile what this one would compile beside them
+	waits       bool          // for what it starts, most of the time: others may run beside it
+	alone       bool          // nothing may run beside it
+	root        bool          // only root can run it
 	missing     func() string // says what it needs and is not there; nil if it needs nothing
 	steps       []step
 }
@@ -151,7 +152,7 @@ func (s settings) quick() ([]phase, error) {
 			tests(goTest{packages: []string{"./test/commands"}, run: "^TestDocuments$/^README.md$", cached: true}),
 			tests(goTest{packages: []string{"./examples/demo"}, cached: true}),
 		}},
-		{name: "unit", about: "all tests that need no whole system", waits: true, needs: []string{"programs", "vet"}, steps: []step{
+		{name: "unit", about: "all tests that need no whole system", waits: true, needs: []string{"programs"}, after: []string{"vet"}, steps: []step{
 			tests(goTest{packages: unit, atOnce: 4, cached: true}),
 		}},
 		staticcheck(),
@@ -171,26 +172,26 @@ func (s settings) more(all []phase) ([]phase, error) {
 	if err != nil {
 		return nil, err
 	}
-	built := []string{"programs", "vet"}
+	built, vetted := []string{"programs"}, []string{"vet"}
 	return append(all, []phase{
-		{name: "whole", about: "a server on this machine", waits: true, needs: built, steps: []step{
+		{name: "whole", about: "a server on this machine", waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: []string{"./test/whole"}})}},
-		{name: "kubernetes", about: "on a real Kubernetes", waits: true, root: true, needs: built, missing: noKubernetes, steps: []step{
+		{name: "kubernetes", about: "on a real Kubernetes", waits: true, root: true, needs: built, after: vetted, missing: noKubernetes, steps: []step{
 			tests(goTest{packages: onKubernetes, run: "^TestOnKubernetes", atOnce: 1, minutes: 30})}},
-		{name: "mesos", about: "on a real Mesos", waits: true, needs: built, missing: noMesos, steps: []step{
+		{name: "mesos", about: "on a real Mesos", waits: true, needs: built, after: vetted, missing: noMesos, steps: []step{
 			tests(goTest{packages: []string{"./test/mesosserver", "./test/mesos"}, atOnce: 1, minutes: 20})}},
-		{name: "cluster", about: "several servers, with ZooKeeper or a database", waits: true, needs: built, steps: []step{
+		{name: "cluster", about: "several servers, with ZooKeeper or a database", waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: []string{"./test/cluster"}, minutes: 20})}},
 		{name: "race", about: "tests of goroutines, with the race detector", steps: []step{
 			tests(goTest{packages: raced, race: true, skip: "^TestAsRoot|^TestOnKubernetes", atOnce: 3, minutes: 20})}},
-		{name: "console", about: "the console in a browser", waits: true, needs: built, steps: []step{
+		{name: "console", about: "the console in a browser", waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: []string{"./test/console"}, minutes: 20})}},
-		{name: "users", about: "the command line, examples, history, monitoring, deployment", waits: true, needs: built, steps: []step{
+		{name: "users", about: "the command line, examples, history, monitoring, deployment", waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: []string{"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"},
 				skip: "^TestOnKubernetes", atOnce: 2, minutes: 20})}},
-		{name: "root", about: "what only root can show", root: true, waits: true, needs: built, steps: []step{
+		{name: "root", about: "what only root can show", root: true, waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: asRoot, run: "^TestAsRoot", atOnce: 2, noSkip: true})}},
-		{name: "mesos-root", about: "on a real Mesos, what only root can show", root: true, waits: true, needs: built, missing: noMesos, steps: []step{
+		{name: "mesos-root", about: "on a real Mesos, what only root can show", root: true, waits: true, needs: built, after: vetted, missing: noMesos, steps: []step{
 			tests(goTest{packages: []string{"./test/mesos"}, run: "^(TestReasons|TestRunAs)$/^(over_the_memory_limit|mesos)$"})}},
 		{name: "tools", about: "the tools of releases", steps: []step{
 			shell("go -C tools vet ./... && go -C tools test ./...", "CGO_ENABLED=0"),

@@ -151,10 +151,11 @@ func (r *runner) impossible(p phase) string {
 	return ""
 }
 
-// canStart reports whether what a phase needs is there: other phases' results, and room beside those that run.
+// canStart reports whether the phases before it have ended, and whether there is room beside those that run.
 func (r *runner) canStart(p phase, running map[string]phase) bool {
-	for _, name := range p.needs {
-		if _, done := r.results[name]; !done {
+	for _, name := range slices.Concat(p.needs, p.after) {
+		_, done := r.results[name]
+		if !done && slices.ContainsFunc(r.chosen, func(c phase) bool { return c.name == name }) {
 			return false
 		}
 	}
