@@ -107,7 +107,8 @@ func userOfJobs(dir string, log *slog.Logger) (runAs string) {
 	as, err := jobsOwnUser(dir)
 	if err != nil {
 		log.Warn("job user not chosen: jobs run as root and can read and change everything on this machine, "+
-			"this server's secrets too", "reason", err, "change", "--run-as USER runs them as another user, --run-as root ends this warning")
+			"this server's secrets too", "reason", err,
+			"change", "--run-as USER runs them as another user, --run-as root ends this warning")
 		return "root"
 	}
 	log.Info("job user chosen: an unprivileged one, whose ids no one else on this machine has",

@@ -18,8 +18,9 @@ import (
 
 // isolationFlags are about what jobs can reach.
 func (c *config) isolationFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.runAs, "run-as", "", "run the processes of jobs as this user of the agents' machines, by name or uid, or as UID:GID,\n"+
-		"which they need not know; it takes executors that are root's, and is needed where they are, but with --local:\n"+
+	f.StringVar(&c.runAs, "run-as", "", "run the processes of jobs as this user of the agents' machines,\n"+
+		"by name or uid, or as UID:GID, which they need not know; it takes executors that are root's,\n"+
+		"and is needed where they are, but with --local:\n"+
 		"there root's server takes ids that no one else has, or else root, and its log says which")
 	f.BoolVar(&c.hideData, "hide-data", true, "with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them.\n"+
 		"Programs that become another user, such as sudo, don't work in jobs then")

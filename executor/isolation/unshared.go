@@ -76,7 +76,8 @@ func ParseIDs(text string) (a *Account, ok bool) {
 func assigned(etc string, id uint32) bool {
 	isID := func(fields []string) bool { return len(fields) > 2 && fields[2] == strconv.Itoa(int(id)) }
 	hasID := func(fields []string) bool { return inRange(fields, id) }
-	for file, is := range map[string]func([]string) bool{"passwd": isID, "group": isID, "subuid": hasID, "subgid": hasID} {
+	files := map[string]func([]string) bool{"passwd": isID, "group": isID, "subuid": hasID, "subgid": hasID}
+	for file, is := range files {
 		if listed(filepath.Join(etc, file), is) {
 			return true
 		}

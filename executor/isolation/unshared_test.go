@@ -25,7 +25,7 @@ func TestUnsharedIsNoOneElse(t *testing.T) {
 		"no files":                {},
 		"the start":               {start: 7, want: 7},
 		"a start beyond the end":  {start: last + 3, want: 2},
-		"a user":                  {file: "passwd", text: "root:x:0:0::/:/bin/sh\nann:x:" + id(0) + ":100::/:/bin/sh\n", want: 1},
+		"a user":                  {file: "passwd", text: "root:x:0:0::/:\nann:x:" + id(0) + ":100::/:\n", want: 1},
 		"another user's group":    {file: "passwd", text: "ann:x:1000:" + id(0) + "::/:/bin/sh\n"},
 		"a group":                 {file: "group", text: "staff:x:" + id(0) + ":\n", want: 1},
 		"somebody's containers":   {file: "subuid", text: "ann:" + id(0) + ":10\n", want: 10},

@@ -58,8 +58,8 @@ func removeCgroup(folder string) error {
 	return nil
 }
 
-// checkEmpty says which processes are in a cgroup or in those below it. A process that was killed stays there until the
-// kernel has ended it, which takes a moment: its memory is released first. From then on its command line is empty
+// checkEmpty says which processes are in a cgroup or in those below it. A process that was killed stays there until
+// the kernel has ended it, which takes a moment: its memory is released first. From then on its command line is empty
 // too, so a search for processes by their command lines misses it. One that has ended and was not waited for is in no
 // cgroup.
 func checkEmpty(folder string) error {

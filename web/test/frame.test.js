@@ -122,15 +122,16 @@ scene('the first key leads to the content', server, async ({ open }) => {
   assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
 })
 
-scene('a page that can not be loaded, as from a server of another version, is there at the second try', server, async ({ open }) => {
+scene('a page that can not be loaded, as from a server of another version, says so, and is there as soon as it can', server, async ({ open }) => {
   const page = await open('/jobs')
   page.problems.expect(/^answer: 404 GET \/static\//)
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
   await page.route('**/js/pages/cluster.js', (r) => r.fulfill({ status: 404 }))
   await page.getByRole('link', { name: 'Cluster' }).click()
-  const button = page.getByRole('alert').getByRole('button')
-  await button.waitFor()
+  await page.getByRole('heading', { level: 1, name: 'This page is not loaded yet' }).waitFor()
+  // Its button loads the whole page again.
+  await Promise.all([page.waitForEvent('load'), page.getByRole('alert').getByRole('button').click()])
+  await page.getByRole('heading', { level: 1, name: 'This page is not loaded yet' }).waitFor()
   await page.unroute('**/js/pages/cluster.js')
-  await button.click()
   await page.getByRole('heading', { level: 1, name: 'Cluster' }).waitFor()
 })

@@ -1,6 +1,7 @@
 // The API's description as a page: groups of operations, and the schemas of what they take and give.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
-import { get, loginNeeded } from '../lib/api.js'
+import { loginNeeded } from '../lib/api.js'
+import { useResource } from '../lib/resource.js'
 import { session, sessionError } from '../lib/session.js'
 import { useSignal } from '../lib/signal.js'
 import { language } from '../lib/store.js'
@@ -31,14 +32,11 @@ export function Docs() {
 }
 
 function Description() {
-  const [all, setAll] = useState(/** @type {any} */ (null))
-  const [error, setError] = useState(/** @type {Error | null} */ (null))
+  const { data: all, error, retrying, reload } = useResource('/api/openapi.json')
   const [typed, setTyped] = useState('')
-  useEffect(() => void get('/api/openapi.json').then(setAll, setError), [])
   const groups = useMemo(() => (all ? groupsOf(all) : []), [all])
-  const wanted = useAnchor(all !== null)
-  if (error) return html`<main class="content"><${Failure} error=${error} again=${() => location.reload()} /></main>`
-  if (!all) return null
+  const wanted = useAnchor(all !== undefined)
+  if (!all) return error ? html`<main class="content"><${Failure} error=${error} again=${reload} busy=${retrying} /></main>` : null
   const found = search(groups, typed)
   return html`<a class="skip" href="#content">${t('skip')}</a>
     <header class="docs-head">

@@ -2,6 +2,7 @@
 import { html, useEffect, useState, useErrorBoundary } from '../lib/html.js'
 import { loginNeeded } from '../lib/api.js'
 import { connect, disconnect } from '../lib/live.js'
+import { delayOf, mayPass } from '../lib/retry.js'
 import { match, place } from '../lib/router.js'
 import { forgetAll } from '../lib/resource.js'
 import { session, sessionError, learnSession } from '../lib/session.js'
@@ -17,8 +18,8 @@ import { Page } from './page.js'
 import { Palette, usePalette } from './palette.js'
 
 const t = texts(
-  { skip: 'Skip to the content', unknown: 'There is no such page', unknownHelp: 'Nothing is shown at this address. What you look for may be in the list of jobs, or found with Ctrl-K.', jobs: 'Jobs', broken: 'This page has failed. It is a fault of the console; the rest of it goes on.' },
-  { skip: '跳到内容', unknown: '没有这个页面', unknownHelp: '此地址没有内容。可以在作业列表中查找，或按 Ctrl-K 搜索。', jobs: '作业', broken: '此页面出错。这是控制台的问题，其他部分仍可使用。' },
+  { skip: 'Skip to the content', unknown: 'There is no such page', unknownHelp: 'Nothing is shown at this address. What you look for may be in the list of jobs, or found with Ctrl-K.', jobs: 'Jobs', broken: 'This page has failed', brokenHelp: 'It is a fault of the console; the rest of it goes on.', notLoaded: 'This page is not loaded yet', notLoadedHelp: 'A file of the console was not answered. It is asked for again by itself. If that does not help, the server may have been replaced by another version: load the page again.' },
+  { skip: '跳到内容', unknown: '没有这个页面', unknownHelp: '此地址没有内容。可以在作业列表中查找，或按 Ctrl-K 搜索。', jobs: '作业', broken: '此页面出错', brokenHelp: '这是控制台的问题，其他部分仍可使用。', notLoaded: '此页面尚未加载', notLoadedHelp: '控制台的一个文件未能获取，正在自动重试。如果一直无法加载，可能是服务器已更换版本，请重新加载页面。' },
 )
 
 /** Console is everything that is drawn. */
@@ -31,7 +32,7 @@ export function Console() {
   const person = who && JSON.stringify([who.kind, who.name, who.role, who.apps])
   useEffect(forgetAll, [person])
   useEffect(() => (person && !login ? connect() : disconnect()), [person, login])
-  if (!who && !login) return error?.code === 'no_users' ? html`<${NoUsers} />` : html`<main class="content"><${Failure} error=${error ?? new Error('')} again=${learnSession} /></main>`
+  if (!who && !login) return error?.code === 'no_users' ? html`<${NoUsers} />` : html`<main class="content"><${Failure} error=${error ?? new Error('')} again=${learnSession} busy=${mayPass(error)} /></main>`
   // A page outlives the end of its session, with what was typed into it: whoever logs in as the same one goes on there.
   return html`${login && html`<${Login} /><${Toasts} />`}${who && html`<div key=${`${person} ${language.get()}`} hidden=${login}><${Frame} /></div>`}`
 }
@@ -55,7 +56,9 @@ const Unknown = () => html`<${Page} title=${t('unknown')}><p>${t('unknownHelp')}
 const loaded = new Map()
 
 /**
- * Lazy draws a page when its module is there.
+ * Lazy draws a page when its module is there, and asks for the module until it is. Some browsers keep a failure until
+ * the whole is loaded again, and another version of the server has its files elsewhere, which only the whole says: so
+ * one can load that, too.
  * @param {{route: import('../lib/router.js').Route, params: Record<string, string>}} props
  */
 function Lazy({ route, params }) {
@@ -65,18 +68,28 @@ function Lazy({ route, params }) {
   useEffect(() => {
     if (loaded.has(route)) return
     let here = true
-    route.load().then(
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer
+    const load = (/** @type {number} */ tries) => void route.load().then(
       (m) => {
         loaded.set(route, m.default)
         if (here) again((n) => n + 1)
       },
-      (e) => here && setFailed(e),
+      (e) => {
+        if (!here) return
+        setFailed(e)
+        timer = setTimeout(() => load(tries + 1), delayOf(tries))
+      },
     )
-    return () => void (here = false)
+    load(1)
+    return () => {
+      here = false
+      clearTimeout(timer)
+    }
   }, [route])
   const Body = loaded.get(route)
-  if (broken) return html`<${Page} title=""><${Failure} error=${{ message: `${t('broken')} ${broken.message ?? broken}` }} again=${reset} /></${Page}>`
-  // Another version of the server has its files elsewhere: only the page itself says where.
-  if (failed) return html`<${Page} title=""><${Failure} error=${failed} again=${() => location.reload()} /></${Page}>`
-  return Body ? html`<${Body} ...${params} />` : null
+  if (broken) return html`<${Page} title=${t('broken')}><${Failure} error=${{ message: `${t('brokenHelp')} ${broken.message ?? broken}` }} again=${reset} /></${Page}>`
+  if (Body) return html`<${Body} ...${params} />`
+  if (!failed) return null
+  return html`<${Page} title=${t('notLoaded')}><${Failure} error=${{ message: `${t('notLoadedHelp')} (${failed.message})` }} again=${() => location.reload()} busy /></${Page}>`
 }

@@ -1,6 +1,7 @@
 // The command palette: any job, app, page in three keys.
 import { html, useEffect, useId, useRef, useState } from '../lib/html.js'
 import { get, loginNeeded, withQuery } from '../lib/api.js'
+import { patiently } from '../lib/retry.js'
 import { go } from '../lib/router.js'
 import { signal, useSignal } from '../lib/signal.js'
 import { texts } from '../lib/texts.js'
@@ -48,13 +49,11 @@ export function Palette({ onClose }) {
   useEffect(() => input.current?.focus(), [])
   useEffect(() => {
     const abort = new AbortController()
-    search(typed, abort.signal).then(
-      (entries) => {
-        setFound(entries)
-        setAt(0)
-      },
-      () => {},
-    )
+    const show = (/** @type {Entry[]} */ entries) => {
+      setFound(entries)
+      setAt(0)
+    }
+    search(typed, abort.signal, show).then(show, () => {})
     return () => abort.abort()
   }, [typed])
   const run = (/** @type {Entry | undefined} */ entry) => {
@@ -83,9 +82,10 @@ export function Palette({ onClose }) {
  * search finds what is called so: pages and actions here, jobs and apps at the server.
  * @param {string} typed
  * @param {AbortSignal} signal
+ * @param {(own: Entry[]) => void} meanwhile shows what is here while the server does not answer
  * @returns {Promise<Entry[]>}
  */
-async function search(typed, signal) {
+async function search(typed, signal, meanwhile) {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const fits = (/** @type {string} */ text) => words.every((w) => text.toLowerCase().includes(w))
   const to = (/** @type {string} */ address) => () => go(address)
@@ -99,7 +99,8 @@ async function search(typed, signal) {
     { text: zoneName(), kind: t('action'), run: turnZone },
   ].filter((e) => fits(e.text))
   if (!words.length) return own
-  const [jobs, apps] = await Promise.all([get(withQuery('/api/jobs', { search: typed, per_page: 8 }), signal).catch(() => ({ rows: [] })), get('/api/app/list', signal).catch(() => [])])
+  const ask = (/** @type {string} */ path, /** @type {any} */ none) => patiently(() => get(path, signal), signal, () => meanwhile(own)).catch(() => none)
+  const [jobs, apps] = await Promise.all([ask(withQuery('/api/jobs', { search: typed, per_page: 8 }), { rows: [] }), ask('/api/app/list', [])])
   if (signal.aborted) throw new Error('typed on')
   return [
     ...jobs.rows.map((/** @type {any} */ j) => ({ text: j.jobName, kind: t('job'), run: to(link.job(j.jobName)) })),

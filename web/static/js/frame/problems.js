@@ -25,14 +25,14 @@ const t = texts(
 export const overview = signal(/** @type {any} */ (null))
 
 /** overviewFailure is why there was no answer yet. */
-export const overviewFailure = signal(/** @type {{error: Error, again: () => void} | null} */ (null))
+export const overviewFailure = signal(/** @type {{error: Error, again: () => void, busy: boolean} | null} */ (null))
 
 /** Problems says in one line what needs a look, with links. */
 export function Problems() {
-  const { data, error, reload } = useResource('/api/overview', { on: () => true, gap: 2000, every: 15_000 })
+  const { data, error, retrying, reload } = useResource('/api/overview', { on: () => true, gap: 2000, every: 15_000 })
   useEffect(() => {
     if (data) overview.set(data)
-    overviewFailure.set(data || !error ? null : { error, again: reload })
+    overviewFailure.set(data || !error ? null : { error, again: reload, busy: retrying })
   }, [data, error])
   const now = useSignal(overview)
   if (!now) return error ? html`<div class="problems warning" role="status">${error.message}</div>` : html`<div class="problems" aria-busy="true"></div>`

@@ -41,8 +41,26 @@ export const loginNeeded = signal(false)
 export async function call(request, how = {}) {
   const answer = await send(request, how)
   const json = (answer.headers.get('Content-Type') ?? '').startsWith('application/json')
-  return json ? answer.json() : answer.text()
+  return bodyOf(answer, json ? 'json' : 'text', how.signal)
 }
+
+/**
+ * bodyOf reads an answer's body. A connection that ends within it is no answer.
+ * @param {Response} answer
+ * @param {'json' | 'text' | 'arrayBuffer'} as
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function bodyOf(answer, as, signal) {
+  try {
+    return await answer[as]()
+  } catch (e) {
+    if (signal?.aborted) throw e
+    throw noAnswer()
+  }
+}
+
+const noAnswer = () => new ApiError(0, 'no_answer', 'The server does not answer. Is it running, and is there a way to it from here?')
 
 /**
  * send is call for who wants the answer's headers or stream, too.
@@ -62,7 +80,7 @@ export async function send({ method, path, body, headers = {} }, how = {}) {
     })
   } catch (e) {
     if (how.signal?.aborted) throw e
-    throw new ApiError(0, 'no_answer', 'The server does not answer. Is it running, and is there a way to it from here?')
+    throw noAnswer()
   }
   if (answer.ok) return answer
   const error = await asError(answer)

@@ -1,5 +1,5 @@
 // Reads a task's output: its end first, parts of it by offset, and what comes, over a connection that heals.
-import { ApiError, seg, send, withQuery } from './api.js'
+import { ApiError, bodyOf, seg, send, withQuery } from './api.js'
 
 /** @typedef {{bytes: Uint8Array, from: number, size: number}} Part */
 
@@ -17,7 +17,7 @@ export const logsPath = (task, query) => withQuery(`/api/task/${seg(task)}/logs`
  */
 export async function readPart(task, query, signal) {
   const answer = await send({ method: 'GET', path: logsPath(task, query) }, { signal })
-  const bytes = new Uint8Array(await answer.arrayBuffer())
+  const bytes = new Uint8Array(await bodyOf(answer, 'arrayBuffer', signal))
   return { bytes, ...place(answer, query.offset ?? 0) }
 }
 

@@ -1,5 +1,6 @@
 // One stream of what changes. It is closed while nobody looks at the page: a browser has six connections to a server, for
 // all of its windows.
+import { delayOf } from './retry.js'
 import { signal } from './signal.js'
 
 /** @typedef {{jobs: string[], executions: string[], apps: string[], cluster: boolean, all: boolean}} Change */
@@ -64,7 +65,7 @@ function open() {
     if (greeted || tries > 0) become('lost')
     tries++
     // A stream that ended with its leader's term is soon open at the next one.
-    timer = setTimeout(open, Math.min(500 * 2 ** Math.min(tries - 1, 4), 8000) * (0.75 + Math.random() / 2))
+    timer = setTimeout(open, delayOf(tries))
   })
 }
 

@@ -1,6 +1,7 @@
 // What a page shows of a task's output: loaded at the end or around a place, longer at both ends as one scrolls, and followed.
 import { follow, page, readPart } from './follow.js'
 import { Output } from './output.js'
+import { delayOf, mayPass } from './retry.js'
 
 /** Reader loads and follows one stream; `changed` is called after each change, at most once a frame. */
 export class Reader {
@@ -32,6 +33,10 @@ export class Reader {
     this.busy = false
     /** When it last failed to load more, in milliseconds. */
     this.failed = 0
+    /** How often in a row it failed to start. */
+    this.tries = 0
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined
     /** @type {(() => void) | null} */
     this.unfollow = null
     /** @type {Uint8Array[]} */
@@ -41,13 +46,14 @@ export class Reader {
 
   /** start loads what is around an offset, or the end. @param {number | null} at */
   async start(at) {
+    clearTimeout(this.timer)
     this.detach()
     this.abort.abort() // what is on its way belongs to another place
     this.abort = new AbortController()
     this.state = 'loading'
     this.stick = at === null
     this.fresh = 0
-    await this.guarded(async (signal) => {
+    const error = await this.guarded(async (signal) => {
       const offset = at === null ? 0 : Math.max(0, at - page / 2)
       const part = await readPart(this.task, at === null ? { stream: this.stream, tail: page } : { stream: this.stream, offset, limit: page }, signal)
       this.output.begin(part.from)
@@ -57,7 +63,9 @@ export class Reader {
       this.output.append(part.bytes.subarray(skip))
       this.size = part.size === Infinity ? this.output.to : part.size
       this.state = 'ready'
+      this.tries = 0
     })
+    if (error && mayPass(error)) this.timer = setTimeout(() => this.start(at), delayOf(++this.tries, error))
     this.attach()
   }
 
@@ -103,6 +111,7 @@ export class Reader {
   /** stop ends all of it. */
   stop() {
     this.detach()
+    clearTimeout(this.timer)
     this.abort.abort()
     cancelAnimationFrame(this.frame)
     this.changed = () => {}
@@ -169,7 +178,11 @@ export class Reader {
     }
   }
 
-  /** @param {(signal: AbortSignal) => Promise<void>} work */
+  /**
+   * guarded does work that may fail, and gives why it did, unless that was aborted.
+   * @param {(signal: AbortSignal) => Promise<void>} work
+   * @returns {Promise<Error | null>}
+   */
   async guarded(work) {
     const { signal } = this.abort
     this.busy = true
@@ -177,7 +190,7 @@ export class Reader {
       await work(signal)
       this.error = null
     } catch (e) {
-      if (signal.aborted) return
+      if (signal.aborted) return null
       this.error = /** @type {Error} */ (e)
       this.failed = Date.now()
       if (this.state === 'loading') this.state = 'failed'
@@ -185,5 +198,6 @@ export class Reader {
       if (signal === this.abort.signal) this.busy = false
       this.tell()
     }
+    return this.error
   }
 }

@@ -1,13 +1,16 @@
-// What a page shows of the server: fetched, kept fresh by the stream of changes, and kept when a fetch fails.
+// What a page shows of the server: fetched, kept fresh by the stream of changes, and kept when a fetch fails, which is
+// then tried again.
 import { useEffect, useRef, useState } from './html.js'
 import { get } from './api.js'
 import { onChange } from './live.js'
+import { delayOf, mayPass } from './retry.js'
 
 /**
  * @template [T=any]
  * @typedef {object} Resource
  * @property {T | undefined} data the last answer, while there is one
  * @property {Error | null} error why the last request failed
+ * @property {boolean} retrying whether it failed and is tried again by itself
  * @property {boolean} loading whether nothing has been answered yet
  * @property {string | null} path what data is of: with stay, for a moment not the path that was asked for
  * @property {number} at when data was answered, in milliseconds
@@ -59,6 +62,7 @@ export function useResource(path, how = {}) {
     let busy = false
     let due = false
     let last = 0
+    let tries = 0
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer
     const abort = new AbortController()
@@ -75,6 +79,7 @@ export function useResource(path, how = {}) {
       try {
         const data = await (latest.current.read ?? get)(path, abort.signal)
         Object.assign(mine, { data, of: path, at: Date.now(), error: null })
+        tries = 0
         keep(path, { data, at: mine.at })
       } catch (e) {
         if (abort.signal.aborted) return
@@ -82,8 +87,10 @@ export function useResource(path, how = {}) {
       }
       busy = false
       draw()
+      const { every = Infinity } = latest.current
+      const wait = mayPass(mine.error) ? Math.min(every, delayOf(++tries, mine.error)) : every
       if (due) soon()
-      else if (latest.current.every) timer = setTimeout(load, latest.current.every)
+      else if (wait < Infinity) timer = setTimeout(load, wait)
     }
     const soon = () => {
       clearTimeout(timer)
@@ -105,6 +112,7 @@ export function useResource(path, how = {}) {
     data: mine.data,
     path: mine.of,
     error: mine.error,
+    retrying: mayPass(mine.error),
     loading: path !== null && mine.data === undefined && mine.error === null,
     at: mine.at,
     reload: () => mine.reload(),

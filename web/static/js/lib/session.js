@@ -1,5 +1,6 @@
 // Who is here, and what he may do.
 import { get, ApiError, loginNeeded } from './api.js'
+import { delayOf, mayPass } from './retry.js'
 import { signal } from './signal.js'
 
 /** @typedef {'metrics' | 'viewer' | 'operator' | 'admin'} Role */
@@ -11,17 +12,27 @@ export const session = signal(/** @type {Session | null} */ (null))
 /** sessionError is why nobody is known though no login is missing, such as that there are no users yet. */
 export const sessionError = signal(/** @type {ApiError | null} */ (null))
 
-/** learnSession asks the server who is here. */
+let tries = 0
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer
+
+/**
+ * learnSession asks the server who is here, and asks again by itself where that can't be known now: nothing is shown
+ * before there is an answer.
+ */
 export async function learnSession() {
+  clearTimeout(timer)
   try {
     session.set(await get('/api/session'))
     sessionError.set(null)
     loginNeeded.set(false)
+    tries = 0
   } catch (e) {
     const error = /** @type {ApiError} */ (e)
     session.set(null)
     loginNeeded.set(error.status === 401)
     sessionError.set(error.status === 401 ? null : error)
+    if (mayPass(error)) timer = setTimeout(learnSession, delayOf(++tries, error))
   }
 }
 

@@ -3,6 +3,7 @@ import { html, useEffect, useState } from '../lib/html.js'
 import { get, withQuery } from '../lib/api.js'
 import { memory, number } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
+import { patiently } from '../lib/retry.js'
 import { useQuery } from '../lib/router.js'
 import { mayAny } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
@@ -68,11 +69,11 @@ function useJobCounts(names) {
     const abort = new AbortController()
     const ask = async () => {
       for (const app of names) {
-        const { total, byState } = await get(withQuery('/api/jobs', { app, per_page: 1 }), abort.signal)
+        const { total, byState } = await patiently(() => get(withQuery('/api/jobs', { app, per_page: 1 }), abort.signal), abort.signal)
         setCounts((before) => new Map(before).set(app, { total, off: byState.APP_DISABLED > 0 }))
       }
     }
-    ask().catch(() => {}) // the list itself says when the server is away
+    ask().catch(() => {}) // the list itself says what is wrong
     return () => abort.abort()
   }, [names.join('\n')])
   return counts

@@ -27,7 +27,7 @@ export function Charts({ range, onRange }) {
   return html`<div class="row spread"><div class="segments range-switch" role="group" aria-label=${t('range')}>
       ${/** @type {const} */ (['hour', 'day', 'week']).map((r) => html`<button key=${r} type="button" aria-pressed=${r === range} onClick=${() => onRange(r)}>${t(r)}</button>`)}
     </div></div>
-    ${!d && series.error ? html`<${Failure} error=${series.error} again=${series.reload} />` : html`<div class="columns">
+    ${!d && series.error ? html`<${Failure} error=${series.error} again=${series.reload} busy=${series.retrying} />` : html`<div class="columns">
       <${Panel} title=${t('results')} d=${d} lines=${[[t('finished'), 'finished', '--finished'], [t('failed'), 'failed', '--failed']]} format=${number} />
       <${Panel} title=${t('work')} d=${d} lines=${[[t('running'), 'running', '--running'], [t('waiting'), 'waiting', '--waiting']]} format=${number} />
       <${Panel} title=${t('launches')} d=${d} lines=${[[t('launched'), 'launched', '--accent']]} format=${number} />

@@ -35,7 +35,7 @@ export default function Job({ job }) {
   return html`<${Page} title=${job} crumbs=${[{ to: '/jobs', text: t('jobs') }]} main=${acts?.main} acts=${acts?.others}
       heading=${html`${state && html`<${State} of=${state} />`}${doc && html`<span class="muted small">${t('of')} <a href=${link.app(doc.appName)}>${doc.appName}</a></span>`}`}>
     <nav class="tabs" aria-label=${t('tabs')}>${tabs.map((x) => html`<a key=${x} href=${queryWith({ tab: x === 'overview' ? '' : x, state: '', since: '', runs: '' })} aria-current=${x === tab ? 'page' : undefined}>${t(x)}</a>`)}</nav>
-    ${tab === 'overview' && html`<${Loaded} of=${explain}>${(/** @type {any} */ e) => html`${stored.error && !doc && html`<${Failure} error=${stored.error} />`}${(doc || stored.error) && html`<${Now} job=${job} explain=${e} doc=${doc} />`}`}</${Loaded}>`}
+    ${tab === 'overview' && html`<${Loaded} of=${explain}>${(/** @type {any} */ e) => html`${stored.error && !doc && html`<${Failure} error=${stored.error} again=${stored.reload} busy=${stored.retrying} />`}${(doc || stored.error) && html`<${Now} job=${job} explain=${e} doc=${doc} />`}`}</${Loaded}>`}
     ${tab === 'executions' && html`<${Runs} job=${job} jobZone=${zone} query=${query} setQuery=${setQuery} />`}
     ${tab === 'settings' && html`<${Loaded} of=${stored}>${(/** @type {any} */ d) => html`<${Settings} doc=${d} />`}</${Loaded}>`}
     ${tab === 'changes' && html`<${Changes} job=${job} doc=${doc} jobZone=${zone} />`}

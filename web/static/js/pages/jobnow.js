@@ -45,7 +45,7 @@ export function Now({ job, explain, doc }) {
     <${Explain} explain=${explain} app=${doc?.appName ?? ''} />
     ${daemon ? html`<${Daemon} job=${job} explain=${explain} jobZone=${zone} />` : html`<section class="box" style=${{ minHeight: '132px' }}>
       <div class="row spread"><h2>${runs.length ? t('strip', { n: runs.length }) : t('executions')}</h2><div class="segments" role="group" aria-label=${t('more')}>${amounts.map((n) => html`<button key=${n} type="button" aria-pressed=${n === amount} onClick=${() => setQuery({ runs: n === 60 ? '' : n })}>${n}</button>`)}</div></div>
-      ${!grid.data && grid.error ? html`<${Failure} error=${grid.error} again=${grid.reload} />` : grid.data && runs.length === 0 ? html`<p class="muted">${t('stripNone')}</p>` : !grid.data ? html`<div style=${{ minHeight: `${stripHeight(doc?.shardingTotalCount ?? 1)}px` }}></div>` : html`<${Strip} executions=${runs} median=${medianOfShards(runs)} jobZone=${zone} />`}
+      ${!grid.data && grid.error ? html`<${Failure} error=${grid.error} again=${grid.reload} busy=${grid.retrying} />` : grid.data && runs.length === 0 ? html`<p class="muted">${t('stripNone')}</p>` : !grid.data ? html`<div style=${{ minHeight: `${stripHeight(doc?.shardingTotalCount ?? 1)}px` }}></div>` : html`<${Strip} executions=${runs} median=${medianOfShards(runs)} jobZone=${zone} />`}
     </section>`}
     <div class="columns">
       ${!daemon && html`<section class="box" style=${{ minHeight: '244px' }}><h2>${t('chart')}</h2>${grid.data && html`<${Durations} runs=${runs} />`}</section>`}

@@ -3,6 +3,7 @@ import { html, useState } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
 import { logsPath } from '../lib/follow.js'
 import { useResource } from '../lib/resource.js'
+import { mayPass } from '../lib/retry.js'
 import { queryWith, useQuery } from '../lib/router.js'
 import { useSignal } from '../lib/signal.js'
 import { remembered } from '../lib/store.js'
@@ -23,6 +24,20 @@ export const wrapLines = remembered('wrap', false, (v) => typeof v === 'boolean'
 const streams = ['stdout', 'stderr', 'stdout.1', 'stderr.1']
 
 /**
+ * withoutHistory reads what the history has; where there is none, nothing.
+ * @param {string} path
+ * @param {AbortSignal} signal
+ */
+async function withoutHistory(path, signal) {
+  try {
+    return await get(path, signal)
+  } catch (e) {
+    if (mayPass(e)) throw e
+    return { rows: [] }
+  }
+}
+
+/**
  * taskParts is what a task's id says.
  * @param {string} task
  */
@@ -40,7 +55,7 @@ export default function TaskLog({ task }) {
   const at = /^\d+$/.test(query.at ?? '') ? Number(query.at) : null
   const reader = useReader(task, stream, at)
   const { job, item } = taskParts(task)
-  const known = useResource(withQuery('/api/job/events/executions', { jobName: job, taskId: task, per_page: 1 }), { read: (path, signal) => get(path, signal).catch(() => ({ rows: [] })) })
+  const known = useResource(withQuery('/api/job/events/executions', { jobName: job, taskId: task, per_page: 1 }), { read: withoutHistory })
   const execution = known.data?.rows[0]?.executionId
   const linkTo = (/** @type {number} */ n) => queryWith({ at: n })
   const crumbs = [{ to: '/jobs', text: t('jobs') }, { to: link.job(job), text: job }, ...(execution ? [{ to: link.execution(execution), text: execution }] : [])]

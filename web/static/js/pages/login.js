@@ -1,6 +1,7 @@
 // Who is there, and what to do where nobody can be.
 import { html, useEffect, useState } from '../lib/html.js'
 import { call, get } from '../lib/api.js'
+import { patiently } from '../lib/retry.js'
 import { learnSession, session } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { useBusy } from '../pieces/act.js'
@@ -29,7 +30,10 @@ export function Login() {
   const left = useLeft(until)
   useEffect(() => {
     document.title = `${t('title')} · ElasticJob`
-    get('/api/login').then(setWays, () => setWays({ password: true, openId: false }))
+    const abort = new AbortController()
+    const unknown = () => setWays({ password: true, openId: false })
+    patiently(() => get('/api/login', abort.signal), abort.signal, unknown).then(setWays, () => abort.signal.aborted || unknown())
+    return () => abort.abort()
   }, [])
   const enter = (/** @type {Event} */ e) => {
     e.preventDefault()

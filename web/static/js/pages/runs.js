@@ -1,6 +1,6 @@
 // A list of executions: of all jobs, or of one.
 import { html, useEffect, useState } from '../lib/html.js'
-import { get, send, withQuery } from '../lib/api.js'
+import { bodyOf, get, send, withQuery } from '../lib/api.js'
 import { duration, moment } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
 import { useSignal } from '../lib/signal.js'
@@ -39,7 +39,7 @@ export const sourceWord = (/** @type {string} */ source) => (['NORMAL_TRIGGER', 
  */
 async function part(path, signal) {
   const answer = await send({ method: 'GET', path }, { signal })
-  return { rows: await answer.json(), next: /^<([^>]+)>; rel="next"/.exec(answer.headers.get('Link') ?? '')?.[1] ?? '', warning: /"(.*)"/.exec(answer.headers.get('Warning') ?? '')?.[1] ?? '' }
+  return { rows: await bodyOf(answer, 'json', signal), next: /^<([^>]+)>; rel="next"/.exec(answer.headers.get('Link') ?? '')?.[1] ?? '', warning: /"(.*)"/.exec(answer.headers.get('Warning') ?? '')?.[1] ?? '' }
 }
 
 const states = ['WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'KILLED']

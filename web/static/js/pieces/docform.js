@@ -5,6 +5,7 @@ import { ApiError, call } from '../lib/api.js'
 import { same } from '../lib/diff.js'
 import { changeOf, rebased, withField } from '../lib/document.js'
 import { parseObject, pretty } from '../lib/json.js'
+import { patiently } from '../lib/retry.js'
 import { go, guardLeaving } from '../lib/router.js'
 import { texts } from '../lib/texts.js'
 import { useBusy } from './act.js'
@@ -201,7 +202,7 @@ function useCheck(request) {
     if (!asked) return
     const abort = new AbortController()
     const about = JSON.parse(asked)
-    call(about, { signal: abort.signal }).then(
+    patiently(() => call(about, { signal: abort.signal }), abort.signal).then(
       (answer) => setState([answer, [], about.body]),
       (e) => {
         if (!abort.signal.aborted) setState([null, e instanceof ApiError ? violationsOf(e) : [], about.body])

@@ -3,6 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { looks, plain, segments } from '../lib/ansi.js'
 import { number, size } from '../lib/format.js'
 import { Reader } from '../lib/reader.js'
+import { mayPass } from '../lib/retry.js'
 import { language } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
 import { Icon } from './icon.js'
@@ -65,7 +66,7 @@ export function Log({ reader, at, query, wrap, aloud, label, live, linkTo }) {
     reader.look(false)
     setMatch(all[(i + all.length) % all.length].at)
   }
-  if (reader.state === 'failed') return html`<${Failure} error=${reader.error} again=${() => reader.start(at)} />`
+  if (reader.state === 'failed') return html`<${Failure} error=${reader.error} again=${() => reader.start(at)} busy=${mayPass(reader.error)} />`
   const empty = reader.state === 'ready' && output.lines === 0
   return html`<div class="log">
     <div class="log-box">

@@ -3,6 +3,7 @@ import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
 import { plain } from '../lib/ansi.js'
 import { number, size } from '../lib/format.js'
+import { patiently } from '../lib/retry.js'
 import { texts } from '../lib/texts.js'
 
 const t = texts(
@@ -28,7 +29,9 @@ export function LogSearch({ task, stream, query, at, linkTo, onClose }) {
     setBusy(true)
     try {
       for (let matches = before; next !== null && matches.length === before.length; ) {
-        const more = await get(withQuery(`/api/task/${seg(task)}/logs/search`, { stream, q: query, offset: next }), signal)
+        const path = withQuery(`/api/task/${seg(task)}/logs/search`, { stream, q: query, offset: next })
+        const more = await patiently(() => get(path, signal), signal, (e) => setError(e.message))
+        setError('')
         next = more.next
         matches = [...matches, ...more.matches]
         setFound({ matches, next, size: more.size })

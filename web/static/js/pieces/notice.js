@@ -15,10 +15,10 @@ const t = texts(
 export const Empty = ({ title, children }) => html`<div class="notice"><h2>${title}</h2>${children}</div>`
 
 /**
- * Failure says what failed and what to do.
- * @param {{error: any, again?: () => void}} props
+ * Failure says what failed and what to do; busy says that it is tried again by itself.
+ * @param {{error: any, again?: () => void, busy?: boolean}} props
  */
-export const Failure = ({ error, again }) => html`<div class="notice error" role="alert">
+export const Failure = ({ error, again, busy = false }) => html`<div class="notice error" role="alert" aria-busy=${busy}>
   <h2>${t('failed')}</h2>
   <p>${error.message}</p>
   ${error.fields?.length ? html`<ul>${error.fields.map((/** @type {any} */ f) => html`<li><code>${f.field}</code>: ${f.message}</li>`)}</ul>` : null}
@@ -31,7 +31,7 @@ export const Failure = ({ error, again }) => html`<div class="notice error" role
  * @param {{of: import('../lib/resource.js').Resource<T>, children: (data: T) => any}} props
  */
 export function Loaded({ of, children }) {
-  if (of.data === undefined) return of.error ? html`<${Failure} error=${of.error} again=${of.reload} />` : html`<div class="muted" aria-busy="true" style=${{ minHeight: '50vh' }}><span class="hidden">${t('loading')}</span></div>`
+  if (of.data === undefined) return of.error ? html`<${Failure} error=${of.error} again=${of.reload} busy=${of.retrying} />` : html`<div class="muted" aria-busy="true" style=${{ minHeight: '50vh' }}><span class="hidden">${t('loading')}</span></div>`
   return html`${of.error && html`<div class="connection" role="status">${of.error.message} <${Time} at=${of.at} /> <button type="button" class="link-button" onClick=${of.reload}>${t('again')}</button></div>`}${children(of.data)}`
 }
 

@@ -1,0 +1,149 @@
+// Requests that fail: every view recovers by itself, or says so with a way to try again.
+import assert from 'node:assert/strict'
+import { demo } from './lib/demo.js'
+import { scene, useServer } from './lib/scene.js'
+import { drawn, views } from './lib/views.js'
+
+/** @type {import('./lib/demo.js').Demo} */
+let seeded
+const server = useServer({
+  seed: async (s) => {
+    seeded = await demo(s)
+    await s.addPeople()
+  },
+})
+
+const failed = /^no answer: net::ERR_CONNECTION_RESET /
+
+/**
+ * firstFails makes the first request to each path that matches fail, and gives the paths of those that did.
+ * @param {import('playwright-core').Page} page
+ * @param {RegExp} which
+ */
+async function firstFails(page, which) {
+  /** @type {string[]} */
+  const paths = []
+  await page.context().route((url) => which.test(url.pathname), (route) => {
+    const path = new URL(route.request().url()).pathname
+    if (paths.includes(path)) return route.continue()
+    paths.push(path)
+    return route.abort('connectionreset')
+  })
+  return paths
+}
+
+/** @param {import('./lib/browser.js').Page} page */
+const noAlert = (page) => page.waitForFunction(() => !document.querySelector('.notice.error'))
+
+// Views that show what others do, by the same module.
+const alike = [
+  'app-new', 'jobs-found', 'jobs-none', 'job', 'job-waiting', 'job-long-name', 'execution-finished', 'log-failed', 'unknown',
+]
+const nowhere = { finished: '', failed: '', running: '', waiting: '', task: '', failedTask: '', agent: '' }
+for (const name of Object.keys(views(nowhere)).filter((n) => !alike.includes(n))) {
+  scene(`${name}: each of its requests fails once`, server, async ({ open }) => {
+    const page = await open('about:blank', { as: 'admin' })
+    page.problems.expect(failed)
+    // What the server itself answers, such as what an empty form lacks.
+    page.problems.expect(/^answer: 4\d\d /)
+    const paths = await firstFails(page, /^\/api\//)
+    await page.goto(views(seeded)[name])
+    await drawn(page)
+    for (const path of ['/api/session', '/api/events']) assert.ok(paths.includes(path), `${path}, of ${paths}`)
+    await noAlert(page)
+  })
+}
+
+scene('a page whose module, or one of those it needs, fails is there by itself', server, async ({ open }) => {
+  for (const which of [/\/pages\/jobform\.js$/, /\/pieces\/(docform|field|placement)\.js$/]) {
+    const page = await open('/jobs', { as: 'admin', theme: 'dark', language: 'zh', width: 390 })
+    page.problems.expect(failed)
+    await drawn(page)
+    const paths = await firstFails(page, which)
+    await page.evaluate(() => {
+      history.pushState(null, '', '/jobs/new')
+      dispatchEvent(new PopStateEvent('popstate'))
+    })
+    await page.getByRole('heading', { level: 1, name: '注册作业' }).waitFor()
+    assert.ok(paths.length > 0, `a module has failed: ${paths}`)
+    await noAlert(page)
+  }
+})
+
+scene('the page says so when its own script fails, and is there when it is loaded again', server, async ({ open }) => {
+  const page = await open('about:blank', { as: 'admin' })
+  page.problems.expect(failed)
+  await firstFails(page, /\/js\/main\.js$/)
+  await page.goto('/jobs')
+  await page.getByRole('link', { name: 'load the page again' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
+  assert.equal(await page.locator('.starting').count(), 0)
+})
+
+scene('stylesheets that fail are asked for again', server, async ({ open }) => {
+  const page = await open('about:blank', { as: 'admin' })
+  page.problems.expect(failed)
+  const paths = await firstFails(page, /\.css$/)
+  await page.goto('/jobs')
+  await drawn(page)
+  // What was not answered has a sheet in its place, which may not be read.
+  await page.waitForFunction(() => {
+    try {
+      return [...document.styleSheets].every((s) => s.cssRules.length > 0)
+    } catch {
+      return false
+    }
+  })
+  assert.ok(paths.length > 5, `stylesheets have failed: ${paths}`)
+})
+
+scene('output whose requests fail is shown', server, async ({ open }) => {
+  const page = await open('about:blank', { as: 'admin' })
+  page.problems.expect(failed)
+  const paths = await firstFails(page, /\/logs$/)
+  await page.goto(views(seeded).log)
+  await page.locator('.log-box').waitFor()
+  assert.equal(paths.length, 1)
+  await noAlert(page)
+})
+
+scene('a search of the palette whose requests fail finds jobs', server, async ({ open }) => {
+  const page = await open('/cluster', { as: 'admin' })
+  page.problems.expect(failed)
+  await drawn(page)
+  const paths = await firstFails(page, /^\/api\/(jobs|app\/list)$/)
+  await page.keyboard.press('/')
+  await page.keyboard.type('nightly')
+  await page.getByRole('option', { name: 'nightly-invoices' }).waitFor()
+  assert.equal(paths.length, 2)
+})
+
+scene('a draft is checked when its first check fails', server, async ({ open }) => {
+  const page = await open('/jobs/new', { as: 'admin' })
+  page.problems.expect(failed)
+  page.problems.expect(/^answer: 422 /)
+  await drawn(page)
+  const paths = await firstFails(page, /^\/api\/job\/check$/)
+  await page.locator('input[name="cron"]').fill('not a cron')
+  await page.locator('input[name="timeZone"]').focus()
+  await page.locator('input[name="cron"][aria-invalid="true"]').waitFor()
+  assert.equal(paths.length, 1)
+})
+
+scene('the description of the API is there when its request fails once', server, async ({ open }) => {
+  const page = await open('about:blank', { as: 'admin' })
+  page.problems.expect(failed)
+  await firstFails(page, /^\/api\/(openapi\.json|session)$/)
+  await page.goto('/api/docs')
+  await page.getByRole('heading', { level: 1, name: 'API' }).waitFor()
+})
+
+scene('a login by its first request that fails is possible, and knows the ways', server, async ({ open }) => {
+  const page = await open('about:blank')
+  page.problems.expect(failed)
+  page.problems.expect(/^answer: 401 GET \/api\/session$/)
+  const paths = await firstFails(page, /^\/api\/(login|session)$/)
+  await page.goto('/jobs')
+  await page.getByLabel('User').waitFor()
+  assert.deepEqual(paths.sort(), ['/api/login', '/api/session'])
+})
