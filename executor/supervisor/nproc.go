@@ -73,15 +73,14 @@ func (l *userLimit) fork(processes int, as *isolation.Account, forkExec func() (
 	if l == nil || user == 0 || processes == 0 {
 		return forkExec()
 	}
-	now := time.Now()
-	isNew := user != l.user || now.Sub(l.counted) >= countInterval
-	if isNew {
-		l.user, l.count, l.counted = user, threadsOf(user), now
+	if user != l.user || time.Since(l.counted) >= countInterval {
+		l.user, l.counted, l.count = user, time.Now(), threadsOf(user)
 	}
 	pid, err = l.forkWith(l.soft(processes, as), forkExec)
-	if errors.Is(err, syscall.EAGAIN) && !isNew {
-		// Since the last count others have used what would have been this task's.
-		l.count, l.counted = threadsOf(user), now
+	if errors.Is(err, syscall.EAGAIN) {
+		// Others have used what would have been this task's since they were counted, be it a moment ago: a task
+		// that makes as many processes as it may makes thousands while they are counted.
+		l.counted, l.count = time.Now(), threadsOf(user)
 		pid, err = l.forkWith(l.soft(processes, as), forkExec)
 	}
 	return pid, err
