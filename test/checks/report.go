@@ -15,7 +15,7 @@ import (
 
 // report prints what ran, how long it took, what failed and how to repeat that. It reports whether everything passed.
 func (r *runner) report(took time.Duration) bool {
-	fmt.Printf("\n%-14s %-8s %7s %7s\n", "phase", "result", "min:s", "tests")
+	fmt.Printf("\n%-14s %-8s %7s %7s %7s\n", "phase", "result", "min:s", "CPU", "tests")
 	var sum struct{ passed, failed int }
 	complete := true
 	for _, p := range r.chosen {
@@ -23,7 +23,7 @@ func (r *runner) report(took time.Duration) bool {
 		if !ok {
 			res = result{Outcome: notRun, Why: "interrupted"}
 		}
-		line := fmt.Sprintf("%-14s %-8s %7s %7d", p.name, res.Outcome, duration(res.Seconds), res.Passed)
+		line := fmt.Sprintf("%-14s %-8s %7s %7s %7d", p.name, res.Outcome, duration(res.Seconds), duration(res.CPU), res.Passed)
 		if res.Outcome == notRun {
 			line = fmt.Sprintf("%-14s NOT RUN: %s", p.name, res.Why)
 			complete = complete && ok

@@ -60,6 +60,7 @@ type result struct {
 	Outcome  outcome
 	Why      string `json:",omitempty"` // why it was not run
 	Seconds  float64
+	CPU      float64 // seconds of its processes, as far as somebody waited for them
 	Passed   int // tests
 	Failures []failure
 	Repeat   []string // the commands that repeat the failures
@@ -178,8 +179,9 @@ func (r *runner) canStart(p phase, running map[string]phase) bool {
 func (r *runner) do(ctx context.Context, p phase) result {
 	began, res := time.Now(), result{Outcome: passed}
 	for _, s := range p.steps {
-		failures, n, err := r.step(ctx, p, s)
+		failures, n, used, err := r.step(ctx, p, s)
 		res.Passed += n
+		res.CPU += used.Seconds()
 		if err == nil && len(failures) == 0 {
 			continue
 		}
@@ -199,8 +201,8 @@ func (r *runner) do(ctx context.Context, p phase) result {
 	return res
 }
 
-// step runs one command. Of go test it returns what failed and how many tests passed.
-func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure, n int, err error) {
+// step runs one command. Of go test it returns what failed and how many tests passed; of every command, how long it computed.
+func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure, n int, used time.Duration, err error) {
 	args := s.command()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = r.root
@@ -218,29 +220,37 @@ func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure,
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Run(); err != nil {
-			return nil, 0, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out.String())
+			return nil, 0, computed(cmd), fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out.String())
 		}
-		return nil, 1, nil
+		return nil, 1, computed(cmd), nil
 	}
 	cmd.Env = append(cmd.Env, s.test.environment(r.root)...)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, 0, fmt.Errorf("start %s: %w", args[0], err)
+		return nil, 0, 0, fmt.Errorf("start %s: %w", args[0], err)
 	}
 	failures, n, unread := s.test.readEvents(out, func(text string) { r.say("%s: %s", p.name, text) })
 	if err = cmp.Or(cmd.Wait(), unread); err == nil {
-		return failures, n, nil
+		return failures, n, computed(cmd), nil
 	}
 	var exit *exec.ExitError
 	if len(failures) > 0 && errors.As(err, &exit) {
-		return failures, n, nil
+		return failures, n, computed(cmd), nil
 	}
-	return failures, n, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, complaints.String())
+	return failures, n, computed(cmd), fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, complaints.String())
+}
+
+// computed is how long an ended process, and its descendants that were waited for, have computed.
+func computed(cmd *exec.Cmd) time.Duration {
+	if cmd.ProcessState == nil {
+		return 0
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // end keeps a phase's result.
