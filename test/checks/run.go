@@ -61,7 +61,7 @@ type result struct {
 	Why      string `json:",omitempty"` // why it was not run
 	Seconds  float64
 	CPU      float64 // seconds of its processes, as far as somebody waited for them
-	Passed   int // tests
+	Passed   int     // tests
 	Failures []failure
 	Repeat   []string // the commands that repeat the failures
 }

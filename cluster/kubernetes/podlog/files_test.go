@@ -27,7 +27,7 @@ func until(t *testing.T, what string, so func() bool) {
 
 func newFiles(t *testing.T, a *apiServer, change func(*podlog.Options)) *podlog.Files {
 	t.Helper()
-	opt := podlog.Options{Core: a.core, Folder: t.TempDir(), Pause: time.Millisecond, Quiet: time.Minute}
+	opt := podlog.Options{Core: a.core, Folder: t.TempDir(), Pause: time.Millisecond, Quiet: 20 * time.Millisecond}
 	if change != nil {
 		change(&opt)
 	}
@@ -196,7 +196,10 @@ func TestTextsAreForgotten(t *testing.T) {
 			a := newAPIServer(t)
 			a.end(a.begin("p", "u", "shard", "one\n"), 0)
 			a.end(a.begin("q", "v", "shard", "two\n"), 0)
-			f := newFiles(t, a, change)
+			f := newFiles(t, a, func(o *podlog.Options) {
+				o.Quiet = time.Minute // both texts end, so that nothing else says that they were read
+				change(o)
+			})
 			until(t, "it is asked for again", func() bool {
 				for _, path := range []string{stdout, "jobs/q/v/stdout"} {
 					if text, err := f.Read(t.Context(), "", path, 0, 100); err != nil || len(text) != 4 {
