@@ -17,7 +17,7 @@ import (
 // 200 jobs whose package's host accepts and never answers, and one healthy job each second, in a cluster with room for 60 shards.
 func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	t.Parallel()
-	p := newSimulatedCluster(t, 4, resources.New(16, 64000), 201, func(i int, j *jobs.Config) {
+	p := newSimulatedCluster(t, 4, resources.New(16, 64000), 81, func(i int, j *jobs.Config) {
 		j.Cron, j.CPUCount = "* * * * * ?", 1
 		if i > 0 {
 			j.JobName, j.AppName, j.Misfire = fmt.Sprint("hangs_", i), "hanging_app", i%2 == 0
