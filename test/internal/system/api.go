@@ -81,12 +81,13 @@ func (m *Machine) OK(method, path, body string, headers ...string) string {
 	return a.Body
 }
 
-// Get reads what a path gives into v. It asks again, as the client does, while the server says that its disk keeps it waiting.
+// Get reads the answer of a path into v. It asks again, as the client does, while the server says that it can't answer now: its
+// disk keeps it waiting, or the lead changes.
 func (m *Machine) Get(path string, v any) {
 	m.Helper()
 	var a Answer
 	m.Until("GET "+path+" has an answer", func() string {
-		if a = m.Call("GET", path, ""); a.Status == http.StatusServiceUnavailable && strings.Contains(a.Body, `"registry_silent"`) {
+		if a = m.Call("GET", path, ""); a.Status == http.StatusServiceUnavailable && !strings.Contains(a.Body, `"no_history"`) {
 			return a.Body
 		}
 		return ""
