@@ -6,7 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
+	"time"
+)
+
+// A process that a killed cluster was just starting holds its lock until it executes its program; for so long the next
+// cluster waits.
+const (
+	heirTimeout  = 10 * time.Second
+	heirInterval = 10 * time.Millisecond
 )
 
 // lockFolder keeps a second cluster off the folder until unlockFolder or the end of the process.
@@ -16,10 +25,16 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	for deadline := time.Now().Add(heirTimeout); ; time.Sleep(heirInterval) {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
 		pid, _ := os.ReadFile(path) // it may not be written yet
-		err = fmt.Errorf("another local cluster runs on this folder: pid %s; end it, or use another folder", bytes.TrimSpace(pid))
+		if time.Now().After(deadline) || !hasEnded(pid) {
+			err = fmt.Errorf("another local cluster runs on this folder: pid %s; end it, or use another folder", bytes.TrimSpace(pid))
+			break
+		}
 	}
 	if err == nil {
 		err = f.Truncate(0)
@@ -31,6 +46,12 @@ func lockFolder(dir string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// hasEnded reports whether no process has the pid that a lock file names.
+func hasEnded(text []byte) bool {
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
 // unlockFolder lets the next cluster in. Closing alone would not do when a process that is just being started still has a copy of
