@@ -58,7 +58,7 @@ func TestEventsAreRead(t *testing.T) {
 func TestAFailureIsRepeatedAlone(t *testing.T) {
 	t.Parallel()
 	g := goTest{packages: []string{"./app", "./jobs"}, skip: "^TestOn", race: true, tags: "nightly", args: []string{"-x.y=1"}}
-	want := "CGO_ENABLED=1 go test -trimpath -vet=off -tags nomsgpack,nightly -timeout 10m -race -count=1 -run '^TestC$/^one$' ./app -x.y=1"
+	want := "CGO_ENABLED=1 go test -trimpath -vet=off -tags nomsgpack,nightly -timeout 20m -race -count=1 -run '^TestC$/^one$' ./app -x.y=1"
 	if got := g.repeat(failure{Package: "./app", Test: "TestC/one"}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -29,7 +29,7 @@ const tags = "nomsgpack"
 
 // command returns the arguments of go test, without those that only its output's reader needs.
 func (g goTest) command() []string {
-	args := []string{"go", "test", "-trimpath", "-vet=off", "-tags", strings.Trim(tags+","+g.tags, ","), "-timeout", fmt.Sprint(max(g.minutes, 10), "m")}
+	args := []string{"go", "test", "-trimpath", "-vet=off", "-tags", strings.Trim(tags+","+g.tags, ","), "-timeout", fmt.Sprint(max(g.minutes, 20), "m")}
 	if g.race {
 		args = append(args, "-race")
 	}

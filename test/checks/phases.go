@@ -174,21 +174,21 @@ func (s settings) more(all []phase) ([]phase, error) {
 	}
 	built, vetted := []string{"programs"}, []string{"vet"}
 	return append(all, []phase{
-		{name: "whole", about: "a server on this machine", waits: true, needs: built, after: vetted, steps: []step{
-			tests(goTest{packages: []string{"./test/whole"}})}},
 		{name: "kubernetes", about: "on a real Kubernetes", waits: true, root: true, needs: built, after: vetted, missing: noKubernetes, steps: []step{
 			tests(goTest{packages: onKubernetes, run: "^TestOnKubernetes", atOnce: 1, minutes: 30})}},
 		{name: "mesos", about: "on a real Mesos", waits: true, needs: built, after: vetted, missing: noMesos, steps: []step{
-			tests(goTest{packages: []string{"./test/mesosserver", "./test/mesos"}, atOnce: 1, minutes: 20})}},
+			tests(goTest{packages: []string{"./test/mesosserver", "./test/mesos"}, atOnce: 1})}},
 		{name: "cluster", about: "several servers, with ZooKeeper or a database", waits: true, needs: built, after: vetted, steps: []step{
-			tests(goTest{packages: []string{"./test/cluster"}, minutes: 20})}},
+			tests(goTest{packages: []string{"./test/cluster"}})}},
 		{name: "race", about: "tests of goroutines, with the race detector", steps: []step{
-			tests(goTest{packages: raced, race: true, skip: "^TestAsRoot|^TestOnKubernetes", atOnce: 3, minutes: 20})}},
+			tests(goTest{packages: raced, race: true, skip: "^TestAsRoot|^TestOnKubernetes", atOnce: 3})}},
 		{name: "console", about: "the console in a browser", waits: true, needs: built, after: vetted, steps: []step{
-			tests(goTest{packages: []string{"./test/console"}, minutes: 20})}},
+			tests(goTest{packages: []string{"./test/console"}})}},
+		{name: "whole", about: "a server on this machine", waits: true, needs: built, after: vetted, steps: []step{
+			tests(goTest{packages: []string{"./test/whole"}})}},
 		{name: "users", about: "the command line, examples, history, monitoring, deployment", waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: []string{"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"},
-				skip: "^TestOnKubernetes", atOnce: 2, minutes: 20})}},
+				skip: "^TestOnKubernetes", atOnce: 2})}},
 		{name: "root", about: "what only root can show", root: true, waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: asRoot, run: "^TestAsRoot", atOnce: 2, noSkip: true})}},
 		{name: "mesos-root", about: "on a real Mesos, what only root can show", root: true, waits: true, needs: built, after: vetted, missing: noMesos, steps: []step{
