@@ -64,6 +64,14 @@ func TestAFailureIsRepeatedAlone(t *testing.T) {
 	}
 }
 
+func TestAFailedSubtestIsReportedAlone(t *testing.T) {
+	t.Parallel()
+	got := innermost([]failure{{Package: "a", Test: "T/x/y"}, {Package: "a", Test: "T/x"}, {Package: "a", Test: "T"}, {Package: "b", Test: "T"}, {Package: "b"}})
+	if want := []failure{{Package: "a", Test: "T/x/y"}, {Package: "b", Test: "T"}, {Package: "b"}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestWhatMayBeginBesideWhat(t *testing.T) {
 	t.Parallel()
 	computes, waits, alone := phase{name: "c"}, phase{name: "w", waits: true}, phase{name: "a", alone: true}

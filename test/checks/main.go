@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string) (bool, error) {
 		}
 		return true, nil
 	}
-	r := &runner{root: root, results: map[string]result{}, chosen: all}
+	r := &runner{root: root, tier: t, results: map[string]result{}, chosen: all}
 	if *only != "" {
 		if r.chosen, err = choose(all, strings.Split(*only, ",")); err != nil {
 			return false, err

@@ -23,6 +23,7 @@ const maxWaiting = 2
 // runner runs phases, each when those that it needs have passed.
 type runner struct {
 	root    string
+	tier    tier
 	user    *identity // who runs what does not need root; nil for whoever runs this
 	chosen  []phase
 	state   string // the file in which results are kept; empty for none
@@ -189,16 +190,25 @@ func (r *runner) do(ctx context.Context, p phase) result {
 		if err != nil {
 			r.say("%s: %v", p.name, err)
 		}
-		for _, f := range failures {
+		for _, f := range innermost(failures) {
 			res.Failures = append(res.Failures, f)
 			res.Repeat = append(res.Repeat, s.test.repeat(f))
 		}
 		if len(failures) == 0 {
-			res.Repeat = append(res.Repeat, strings.Join(s.env, " ")+" "+strings.Join(s.command(), " "))
+			res.Repeat = append(res.Repeat, "go run ./test/checks -only "+p.name+" "+string(r.tier))
 		}
 	}
 	res.Seconds = time.Since(began).Seconds()
 	return res
+}
+
+// innermost leaves out the tests that failed only because one of their own subtests did.
+func innermost(failures []failure) []failure {
+	return slices.DeleteFunc(slices.Clone(failures), func(f failure) bool {
+		return slices.ContainsFunc(failures, func(other failure) bool {
+			return f.Test != "" && other.Package == f.Package && strings.HasPrefix(other.Test, f.Test+"/")
+		})
+	})
 }
 
 // step runs one command. Of go test it returns what failed and how many tests passed; of every command, how long it computed.
