@@ -70,7 +70,8 @@ ci: prepare ## make test, then the programs on real systems; ONLY=mesos for one 
 	@$(if $(filter ?,$(ONLY)),CGO_ENABLED=0 $(GO) run ./test/checks -list ci,$(CHECKS) ci)
 
 .PHONY: nightly
-nightly: prepare ## everything, for hours; goes on where it ended; ONLY=storm-mesos for one phase, ONLY=? lists them, FRESH=1 begins anew
+nightly: ## everything, for hours; goes on where it ended; ONLY=storm-mesos for one phase, ONLY=? lists them, FRESH=1 begins anew
+	@tools/prepare nightly
 	@$(if $(filter ?,$(ONLY)),CGO_ENABLED=0 $(GO) run ./test/checks -list nightly,$(CHECKS) $(if $(FRESH),-fresh) nightly)
 
 .PHONY: soak

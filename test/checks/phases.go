@@ -52,7 +52,8 @@ func (s step) command() []string {
 // systems are the packages whose tests start whole systems of the programs; each is in a phase of its own, or of its like.
 var systems = []string{
 	"examples/demo", "test/cluster", "test/commandline", "test/commands", "test/console", "test/deploy", "test/dist", "test/examples",
-	"test/history", "test/kubernetes", "test/kubernetesserver", "test/mesos", "test/mesosserver", "test/monitoring", "test/soak", "test/whole",
+	"test/history", "test/images", "test/kubernetes", "test/kubernetesserver", "test/mesos", "test/mesosserver", "test/monitoring",
+	"test/soak", "test/whole",
 }
 
 // raced are the packages that CI tests with the race detector: those that start goroutines. Pure ones would only take longer.
@@ -256,6 +257,8 @@ func (s settings) nightly() ([]phase, error) {
 				run: "^(TestReasons|TestRunAs)$/^(over_the_memory_limit|mesos)$"})}},
 		{name: "kubernetes", about: "on a real Kubernetes", root: true, alone: true, needs: built, missing: noKubernetes, steps: []step{
 			tests(goTest{packages: onKubernetes, run: "^TestOnKubernetes", race: true, tags: "nightly", atOnce: 1, minutes: 60})}},
+		{name: "images", about: "the Dockerfile and docker-compose.yml with podman", root: true, alone: true, missing: noPodman,
+			steps: []step{tests(goTest{packages: []string{"./test/images"}, tags: "nightly", minutes: 45, noSkip: true})}},
 		storm("local", nil), storm("local-cluster", nil), storm("mesos", noMesos),
 	}, nil
 }
@@ -263,6 +266,19 @@ func (s settings) nightly() ([]phase, error) {
 func noMesos() string { return noHome("MESOS_HOME", "Mesos", "bin, libexec and webui") }
 
 func noKubernetes() string { return noHome("KUBERNETES_HOME", "Kubernetes", "its programs in bin") }
+
+// noPodman is why the images are not built and run here.
+func noPodman() string {
+	if why := noMesos(); why != "" {
+		return why
+	}
+	for _, program := range []string{"podman", "runc", "docker-compose", "debootstrap"} {
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
+			return fmt.Sprintf("there is no %s: tools/prepare nightly installs it", program)
+		}
+	}
+	return ""
+}
 
 // noHome lets tests run, and fail, where a variable is not set in CI, so that nothing is left out by mistake.
 func noHome(variable, what, with string) string {

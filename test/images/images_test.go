@@ -1,0 +1,426 @@
+//go:build nightly
+
+package images
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+)
+
+// standIns are the targets of testdata/Dockerfile, by the images that the Dockerfile and docker-compose.yml name.
+var standIns = map[string]string{
+	"golang:1.26":                   "golang",
+	"alpine:3.22":                   "alpine",
+	"zookeeper:3.9":                 "zookeeper",
+	"mysql:8.4":                     "mysql",
+	"mesosphere/mesos-master:1.7.1": "mesos-master",
+	"mesosphere/mesos-slave:1.7.1":  "mesos-agent",
+	"prom/prometheus:v3.5.0":        "prometheus",
+	"grafana/grafana:11.6.0":        "grafana",
+}
+
+// servers are the services of docker-compose.yml that are schedulers, by the ports at which they are published.
+var servers = map[string]string{"scheduler1": "8899", "scheduler2": "8898"}
+
+// TestImagesAndCompose types what docs/install.md says of images and of Compose: the images are built and run as
+// their users, and a job runs on the cluster of docker-compose.yml, survives the death of the leader, and is still
+// there, with all of its history, after the containers were removed and made again.
+func TestImagesAndCompose(t *testing.T) {
+	m := newMachine(t)
+	m.makeStandIns()
+	m.makeDocker()
+	builds := m.documented("docker buildx build ")
+	up := m.documented("docker compose up ")
+
+	m.step("build the images", func() {
+		m.do(ownNetwork, "bash", "-euxc", strings.Join(builds, "\n"))
+		m.checkImages()
+	})
+	m.step("start the cluster", func() {
+		m.do(ownNetwork, "bash", "-euxc", up[0])
+		m.awaitServers()
+	})
+	m.step("run a job", func() {
+		// Each line is typed in the same shell, since the first sets TOKEN.
+		said := m.do(ownNetwork, "bash", "-euc", strings.Join(up[1:], "\n")+"\nprintf %s \"$TOKEN\" >"+m.tokenFile())
+		m.awaitFinished(said, nil)
+		m.checkMonitoring()
+	})
+	m.step("kill the leading scheduler", func() {
+		m.awaitFinished("a leader was killed", m.killLeader())
+	})
+	var before state
+	m.step("remove the containers", func() {
+		// A paused job runs no more, so that the states before and after can be compared.
+		m.do(ownNetwork, "sh", "-c", m.curl("-f -X POST http://127.0.0.1:8899/api/job/my_job/pause"))
+		m.until("the job is idle", 2*time.Minute, func() (err error) {
+			var running []json.RawMessage
+			if err = m.get("/api/job/tasks/running", &running); err == nil && len(running) > 0 {
+				return fmt.Errorf("these tasks run: %s", running)
+			}
+			if err == nil {
+				before, err = m.state()
+			}
+			return err
+		})
+		m.do(ownNetwork, "docker", "compose", "down")
+		if left := m.do(ownNetwork, m.podman("ps", "--all", "--quiet")...); left != "" {
+			t.Errorf("docker compose down left containers: %s", left)
+		}
+	})
+	m.step("make them again", func() {
+		m.do(ownNetwork, "bash", "-euxc", up[0])
+		m.awaitServers()
+		m.until("nothing is lost", 2*time.Minute, func() error {
+			after, err := m.state()
+			if err == nil {
+				err = before.missing(after)
+			}
+			return err
+		})
+		m.do(ownNetwork, "sh", "-c", m.curl("-f -X POST http://127.0.0.1:8899/api/job/my_job/resume"))
+		m.awaitFinished("the job was resumed", before.Runs)
+	})
+	m.step("remove everything", func() {
+		m.do(ownNetwork, "docker", "compose", "down", "--volumes")
+		for _, what := range []string{"ps --all", "volume ls", "network ls --filter label=com.docker.compose.project"} {
+			args := append(strings.Fields(what), "--quiet")
+			if left := m.do(ownNetwork, m.podman(args...)...); left != "" {
+				t.Errorf("docker compose down --volumes left what podman %s lists: %s", what, left)
+			}
+		}
+	})
+}
+
+// step logs how long a part of the test takes.
+func (m *machine) step(what string, do func()) {
+	m.Helper()
+	began := time.Now()
+	do()
+	m.Logf("%s: %v", what, time.Since(began).Round(time.Second))
+	if m.Failed() {
+		m.FailNow()
+	}
+}
+
+// documented returns the lines of the block in docs/install.md whose first line begins so.
+func (m *machine) documented(begin string) []string {
+	m.Helper()
+	text, err := os.ReadFile(filepath.Join(root(), "docs", "install.md"))
+	if err != nil {
+		m.Fatal(err)
+	}
+	_, behind, found := strings.Cut(string(text), "```sh\n"+begin)
+	block, _, closed := strings.Cut(behind, "\n```")
+	if !found || !closed {
+		m.Fatalf("docs/install.md has no block of commands that begins with %q", begin)
+	}
+	return strings.Split(begin+block, "\n")
+}
+
+// makeStandIns makes the images that the Dockerfile and docker-compose.yml name. Only this needs the machine's
+// network.
+func (m *machine) makeStandIns() {
+	m.step("make a Debian", func() {
+		debian := filepath.Join(m.dir, "debian")
+		m.do(hostNetwork, "debootstrap", "--variant=minbase", "bookworm", debian)
+		load := strings.Join(m.podman("import", "-", "localhost/debian"), " ")
+		m.do(hostNetwork, "bash", "-euo", "pipefail", "-c", fmt.Sprintf("tar -C %s -c . | %s", debian, load))
+		m.do(hostNetwork, "rm", "-rf", debian)
+	})
+	m.step("make the stand-ins", func() {
+		build := m.podman("build", "--format", "docker", "--network", "host",
+			"--build-context", "mesos-home="+os.Getenv("MESOS_HOME"))
+		for image, target := range standIns {
+			args := []string{"--target", target, "--tag", "localhost/" + image, testdata("")}
+			m.do(hostNetwork, slices.Concat(build, args)...)
+		}
+	})
+	m.step("fetch modules", func() {
+		for _, module := range []string{".", "tools"} {
+			fetch := exec.CommandContext(m.ctx, "go", "mod", "download")
+			fetch.Dir = filepath.Join(root(), module)
+			if out, err := fetch.CombinedOutput(); err != nil {
+				m.Fatalf("go mod download: %v\n%s", err, out)
+			}
+		}
+	})
+}
+
+// makeDocker starts podman's server and writes a command docker for people and for docker-compose, which itself
+// has it build images and attach to containers. Builds share what this machine's go command has fetched and
+// compiled, and have no network.
+func (m *machine) makeDocker() {
+	// docker-compose 1.29 does not know the name of a project in the file.
+	text, err := os.ReadFile(filepath.Join(root(), "docker-compose.yml"))
+	if err != nil {
+		m.Fatal(err)
+	}
+	const name = "\nname: elasticjob\n"
+	if !strings.Contains(string(text), name) {
+		m.Fatalf("docker-compose.yml has no line %q", name)
+	}
+	compose := filepath.Join(m.dir, "compose.yml")
+	if err := os.WriteFile(compose, []byte(strings.Replace(string(text), name, "\n", 1)), 0o644); err != nil {
+		m.Fatal(err)
+	}
+	build := []string{"build", "--format", "docker", "--network", "none"}
+	for variable, folder := range map[string]string{
+		"GOROOT": "/usr/local/go", "GOCACHE": "/root/.cache/go-build", "GOMODCACHE": "/go/pkg/mod",
+	} {
+		out, err := exec.CommandContext(m.ctx, "go", "env", variable).Output()
+		if err != nil {
+			m.Fatalf("go env %s: %v", variable, err)
+		}
+		build = append(build, "--volume", strings.TrimSpace(string(out))+":"+folder)
+	}
+	docker := fmt.Sprintf(`#!/bin/sh
+case $1 in
+compose) shift && exec docker-compose --project-name elasticjob --project-directory %s --file %s "$@" ;;
+buildx) shift ;;
+esac
+case $1 in
+build) shift && exec %s "$@" ;;
+esac
+exec %s "$@"
+`, root(), compose, strings.Join(m.podman(build...), " "), strings.Join(m.podman(), " "))
+	if err := os.WriteFile(filepath.Join(m.dir, "bin", "docker"), []byte(docker), 0o755); err != nil {
+		m.Fatal(err)
+	}
+	serve := m.podman("system", "service", "--time=0", "unix://"+m.socket())
+	service := m.command(context.Background(), ownNetwork, serve...)
+	if _, err := child.Start(service, filepath.Join(m.dir, "podman.log")); err != nil {
+		m.Fatal(err)
+	}
+	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", m.socket())
+		},
+	}}
+	m.until("podman's server answers", time.Minute, func() error { return ask(client, "/_ping", nil) })
+	checked := make(chan struct{})
+	go func() {
+		defer close(checked)
+		m.checkHealth(client)
+	}()
+	m.Cleanup(func() {
+		m.stop()
+		<-checked
+	})
+}
+
+// ask sends a request to podman's server.
+func ask(client *http.Client, path string, into any) error {
+	answer, err := client.Get("http://podman/v4.0.0" + path)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", path, answer.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// checkHealth runs the containers' health checks until the test ends. Podman itself has timers of systemd run them.
+func (m *machine) checkHealth(client *http.Client) {
+	pause := time.NewTicker(2 * time.Second)
+	defer pause.Stop()
+	for m.ctx.Err() == nil {
+		var containers []struct {
+			ID string `json:"Id"`
+		}
+		// A container may end while it is asked; whether the others become healthy is seen by those who wait for it.
+		_ = ask(client, "/libpod/containers/json", &containers)
+		for _, c := range containers {
+			_ = ask(client, "/libpod/containers/"+c.ID+"/healthcheck", nil)
+		}
+		select {
+		case <-m.ctx.Done():
+		case <-pause.C:
+		}
+	}
+}
+
+// checkImages runs each of the images once, and checks its user.
+func (m *machine) checkImages() {
+	for _, run := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"localhost/elasticjob", "--version"}, "linux/"},
+		{[]string{"--entrypoint", "/bin/sh", "localhost/elasticjob-task", "-c",
+			"id -u && /opt/elasticjob/executor --version"}, "65532\n"},
+	} {
+		said := m.do(ownNetwork, m.podman(append([]string{"run", "--rm", "--network", "none"}, run.args...)...)...)
+		if !strings.Contains(said, run.want) {
+			m.Errorf("%q says %q", run.args, said)
+		}
+	}
+}
+
+// awaitServers waits until a server leads and the other is ready to take over.
+func (m *machine) awaitServers() {
+	m.Helper()
+	m.until("a server leads, and both are ready", 4*time.Minute, func() error {
+		leader, err := m.leader()
+		if err == nil && leader == "" {
+			err = fmt.Errorf("no server leads")
+		}
+		return err
+	})
+}
+
+// leader names the server that leads; both must be ready.
+func (m *machine) leader() (leader string, err error) {
+	for name, port := range servers {
+		said, err := m.ask("curl", "-sf", "http://127.0.0.1:"+port+"/readyz")
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+		if strings.Contains(said, `"leading":true`) {
+			leader = name
+		}
+	}
+	return leader, nil
+}
+
+func (m *machine) tokenFile() string { return filepath.Join(m.dir, "token") }
+
+// curl is a command line with the token that docs/install.md gets.
+func (m *machine) curl(args string) string {
+	return `curl -s -H "Authorization: Bearer $(cat ` + m.tokenFile() + `)" ` + args
+}
+
+// get asks a server of the cluster.
+func (m *machine) get(path string, into any) error {
+	said, err := m.ask("sh", "-c", m.curl("-f 'http://127.0.0.1:8899"+path+"'"))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(said), into); err != nil {
+		return fmt.Errorf("reading the answer to GET %s: %w: %s", path, err, said)
+	}
+	return nil
+}
+
+// finished lists the runs of the job that finished.
+func (m *machine) finished() (ids []string, err error) {
+	var runs []struct{ ExecutionID string }
+	if err := m.get("/api/job/my_job/executions?state=FINISHED&limit=1000", &runs); err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		ids = append(ids, run.ExecutionID)
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// awaitFinished waits until a run finished that is not one of those before.
+func (m *machine) awaitFinished(said string, before []string) {
+	m.Helper()
+	m.until("a run finishes", 3*time.Minute, func() error {
+		ids, err := m.finished()
+		if err == nil && !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(before, id) }) {
+			err = fmt.Errorf("finished are the runs %q only; before: %s", ids, said)
+		}
+		return err
+	})
+}
+
+// killLeader kills the process of the server that leads, waits until the other leads and the killed one was
+// started again, and returns the runs that finished until then.
+func (m *machine) killLeader() (finished []string) {
+	killed, err := m.leader()
+	if err != nil || killed == "" {
+		m.Fatalf("the server that leads is %q: %v", killed, err)
+	}
+	id := strings.TrimSpace(m.do(ownNetwork, "docker", "compose", "ps", "--quiet", killed))
+	pid := strings.TrimSpace(m.do(ownNetwork, m.podman("inspect", "--format", "{{.State.Pid}}", id)...))
+	m.do(ownNetwork, "kill", "-KILL", pid)
+	m.until("the other server leads, and the killed one is back", 3*time.Minute, func() error {
+		leader, err := m.leader()
+		if err == nil && (leader == "" || leader == killed) {
+			err = fmt.Errorf("the server that leads is %q, and %s was killed", leader, killed)
+		}
+		if err == nil {
+			finished, err = m.finished()
+		}
+		return err
+	})
+	return finished
+}
+
+// checkMonitoring waits until Prometheus reads the metrics of both servers, and Grafana answers.
+func (m *machine) checkMonitoring() {
+	m.Helper()
+	m.until("Prometheus reads both servers", 2*time.Minute, func() error {
+		said, err := m.ask("curl", "-sf", "http://127.0.0.1:9090/api/v1/query?query=sum(up)")
+		if err == nil && !strings.Contains(said, `,"2"]`) {
+			err = fmt.Errorf("sum(up) is %s", said)
+		}
+		return err
+	})
+	m.do(ownNetwork, "curl", "-sf", "http://127.0.0.1:3000/api/health")
+}
+
+// state is what must outlive the containers.
+type state struct {
+	App, Job json.RawMessage
+	Runs     []string // that finished
+	History  []string // the tasks that the database has
+}
+
+func (m *machine) state() (s state, err error) {
+	if err := m.get("/api/app/my_app", &s.App); err != nil {
+		return s, err
+	}
+	if err := m.get("/api/job/jobs/my_job", &s.Job); err != nil {
+		return s, err
+	}
+	if s.Runs, err = m.finished(); err != nil {
+		return s, err
+	}
+	var history struct{ Rows []struct{ TaskID string } }
+	if err := m.get("/api/job/events/executions?jobName=my_job&per_page=500", &history); err != nil {
+		return s, err
+	}
+	for _, row := range history.Rows {
+		s.History = append(s.History, row.TaskID)
+	}
+	return s, nil
+}
+
+// missing says what a later state lacks.
+func (s state) missing(later state) error {
+	if string(s.App) != string(later.App) || string(s.Job) != string(later.Job) {
+		return fmt.Errorf("app and job are %s and %s; before: %s and %s", later.App, later.Job, s.App, s.Job)
+	}
+	for _, list := range []struct{ before, later []string }{{s.Runs, later.Runs}, {s.History, later.History}} {
+		for _, id := range list.before {
+			if !slices.Contains(list.later, id) {
+				return fmt.Errorf("%s is missing in %q", id, list.later)
+			}
+		}
+	}
+	if len(s.Runs) == 0 || len(s.History) == 0 {
+		return fmt.Errorf("there is nothing to be lost: runs %q, history %q", s.Runs, s.History)
+	}
+	return nil
+}
