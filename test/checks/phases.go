@@ -56,9 +56,13 @@ var systems = []string{
 	"test/soak", "test/whole",
 }
 
+// forking is a package that is tested before others. Its tests fork without end, so that on a busy machine thousands of processes
+// may wait to be reaped. The kernel counts those of a user together, and refuses other packages' tests theirs.
+const forking = "executor/supervisor"
+
 // raced are the packages that CI tests with the race detector: those that start goroutines. Pure ones would only take longer.
 var raced = []string{
-	"./api/...", "./auth/...", "./client", "./cluster/...", "./executor/...", "./history/outbox", "./history", "./notify", "./registry/...",
+	"./api/...", "./auth/...", "./client", "./cluster/...", "./executor", "./executor/pack", "./executor/pipe", "./history/outbox", "./history", "./notify", "./registry/...",
 	"./scheduler", "./scheduler/view", "./sdk", "./zookeeper",
 }
 
@@ -132,7 +136,7 @@ func (s settings) unit() ([]string, error) {
 	var list []string
 	for path := range strings.FieldsSeq(string(out)) {
 		folder := strings.TrimPrefix(path, module+"/")
-		if folder != "scheduler/sim" && !slices.Contains(systems, folder) {
+		if folder != "scheduler/sim" && folder != forking && !slices.Contains(systems, folder) {
 			list = append(list, "./"+folder)
 		}
 	}
@@ -154,7 +158,7 @@ func (s settings) quick() ([]phase, error) {
 			tests(goTest{packages: []string{"./examples/demo"}, cached: true}),
 		}},
 		{name: "unit", about: "all tests that need no whole system", waits: true, needs: []string{"programs"}, after: []string{"vet"}, steps: []step{
-			tests(goTest{packages: unit, atOnce: 4, cached: true}),
+			tests(goTest{packages: []string{"./" + forking}, cached: true}), tests(goTest{packages: unit, atOnce: 4, cached: true}),
 		}},
 		staticcheck(),
 		{name: "worlds", about: "100 simulated worlds", steps: []step{
@@ -182,6 +186,7 @@ func (s settings) more(all []phase) ([]phase, error) {
 		{name: "cluster", about: "several servers, with ZooKeeper or a database", waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: []string{"./test/cluster"}})}},
 		{name: "race", about: "tests of goroutines, with the race detector", steps: []step{
+			tests(goTest{packages: []string{"./" + forking}, race: true, skip: "^TestAsRoot"}),
 			tests(goTest{packages: raced, race: true, skip: "^TestAsRoot|^TestOnKubernetes", atOnce: 3})}},
 		{name: "console", about: "the console in a browser", waits: true, needs: built, after: vetted, steps: []step{
 			tests(goTest{packages: []string{"./test/console"}})}},
@@ -236,6 +241,7 @@ func (s settings) nightly() ([]phase, error) {
 		{name: "tools", about: "the tools of releases", steps: []step{
 			shell("go -C tools vet ./... && go -C tools tool staticcheck ./... && go -C tools test ./...", "CGO_ENABLED=0")}},
 		{name: "unit", about: "all tests that need no whole system, with the race detector", steps: []step{
+			tests(goTest{packages: []string{"./" + forking}, race: true, tags: "nightly"}),
 			tests(goTest{packages: unit, race: true, tags: "nightly", atOnce: 3, minutes: 40})}},
 		{name: "worlds", about: fmt.Sprintf("2,000 simulated worlds after seed %d, and 8 with the race detector", seed), steps: []step{
 			tests(goTest{packages: []string{"./scheduler/sim"}, minutes: 60, args: []string{"-sim.seeds", "2000", "-sim.after", fmt.Sprint(seed)}}),

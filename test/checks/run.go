@@ -17,8 +17,9 @@ import (
 	"time"
 )
 
-// maxWaiting is how many phases that mostly wait go beside one that computes.
-const maxWaiting = 2
+// maxWaiting is how many phases that mostly wait go beside one that computes. Two of them, such as those on Mesos and on
+// Kubernetes, keep two cores so busy that sessions expire.
+const maxWaiting = 1
 
 // runner runs phases, each when those that it needs have passed.
 type runner struct {
