@@ -48,7 +48,7 @@ func openAll(t *testing.T) string {
 // that can't be, it is root. Its log says which.
 func TestAsRootAUserIsChosenForJobs(t *testing.T) { // alone: it changes the umask
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	var said strings.Builder
 	log := slog.New(slog.NewTextHandler(&said, nil))

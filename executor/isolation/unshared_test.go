@@ -97,7 +97,7 @@ func TestLookupTakesIDs(t *testing.T) {
 func TestAsRootTry(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	as, err := Unshared(uint32(os.Getpid()))
 	if err != nil {

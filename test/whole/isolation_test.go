@@ -232,7 +232,7 @@ func TestAsRootUsersThatCannotBeAreRefused(t *testing.T) {
 func TestAsRootWithoutRightsJobsRunAsRoot(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs root: make test-root, which .ci/run runs as root")
+		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	for name, c := range map[string]struct {
 		open    bool
