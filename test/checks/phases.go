@@ -239,7 +239,7 @@ func (s settings) nightly() ([]phase, error) {
 			programs("test", "", "0"), programs("test-race", "-race", "1")}},
 		consoleLint(), vet(), staticcheck(),
 		{name: "tools", about: "the tools of releases", steps: []step{
-			shell("go -C tools vet ./... && go -C tools tool staticcheck ./... && go -C tools test ./...", "CGO_ENABLED=0")}},
+			shell("go -C tools vet -tags nightly ./... && go -C tools tool staticcheck -tags nightly ./... && go -C tools test -tags nightly ./...", "CGO_ENABLED=0")}},
 		{name: "unit", about: "all tests that need no whole system, with the race detector", steps: []step{
 			tests(goTest{packages: []string{"./" + forking}, race: true, tags: "nightly"}),
 			tests(goTest{packages: unit, race: true, tags: "nightly", atOnce: 3, minutes: 40})}},
