@@ -32,7 +32,8 @@ func lockFolder(dir string) (*os.File, error) {
 		}
 		pid, _ := os.ReadFile(path) // it may not be written yet
 		if time.Now().After(deadline) || !hasEnded(pid) {
-			err = fmt.Errorf("another local cluster runs on this folder: pid %s; end it, or use another folder", bytes.TrimSpace(pid))
+			err = fmt.Errorf("another local cluster runs on this folder: pid %s; end it, or use another folder",
+				bytes.TrimSpace(pid))
 			break
 		}
 	}
@@ -54,8 +55,8 @@ func hasEnded(text []byte) bool {
 	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// unlockFolder lets the next cluster in. Closing alone would not do when a process that is just being started still has a copy of
-// the descriptor.
+// unlockFolder lets the next cluster in. Closing alone would not do when a process that is just being started still
+// has a copy of the descriptor.
 func unlockFolder(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestLockOutlivesItsClusterForAMoment: a process that a killed cluster was just starting has a copy of the lock's descriptor.
+// TestLockOutlivesItsClusterForAMoment: a process that a killed cluster was just starting has a copy of the lock's
+// descriptor.
 func TestLockOutlivesItsClusterForAMoment(t *testing.T) {
 	t.Parallel()
 	ended := exec.Command("true")

@@ -1,26 +1,28 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// said is what go test -json says of a run in which one test passes, one is skipped, one fails, and a package does not compile.
-const said = `{"ImportPath":"github.com/elasticjob-go/elasticjob/jobs","Action":"build-output","Output":"jobs/job.go:1: no\n"}
-{"ImportPath":"github.com/elasticjob-go/elasticjob/jobs","Action":"build-fail"}
-{"Action":"fail","Package":"github.com/elasticjob-go/elasticjob/jobs","FailedBuild":"github.com/elasticjob-go/elasticjob/jobs"}
+// said is what go test -json prints of a run in which one test passes, one is skipped, one fails, and a package does
+// not compile. MODULE stands for the module's path.
+const said = `{"ImportPath":"MODULE/jobs","Action":"build-output","Output":"jobs/job.go:1: no\n"}
+{"ImportPath":"MODULE/jobs","Action":"build-fail"}
+{"Action":"fail","Package":"MODULE/jobs","FailedBuild":"MODULE/jobs"}
 go: something else
-{"Action":"run","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestA"}
-{"Action":"pass","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestA"}
-{"Action":"output","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestB","Output":"needs root\n"}
-{"Action":"skip","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestB"}
-{"Action":"output","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestC/one","Output":"got 1\n"}
-{"Action":"fail","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestC/one"}
-{"Action":"fail","Package":"github.com/elasticjob-go/elasticjob/app","Test":"TestC"}
-{"Action":"fail","Package":"github.com/elasticjob-go/elasticjob/app"}
-{"Action":"output","Package":"github.com/elasticjob-go/elasticjob/auth","Output":"ok  \tauth\t0.1s\n"}
-{"Action":"pass","Package":"github.com/elasticjob-go/elasticjob/auth"}
+{"Action":"run","Package":"MODULE/app","Test":"TestA"}
+{"Action":"pass","Package":"MODULE/app","Test":"TestA"}
+{"Action":"output","Package":"MODULE/app","Test":"TestB","Output":"needs root\n"}
+{"Action":"skip","Package":"MODULE/app","Test":"TestB"}
+{"Action":"output","Package":"MODULE/app","Test":"TestC/one","Output":"got 1\n"}
+{"Action":"fail","Package":"MODULE/app","Test":"TestC/one"}
+{"Action":"fail","Package":"MODULE/app","Test":"TestC"}
+{"Action":"fail","Package":"MODULE/app"}
+{"Action":"output","Package":"MODULE/auth","Output":"ok  \tauth\t0.1s\n"}
+{"Action":"pass","Package":"MODULE/auth"}
 `
 
 func TestEventsAreRead(t *testing.T) {
@@ -29,13 +31,16 @@ func TestEventsAreRead(t *testing.T) {
 		of     goTest
 		failed []string
 	}{
-		"a skipped test is fine":  {goTest{}, []string{"./jobs ", "./app TestC/one", "./app TestC"}},
-		"a skipped test is wrong": {goTest{noSkip: true}, []string{"./jobs ", "./app TestB", "./app TestC/one", "./app TestC"}},
+		"a skipped test is fine": {goTest{}, []string{"./jobs ", "./app TestC/one", "./app TestC"}},
+		"a skipped test is wrong": {goTest{noSkip: true}, []string{
+			"./jobs ", "./app TestB", "./app TestC/one", "./app TestC",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var lines strings.Builder
-			failures, passed, err := tc.of.readEvents(strings.NewReader(said), func(text string) { lines.WriteString(text + "\n") })
+			from := strings.NewReader(strings.ReplaceAll(said, "MODULE", module))
+			failures, passed, err := tc.of.readEvents(from, func(text string) { lines.WriteString(text + "\n") })
 			if err != nil || passed != 1 {
 				t.Errorf("%d passed, %v", passed, err)
 			}
@@ -57,8 +62,10 @@ func TestEventsAreRead(t *testing.T) {
 
 func TestAFailureIsRepeatedAlone(t *testing.T) {
 	t.Parallel()
-	g := goTest{packages: []string{"./app", "./jobs"}, skip: "^TestOn", race: true, tags: "nightly", args: []string{"-x.y=1"}}
-	want := "CGO_ENABLED=1 go test -trimpath -vet=off -tags nomsgpack,nightly -timeout 20m -race -count=1 -run '^TestC$/^one$' ./app -x.y=1"
+	g := goTest{packages: []string{"./app", "./jobs"}, skip: "^TestOn"}
+	g.race, g.tags, g.args = true, "nightly", []string{"-x.y=1"}
+	want := "CGO_ENABLED=1 go test -trimpath -vet=off -tags nomsgpack,nightly -timeout 20m -race -count=1" +
+		" -run '^TestC$/^one$' ./app -x.y=1"
 	if got := g.repeat(failure{Package: "./app", Test: "TestC/one"}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -66,8 +73,9 @@ func TestAFailureIsRepeatedAlone(t *testing.T) {
 
 func TestAFailedSubtestIsReportedAlone(t *testing.T) {
 	t.Parallel()
-	got := innermost([]failure{{Package: "a", Test: "T/x/y"}, {Package: "a", Test: "T/x"}, {Package: "a", Test: "T"}, {Package: "b", Test: "T"}, {Package: "b"}})
-	if want := []failure{{Package: "a", Test: "T/x/y"}, {Package: "b", Test: "T"}, {Package: "b"}}; !slices.Equal(got, want) {
+	inner, other, whole := failure{Package: "a", Test: "T/x/y"}, failure{Package: "b", Test: "T"}, failure{Package: "b"}
+	got := innermost([]failure{inner, {Package: "a", Test: "T/x"}, {Package: "a", Test: "T"}, other, whole})
+	if want := []failure{inner, other, whole}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -75,6 +83,7 @@ func TestAFailedSubtestIsReportedAlone(t *testing.T) {
 func TestWhatMayBeginBesideWhat(t *testing.T) {
 	t.Parallel()
 	computes, waits, alone := phase{name: "c"}, phase{name: "w", waits: true}, phase{name: "a", alone: true}
+	ended := func(o outcome) map[string]result { return map[string]result{"built": {Outcome: o}} }
 	needs, after := phase{name: "n", needs: []string{"built"}}, phase{name: "e", after: []string{"built"}}
 	for name, tc := range map[string]struct {
 		of      phase
@@ -89,8 +98,8 @@ func TestWhatMayBeginBesideWhat(t *testing.T) {
 		"one that wants the machine for itself":  {of: alone, running: []phase{waits}},
 		"beside one that has it for itself":      {of: waits, running: []phase{alone}},
 		"one that needs what is not there":       {of: needs},
-		"one that needs what is there":           {of: needs, done: map[string]result{"built": {Outcome: passed}}, want: true},
-		"one that comes after what has failed":   {of: after, done: map[string]result{"built": {Outcome: failed}}, want: true},
+		"one that needs what is there":           {of: needs, done: ended(passed), want: true},
+		"one that comes after what has failed":   {of: after, done: ended(failed), want: true},
 		"one that comes after what goes on":      {of: after, running: []phase{{name: "built", waits: true}}},
 		"one that wants it, and nobody is there": {of: alone, want: true},
 	} {
@@ -121,5 +130,34 @@ func TestNamedPhasesComeWithTheirNeeds(t *testing.T) {
 	}
 	if _, err := choose(all, []string{"e"}); err == nil {
 		t.Error("a phase that is not there was chosen")
+	}
+}
+
+// TestKeptResultsAreTakenOver: nightly goes on where it ended, and phases that are run one by one come together in one
+// report.
+func TestKeptResultsAreTakenOver(t *testing.T) {
+	t.Parallel()
+	all := []phase{{name: "built"}, {name: "good", needs: []string{"built"}}, {name: "bad"}, {name: "new"}}
+	results := map[string]result{"built": {Outcome: passed}, "good": {Outcome: passed}, "bad": {Outcome: failed}}
+	for name, tc := range map[string]struct {
+		commit string
+		named  []string
+		chosen []phase
+		taken  []string // the others are run, if they are chosen
+	}{
+		"all of the same commit":           {"c1", nil, all, []string{"good"}},
+		"of another commit":                {"c2", nil, all, nil},
+		"with changes that have no commit": {"c1-dirty", nil, all, nil},
+		"one that has passed":              {"c1", []string{"good"}, all[:2], []string{"bad"}},
+		"one that is new":                  {"c1", []string{"new"}, all[3:], []string{"bad", "built", "good"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &runner{all: all, chosen: tc.chosen, commit: tc.commit, results: map[string]result{}}
+			r.takeOver(kept{strings.Replace(tc.commit, "c2", "c1", 1), results}, tc.named)
+			if got := slices.Sorted(maps.Keys(r.results)); !slices.Equal(got, tc.taken) {
+				t.Errorf("%v are taken over, want %v", got, tc.taken)
+			}
+		})
 	}
 }

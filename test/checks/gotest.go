@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,13 +24,16 @@ type goTest struct {
 	args      []string
 }
 
-// tags are those of everything that is compiled. nomsgpack leaves a codec out of gin that nothing here uses, and that takes
-// half a minute to compile.
+// tags are those of everything that is compiled. nomsgpack leaves out a codec of gin that nothing here uses and
+// that takes half a minute to compile.
 const tags = "nomsgpack"
 
 // command returns the arguments of go test, without those that only its output's reader needs.
 func (g goTest) command() []string {
-	args := []string{"go", "test", "-trimpath", "-vet=off", "-tags", strings.Trim(tags+","+g.tags, ","), "-timeout", fmt.Sprint(max(g.minutes, 20), "m")}
+	args := []string{
+		"go", "test", "-trimpath", "-vet=off", "-tags", strings.Trim(tags+","+g.tags, ","),
+		"-timeout", fmt.Sprint(max(g.minutes, 20), "m"),
+	}
 	if g.race {
 		args = append(args, "-race")
 	}
@@ -87,8 +91,8 @@ type event struct {
 	Action, Package, ImportPath, Test, Output string
 }
 
-// readEvents reads go test's JSON to its end, and says of each package how it ended. It returns what failed, and how many tests
-// passed and were skipped.
+// readEvents reads go test's JSON to its end, and says of each package how it ended. It returns what failed, and
+// how many tests passed.
 func (g goTest) readEvents(from io.Reader, say func(string)) (failed []failure, passed int, err error) {
 	var (
 		outputs = map[string]*strings.Builder{}
@@ -162,7 +166,8 @@ func packagesWith(root, prefix string) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != root || entry.Name() == "node_modules" || entry.Name() == "bin") {
+		name := entry.Name()
+		if entry.IsDir() && (strings.HasPrefix(name, ".") && path != root || name == "node_modules" || name == "bin") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, "_test.go") {
@@ -176,7 +181,8 @@ func packagesWith(root, prefix string) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		if pkg := "./" + folder; strings.Contains(string(code), "\nfunc "+prefix) && (len(list) == 0 || list[len(list)-1] != pkg) {
+		pkg := "./" + folder
+		if strings.Contains(string(code), "\nfunc "+prefix) && !slices.Contains(list, pkg) {
 			list = append(list, pkg)
 		}
 		return nil

@@ -30,7 +30,7 @@ func run(ctx context.Context, args []string) (bool, error) {
 	flags := flag.NewFlagSet("checks", flag.ContinueOnError)
 	only := flags.String("only", "", "run these phases alone, separated by commas")
 	list := flags.Bool("list", false, "list the phases, and run none")
-	fresh := flags.Bool("fresh", false, "nightly: also run the phases that have passed on this commit already")
+	fresh := flags.Bool("fresh", false, "nightly: forget the results of earlier runs on this commit")
 	user := flags.String("user", "", "as root: run as this user what does not need root")
 	seed := flags.Uint64("seed", 0, "the seed after which nightly's worlds begin; 0 for one of this day")
 	if err := flags.Parse(args); err != nil {
@@ -55,9 +55,11 @@ func run(ctx context.Context, args []string) (bool, error) {
 		}
 		return true, nil
 	}
-	r := &runner{root: root, tier: t, results: map[string]result{}, chosen: all}
+	r := &runner{root: root, tier: t, results: map[string]result{}, all: all, chosen: all}
+	var named []string
 	if *only != "" {
-		if r.chosen, err = choose(all, strings.Split(*only, ",")); err != nil {
+		named = strings.Split(*only, ",")
+		if r.chosen, err = choose(all, named); err != nil {
 			return false, err
 		}
 	}
@@ -68,7 +70,10 @@ func run(ctx context.Context, args []string) (bool, error) {
 	}
 	if t == nightly {
 		r.state = filepath.Join(root, "bin", "checks", "nightly.json")
-		if err := r.resume(ctx, *fresh || *only != ""); err != nil {
+		if *fresh {
+			err = os.RemoveAll(r.state)
+		}
+		if err = errors.Join(err, r.resume(ctx, named)); err != nil {
 			return false, err
 		}
 	}

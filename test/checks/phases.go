@@ -26,11 +26,11 @@ var tiers = []tier{test, ci, nightly}
 type phase struct {
 	name, about string
 	needs       []string      // phases that must have passed
-	after       []string      // phases that must have ended, however: they compile what this one would compile beside them
+	after       []string      // phases that must have ended: they compile what this one needs
 	waits       bool          // for what it starts, most of the time: others may run beside it
 	alone       bool          // nothing may run beside it
 	root        bool          // only root can run it
-	missing     func() string // says what it needs and is not there; nil if it needs nothing
+	missing     func() string // says what it needs that is not there; nil if it needs nothing
 	steps       []step
 }
 
@@ -49,22 +49,32 @@ func (s step) command() []string {
 	return s.args
 }
 
-// systems are the packages whose tests start whole systems of the programs; each is in a phase of its own, or of its like.
+// systems are the packages whose tests start whole systems of the programs. Each is in a phase of its own or of its
+// like.
 var systems = []string{
-	"examples/demo", "test/cluster", "test/commandline", "test/commands", "test/console", "test/deploy", "test/dist", "test/examples",
-	"test/history", "test/images", "test/kubernetes", "test/kubernetesserver", "test/mesos", "test/mesosserver", "test/monitoring",
-	"test/soak", "test/whole",
+	"examples/demo", "test/cluster", "test/commandline", "test/commands", "test/console", "test/deploy", "test/dist",
+	"test/examples", "test/history", "test/images", "test/kubernetes", "test/kubernetesserver", "test/mesos",
+	"test/mesosserver", "test/monitoring", "test/soak", "test/whole",
 }
 
-// forking is a package that is tested before others. Its tests fork without end, so that on a busy machine thousands of processes
-// may wait to be reaped. The kernel counts those of a user together, and refuses other packages' tests theirs.
+// forking is a package that is tested before others. Its tests fork without end, so that on a busy machine thousands of
+// processes may wait to be reaped. The kernel counts those of a user together, and refuses new ones to other tests.
 const forking = "executor/supervisor"
 
-// raced are the packages that CI tests with the race detector: those that start goroutines. Pure ones would only take longer.
+// raced are the packages that CI tests with the race detector: those that start goroutines. In pure ones it finds
+// nothing.
 var raced = []string{
-	"./api/...", "./auth/...", "./client", "./cluster/...", "./executor", "./executor/pack", "./executor/pipe", "./history/outbox", "./history", "./notify", "./registry/...",
-	"./scheduler", "./scheduler/view", "./sdk", "./zookeeper",
+	"./api/...", "./auth/...", "./client", "./cluster/...", "./executor", "./executor/pack", "./executor/pipe",
+	"./history/outbox", "./history", "./notify", "./registry/...", "./scheduler", "./scheduler/view", "./sdk",
+	"./zookeeper",
 }
+
+// users are the packages that test what people use beside the API and the console.
+var users = []string{"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"}
+
+// withMemoryLimit are the tests on Mesos in which the agent limits memory and runs executors as other users, as
+// only root's can.
+const withMemoryLimit = "^(TestReasons|TestRunAs)$/^(over_the_memory_limit|mesos)$"
 
 // settings are what the phases of a tier depend on.
 type settings struct {
@@ -94,12 +104,13 @@ func shell(command string, env ...string) step {
 
 func tests(g goTest) step { return step{test: &g} }
 
-// Lint looks at all files, whatever tags they are built with.
+// allTags are those with which every file is looked at, whatever it is built with.
 const allTags = "nomsgpack,soak,nightly"
 
 func vet() phase {
 	return phase{name: "vet", about: "gofmt and go vet", steps: []step{
-		shell(`unformatted=$(gofmt -l .); test -z "$unformatted" || { echo "gofmt -w would change:"; echo "$unformatted"; exit 1; }`),
+		shell(`unformatted=$(gofmt -l .)
+test -z "$unformatted" || { echo "gofmt -w would change:"; echo "$unformatted"; exit 1; }`),
 		{args: []string{"go", "vet", "-trimpath", "-tags", allTags, "./..."}, env: []string{"CGO_ENABLED=0"}},
 	}}
 }
@@ -111,14 +122,21 @@ func staticcheck() phase {
 }
 
 func consoleLint() phase {
-	return phase{name: "console-lint", waits: true, about: "the console's types, and that the libraries in it are those of their packages",
-		steps: []step{shell("cd web && npm run --silent check")}}
+	return phase{
+		name: "console-lint", about: "the console's types, and that its libraries are those of web/package.json", waits: true,
+		steps: []step{shell(`if [ ! -e web/node_modules ]; then
+  echo "web/node_modules is missing: run tools/prepare test" >&2
+  exit 1
+fi
+cd web && npm run --silent check`)},
+	}
 }
 
 // programs builds what users get, which the tests of systems start.
 func programs(folder, flags, cgo string) step {
 	const all = "./cmd/scheduler ./cmd/executor ./cmd/elasticjob ./examples/demo"
-	// A program that has not changed keeps its time, so that results of tests that ran it can be used again.
+	// A program that has not changed keeps its modification time, so that the go command can reuse results of tests
+	// that ran it.
 	return shell(fmt.Sprintf(`mkdir -p bin/%[1]s bin/new
 go build -trimpath -buildvcs=false -tags %[3]s %[2]s -o bin/new/ %[4]s
 for p in bin/new/*; do cmp -s "$p" "bin/%[1]s/${p##*/}" || mv "$p" bin/%[1]s/; done
@@ -143,23 +161,30 @@ func (s settings) unit() ([]string, error) {
 	return list, nil
 }
 
-// quick is what make test runs.
+// quick lists what make test runs.
 func (s settings) quick() ([]phase, error) {
 	unit, err := s.unit()
 	if err != nil {
 		return nil, err
 	}
+	readme := goTest{packages: []string{"./test/commands"}, run: "^TestDocuments$/^README.md$", cached: true}
+	built := []string{"programs"}
 	return []phase{
 		{name: "programs", about: "build the programs", steps: []step{programs("test", "", "0")}},
 		consoleLint(),
 		vet(),
-		{name: "quickstart", about: "README's quick start, typed", waits: true, needs: []string{"programs"}, steps: []step{
-			tests(goTest{packages: []string{"./test/commands"}, run: "^TestDocuments$/^README.md$", cached: true}),
-			tests(goTest{packages: []string{"./examples/demo"}, cached: true}),
-		}},
-		{name: "unit", about: "all tests that need no whole system", waits: true, needs: []string{"programs"}, after: []string{"vet"}, steps: []step{
-			tests(goTest{packages: []string{"./" + forking}, cached: true}), tests(goTest{packages: unit, atOnce: 4, cached: true}),
-		}},
+		{
+			name: "quickstart", about: "README's quick start and the demo, typed", waits: true, needs: built,
+			steps: []step{tests(readme), tests(goTest{packages: []string{"./examples/demo"}, cached: true})},
+		},
+		{
+			name: "unit", about: "all tests that need no whole system", waits: true,
+			needs: built, after: []string{"vet"},
+			steps: []step{
+				tests(goTest{packages: []string{"./" + forking}, cached: true}),
+				tests(goTest{packages: unit, atOnce: 4, cached: true}),
+			},
+		},
 		staticcheck(),
 		{name: "worlds", about: "100 simulated worlds", steps: []step{
 			tests(goTest{packages: []string{"./scheduler/sim"}, cached: true}),
@@ -167,55 +192,78 @@ func (s settings) quick() ([]phase, error) {
 	}, nil
 }
 
-// more adds what CI runs beside make test: the product on real systems, and what only root can show.
-func (s settings) more(all []phase) ([]phase, error) {
-	asRoot, err := packagesWith(s.root, "TestAsRoot")
-	if err != nil {
-		return nil, err
+// onSystem is a phase of CI that starts whole systems.
+func onSystem(name, about string, g goTest) phase {
+	return phase{
+		name: name, about: about, waits: true,
+		needs: []string{"programs"}, after: []string{"vet"}, steps: []step{tests(g)},
 	}
-	onKubernetes, err := packagesWith(s.root, "TestOnKubernetes")
-	if err != nil {
-		return nil, err
-	}
-	built, vetted := []string{"programs"}, []string{"vet"}
-	return append(all, []phase{
-		{name: "kubernetes", about: "on a real Kubernetes", waits: true, root: true, needs: built, after: vetted, missing: noKubernetes, steps: []step{
-			tests(goTest{packages: onKubernetes, run: "^TestOnKubernetes", atOnce: 1, minutes: 30})}},
-		{name: "mesos", about: "on a real Mesos", waits: true, needs: built, after: vetted, missing: noMesos, steps: []step{
-			tests(goTest{packages: []string{"./test/mesosserver", "./test/mesos"}, atOnce: 1})}},
-		{name: "cluster", about: "several servers, with ZooKeeper or a database", waits: true, needs: built, after: vetted, steps: []step{
-			tests(goTest{packages: []string{"./test/cluster"}})}},
-		{name: "race", about: "tests of goroutines, with the race detector", steps: []step{
-			tests(goTest{packages: []string{"./" + forking}, race: true, skip: "^TestAsRoot"}),
-			tests(goTest{packages: raced, race: true, skip: "^TestAsRoot|^TestOnKubernetes", atOnce: 3})}},
-		{name: "console", about: "the console in a browser", waits: true, needs: built, after: vetted, steps: []step{
-			tests(goTest{packages: []string{"./test/console"}})}},
-		{name: "whole", about: "a server on this machine", waits: true, needs: built, after: vetted, steps: []step{
-			tests(goTest{packages: []string{"./test/whole"}})}},
-		{name: "users", about: "the command line, examples, history, monitoring, deployment", waits: true, needs: built, after: vetted, steps: []step{
-			tests(goTest{packages: []string{"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"},
-				skip: "^TestOnKubernetes", atOnce: 2})}},
-		{name: "root", about: "what only root can show", root: true, waits: true, needs: built, after: vetted, steps: []step{
-			tests(goTest{packages: asRoot, run: "^TestAsRoot", atOnce: 2, noSkip: true})}},
-		{name: "mesos-root", about: "on a real Mesos, what only root can show", root: true, waits: true, needs: built, after: vetted, missing: noMesos, steps: []step{
-			tests(goTest{packages: []string{"./test/mesos"}, run: "^(TestReasons|TestRunAs)$/^(over_the_memory_limit|mesos)$"})}},
-		{name: "tools", about: "the tools of releases", steps: []step{
-			shell("go -C tools vet ./... && go -C tools test ./...", "CGO_ENABLED=0"),
-		}},
-	}...), nil
 }
 
-// nightly is everything, with the race detector and on both clusters, in parts of at most an hour.
+// more adds what CI runs beside make test: the product on real systems, and what only root can show.
+func (s settings) more(all []phase) ([]phase, error) {
+	asRoot, onKubernetes, err := s.special()
+	if err != nil {
+		return nil, err
+	}
+	kubernetes := onSystem("kubernetes", "on a real Kubernetes",
+		goTest{packages: onKubernetes, run: "^TestOnKubernetes", atOnce: 1, minutes: 30})
+	kubernetes.root, kubernetes.missing = true, noKubernetes
+	mesos := onSystem("mesos", "on a real Mesos",
+		goTest{packages: []string{"./test/mesosserver", "./test/mesos"}, atOnce: 1})
+	mesos.missing = noMesos
+	root := onSystem("root", "what only root can show",
+		goTest{packages: asRoot, run: "^TestAsRoot", atOnce: 2, noSkip: true})
+	root.root = true
+	mesosRoot := onSystem("mesos-root", "on a real Mesos, what only root can show",
+		goTest{packages: []string{"./test/mesos"}, run: withMemoryLimit})
+	mesosRoot.root, mesosRoot.missing = true, noMesos
+	return append(all,
+		kubernetes, mesos,
+		onSystem("cluster", "several servers, with ZooKeeper or a database",
+			goTest{packages: []string{"./test/cluster"}}),
+		phase{name: "race", about: "tests of goroutines, with the race detector", steps: []step{
+			tests(goTest{packages: []string{"./" + forking}, race: true, skip: "^TestAsRoot"}),
+			tests(goTest{packages: raced, race: true, skip: "^TestAsRoot|^TestOnKubernetes", atOnce: 3}),
+		}},
+		onSystem("console", "the console in a browser", goTest{packages: []string{"./test/console"}}),
+		onSystem("whole", "a server on this machine", goTest{packages: []string{"./test/whole"}}),
+		onSystem("users", "the command line, examples, history, monitoring, deployment",
+			goTest{packages: users, skip: "^TestOnKubernetes", atOnce: 2}),
+		root, mesosRoot,
+		phase{name: "tools", about: "the tools of releases", steps: []step{
+			shell("go -C tools vet ./... && go -C tools test ./...", "CGO_ENABLED=0"),
+		}},
+	), nil
+}
+
+// special lists the packages with tests for root, and those with tests on a real Kubernetes.
+func (s settings) special() (asRoot, onKubernetes []string, err error) {
+	if asRoot, err = packagesWith(s.root, "TestAsRoot"); err != nil {
+		return nil, nil, err
+	}
+	onKubernetes, err = packagesWith(s.root, "TestOnKubernetes")
+	return asRoot, onKubernetes, err
+}
+
+// atNight is a phase of nightly, in which go test has the machine to itself. Each package must end within an hour.
+func atNight(name, about string, g goTest) phase {
+	g.atOnce, g.minutes = max(g.atOnce, 1), 60
+	return phase{name: name, about: about, alone: true, needs: []string{"programs"}, steps: []step{tests(g)}}
+}
+
+// raceAtNight is goTest's form of most phases of nightly.
+func raceAtNight(packages ...string) goTest {
+	return goTest{packages: packages, race: true, tags: "nightly", skip: "^TestOnKubernetes"}
+}
+
+// nightly lists everything, with the race detector and on both clusters, in phases of at most an hour.
 func (s settings) nightly() ([]phase, error) {
 	unit, err := s.unit()
 	if err != nil {
 		return nil, err
 	}
-	asRoot, err := packagesWith(s.root, "TestAsRoot")
-	if err != nil {
-		return nil, err
-	}
-	onKubernetes, err := packagesWith(s.root, "TestOnKubernetes")
+	asRoot, onKubernetes, err := s.special()
 	if err != nil {
 		return nil, err
 	}
@@ -223,49 +271,55 @@ func (s settings) nightly() ([]phase, error) {
 	if seed == 0 {
 		seed = uint64(time.Now().UTC().Unix()) / (24 * 60 * 60) * 10_000
 	}
-	built := []string{"programs"}
-	whole := func(name, about string, packages ...string) phase {
-		return phase{name: name, about: about, alone: true, needs: built, steps: []step{
-			tests(goTest{packages: packages, race: true, tags: "nightly", skip: "^TestOnKubernetes", atOnce: 1, minutes: 60})}}
+	storm := func(on string) phase {
+		return atNight("storm-"+on, "ten minutes of faults, on "+on, goTest{
+			packages: []string{"./test/soak"}, tags: "soak", args: []string{"-soak.on=" + on, "-soak.duration=10m"},
+		})
 	}
-	storm := func(on string, missing func() string) phase {
-		return phase{name: "storm-" + on, about: "ten minutes of faults, on " + on, alone: true, needs: built, missing: missing, steps: []step{
-			tests(goTest{packages: []string{"./test/soak"}, tags: "soak", minutes: 60, args: []string{"-soak.on=" + on, "-soak.duration=10m"}})}}
-	}
-	mesos := whole("mesos", "on a real Mesos and on cluster/local", "./test/mesosserver", "./test/mesos")
-	mesos.missing = noMesos
+	allUnit := raceAtNight(unit...)
+	allUnit.atOnce = 3
+	worldsAbout := fmt.Sprintf("2,000 simulated worlds after seed %d, and 8 with the race detector", seed)
+	worlds := atNight("worlds", worldsAbout, goTest{
+		packages: []string{"./scheduler/sim"}, args: []string{"-sim.seeds", "2000", "-sim.after", fmt.Sprint(seed)},
+	})
+	worlds.steps = append(worlds.steps, tests(goTest{
+		packages: []string{"./scheduler/sim"}, run: "Worlds$", race: true, minutes: 60,
+		args: []string{"-sim.seeds", "8"},
+	}))
+	mesos := atNight("mesos", "on a real Mesos and on cluster/local", raceAtNight("./test/mesosserver", "./test/mesos"))
+	root := atNight("root", "what only root can show",
+		goTest{packages: asRoot, run: "^TestAsRoot", race: true, tags: "nightly", atOnce: 2, noSkip: true})
+	mesosRoot := atNight("mesos-root", "on a real Mesos, what only root can show",
+		goTest{packages: []string{"./test/mesos"}, run: withMemoryLimit, race: true, tags: "nightly"})
+	kubernetes := atNight("kubernetes", "on a real Kubernetes",
+		goTest{packages: onKubernetes, run: "^TestOnKubernetes", race: true, tags: "nightly"})
+	images := atNight("images", "the Dockerfile and docker-compose.yml with podman",
+		goTest{packages: []string{"./test/images"}, tags: "nightly", noSkip: true})
+	stormOnMesos := storm("mesos")
+	mesos.missing, mesosRoot.missing, stormOnMesos.missing = noMesos, noMesos, noMesos
+	kubernetes.missing, images.missing = noKubernetes, noPodman
+	root.root, mesosRoot.root, kubernetes.root, images.root = true, true, true, true
 	return []phase{
 		{name: "programs", about: "build the programs, with the race detector and without", steps: []step{
-			programs("test", "", "0"), programs("test-race", "-race", "1")}},
+			programs("test", "", "0"), programs("test-race", "-race", "1"),
+		}},
 		consoleLint(), vet(), staticcheck(),
 		{name: "tools", about: "the tools of releases", steps: []step{
-			shell("go -C tools vet -tags nightly ./... && go -C tools tool staticcheck -tags nightly ./... && go -C tools test -tags nightly ./...", "CGO_ENABLED=0")}},
-		{name: "unit", about: "all tests that need no whole system, with the race detector", steps: []step{
-			tests(goTest{packages: []string{"./" + forking}, race: true, tags: "nightly"}),
-			tests(goTest{packages: unit, race: true, tags: "nightly", atOnce: 3, minutes: 40})}},
-		{name: "worlds", about: fmt.Sprintf("2,000 simulated worlds after seed %d, and 8 with the race detector", seed), steps: []step{
-			tests(goTest{packages: []string{"./scheduler/sim"}, minutes: 60, args: []string{"-sim.seeds", "2000", "-sim.after", fmt.Sprint(seed)}}),
-			tests(goTest{packages: []string{"./scheduler/sim"}, run: "Worlds$", race: true, minutes: 60, args: []string{"-sim.seeds", "8"}})}},
-		whole("whole", "a server on this machine", "./test/whole", "./examples/demo"),
+			shell(`for check in vet "tool staticcheck" test; do go -C tools $check -tags nightly ./...; done`,
+				"CGO_ENABLED=0"),
+		}},
+		atNight("forks", "tests that fork without end, with the race detector", raceAtNight("./"+forking)),
+		atNight("unit", "all other tests that need no whole system, with the race detector", allUnit),
+		worlds,
+		atNight("whole", "a server on this machine", raceAtNight("./test/whole", "./examples/demo")),
 		mesos,
-		whole("cluster", "several servers, with ZooKeeper or a database", "./test/cluster"),
-		whole("users", "the command line, examples, history, monitoring, deployment",
-			"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"),
-		whole("console", "the console in a browser", "./test/console"),
-		{name: "documents", about: "every command of every document, typed", alone: true, needs: built, steps: []step{
-			tests(goTest{packages: []string{"./test/commands"}, minutes: 60})}},
-		{name: "releases", about: "the archives of two builds are the same", alone: true, steps: []step{
-			tests(goTest{packages: []string{"./test/dist"}, minutes: 60})}},
-		{name: "root", about: "what only root can show", root: true, alone: true, needs: built, steps: []step{
-			tests(goTest{packages: asRoot, run: "^TestAsRoot", race: true, tags: "nightly", atOnce: 2, minutes: 20, noSkip: true})}},
-		{name: "mesos-root", about: "on a real Mesos, what only root can show", root: true, alone: true, needs: built, missing: noMesos, steps: []step{
-			tests(goTest{packages: []string{"./test/mesos"}, race: true, tags: "nightly",
-				run: "^(TestReasons|TestRunAs)$/^(over_the_memory_limit|mesos)$"})}},
-		{name: "kubernetes", about: "on a real Kubernetes", root: true, alone: true, needs: built, missing: noKubernetes, steps: []step{
-			tests(goTest{packages: onKubernetes, run: "^TestOnKubernetes", race: true, tags: "nightly", atOnce: 1, minutes: 60})}},
-		{name: "images", about: "the Dockerfile and docker-compose.yml with podman", root: true, alone: true, missing: noPodman,
-			steps: []step{tests(goTest{packages: []string{"./test/images"}, tags: "nightly", minutes: 45, noSkip: true})}},
-		storm("local", nil), storm("local-cluster", nil), storm("mesos", noMesos),
+		atNight("cluster", "several servers, with ZooKeeper or a database", raceAtNight("./test/cluster")),
+		atNight("users", "the command line, examples, history, monitoring, deployment", raceAtNight(users...)),
+		atNight("console", "the console in a browser", raceAtNight("./test/console")),
+		atNight("documents", "every command of every document, typed", goTest{packages: []string{"./test/commands"}}),
+		atNight("releases", "the archives of two builds are the same", goTest{packages: []string{"./test/dist"}}),
+		root, mesosRoot, kubernetes, images,
+		storm("local"), storm("local-cluster"), stormOnMesos,
 	}, nil
 }
 

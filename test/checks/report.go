@@ -9,33 +9,39 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// report prints what ran, how long it took, what failed and how to repeat that. It reports whether everything passed.
+// report prints what ran, how long it took, what failed and how to repeat that. It reports whether the chosen phases
+// passed or could not be run here.
 func (r *runner) report(took time.Duration) bool {
 	fmt.Printf("\n%-14s %-8s %7s %7s %7s\n", "phase", "result", "min:s", "CPU", "tests")
-	var sum struct{ passed, failed int }
-	complete := true
-	for _, p := range r.chosen {
-		res, ok := r.results[p.name]
-		if !ok {
-			res = result{Outcome: notRun, Why: "interrupted"}
+	passedTests, failedTests, complete := 0, 0, true
+	for _, p := range r.all {
+		chosen := slices.ContainsFunc(r.chosen, func(c phase) bool { return c.name == p.name })
+		res, ended := r.results[p.name]
+		switch {
+		case !ended && !chosen:
+			continue
+		case !ended:
+			fmt.Printf("%-14s NOT RUN: interrupted\n", p.name)
+			complete = false
+		case res.Outcome == notRun:
+			fmt.Printf("%-14s NOT RUN: %s\n", p.name, res.Why)
+		default:
+			times := []any{p.name, res.Outcome, duration(res.Seconds), duration(res.CPU), res.Passed}
+			fmt.Printf("%-14s %-8s %7s %7s %7d\n", times...)
 		}
-		line := fmt.Sprintf("%-14s %-8s %7s %7s %7d", p.name, res.Outcome, duration(res.Seconds), duration(res.CPU), res.Passed)
-		if res.Outcome == notRun {
-			line = fmt.Sprintf("%-14s NOT RUN: %s", p.name, res.Why)
-			complete = complete && ok
-		}
-		fmt.Println(line)
-		sum.passed += res.Passed
+		passedTests += res.Passed
 		if res.Outcome == failed {
-			sum.failed += max(len(res.Failures), 1)
+			failedTests += max(len(res.Failures), 1)
+			complete = complete && !chosen
 		}
 	}
 	fmt.Printf("%-14s %-8s %7s\n\n", "in all", "", duration(took.Seconds()))
-	for _, p := range r.chosen {
+	for _, p := range r.all {
 		for i, repeat := range r.results[p.name].Repeat {
 			what := p.name
 			if failures := r.results[p.name].Failures; i < len(failures) {
@@ -44,18 +50,19 @@ func (r *runner) report(took time.Duration) bool {
 			fmt.Printf("FAILED %s\n  repeat it: %s\n", what, repeat)
 		}
 	}
-	fmt.Printf("%d passed, %d failed\n", sum.passed, sum.failed)
-	return complete && sum.failed == 0
+	fmt.Printf("%d passed, %d failed\n", passedTests, failedTests)
+	return complete
 }
 
-// kept is the file in which nightly keeps the results of its phases, so that it can go on where it ended.
+// kept is the file in which nightly keeps the results of its phases, so that they can be run one by one.
 type kept struct {
 	Commit  string
 	Results map[string]result
 }
 
-// resume takes over the phases that have passed on this commit, unless all are to be run again.
-func (r *runner) resume(ctx context.Context, fresh bool) error {
+// resume takes over the results that earlier runs kept of this commit. Of the chosen phases it takes over those that
+// have passed, unless they were asked for by name.
+func (r *runner) resume(ctx context.Context, named []string) error {
 	git := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
 	git.Dir = r.root
 	text, err := git.Output()
@@ -63,9 +70,6 @@ func (r *runner) resume(ctx context.Context, fresh bool) error {
 		return fmt.Errorf("ask git for the commit: %w", err)
 	}
 	r.commit = strings.TrimSpace(string(text))
-	if fresh {
-		return nil
-	}
 	data, err := os.ReadFile(r.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -75,18 +79,26 @@ func (r *runner) resume(ctx context.Context, fresh bool) error {
 		err = json.Unmarshal(data, &k)
 	}
 	if err != nil {
-		return fmt.Errorf("read the results of the last run, which -fresh does without: %w", err)
+		return fmt.Errorf("read the results of earlier runs, which -fresh does without: %w", err)
 	}
-	if k.Commit != r.commit {
-		return nil
+	r.takeOver(k, named)
+	return nil
+}
+
+func (r *runner) takeOver(k kept, named []string) {
+	if k.Commit != r.commit || strings.HasSuffix(r.commit, "-dirty") {
+		return // two trees with changes that are not committed have the same name
 	}
-	for name, res := range k.Results {
-		if res.Outcome == passed {
-			r.results[name] = res
-			r.say("%s: passed before on this commit, in %s", name, duration(res.Seconds))
+	for _, p := range r.all {
+		res, ran := k.Results[p.name]
+		chosen := slices.ContainsFunc(r.chosen, func(c phase) bool { return c.name == p.name })
+		again := slices.Contains(named, p.name) || len(named) == 0 && res.Outcome != passed
+		// What others need is made again: bin may hold other programs by now.
+		needed := slices.ContainsFunc(r.all, func(o phase) bool { return slices.Contains(o.needs, p.name) })
+		if ran && (!chosen || !again && !needed) {
+			r.results[p.name] = res
 		}
 	}
-	return nil
 }
 
 // keep writes the results so far.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	osuser "os/user"
@@ -17,8 +18,8 @@ import (
 	"time"
 )
 
-// maxWaiting is how many phases that mostly wait go beside one that computes. Two of them, such as those on Mesos and on
-// Kubernetes, keep two cores so busy that sessions expire.
+// maxWaiting is how many phases that mostly wait may run beside one that computes. Two of them, such as those on Mesos
+// and on Kubernetes, keep two cores so busy that sessions expire.
 const maxWaiting = 1
 
 // runner runs phases, each when those that it needs have passed.
@@ -26,15 +27,16 @@ type runner struct {
 	root    string
 	tier    tier
 	user    *identity // who runs what does not need root; nil for whoever runs this
-	chosen  []phase
-	state   string // the file in which results are kept; empty for none
-	commit  string
+	all     []phase   // of the tier
+	chosen  []phase   // of all, those that are to run
+	state   string    // the file in which results are kept; empty for none
+	commit  string    // whose results they are
 	results map[string]result
 
 	mu sync.Mutex // of what is printed
 }
 
-// identity is another user.
+// identity is another user of this machine.
 type identity struct {
 	credential *syscall.Credential
 	name, home string
@@ -62,7 +64,7 @@ type result struct {
 	Outcome  outcome
 	Why      string `json:",omitempty"` // why it was not run
 	Seconds  float64
-	CPU      float64 // seconds of its processes, as far as somebody waited for them
+	CPU      float64 // seconds of its processes that were waited for
 	Passed   int     // tests
 	Failures []failure
 	Repeat   []string // the commands that repeat the failures
@@ -76,14 +78,18 @@ const (
 	notRun outcome = "not run"
 )
 
-// run runs all chosen phases and prints the report. It reports whether everything that was to run has passed.
+// run runs the chosen phases and prints the report. It reports whether everything that was to run has passed.
 func (r *runner) run(ctx context.Context) (bool, error) {
+	type end struct {
+		of  phase
+		res result
+	}
 	began := time.Now()
-	waiting := slices.DeleteFunc(slices.Clone(r.chosen), func(p phase) bool { _, done := r.results[p.name]; return done })
-	running := map[string]phase{}
-	ended := make(chan string)
-	ends := map[string]result{}
-	var endsMu sync.Mutex
+	waiting := slices.DeleteFunc(slices.Clone(r.chosen), func(p phase) bool {
+		_, done := r.results[p.name]
+		return done
+	})
+	running, ended := map[string]phase{}, make(chan end)
 	for {
 		for i := 0; i < len(waiting) && ctx.Err() == nil; {
 			p := waiting[i]
@@ -100,43 +106,25 @@ func (r *runner) run(ctx context.Context) (bool, error) {
 			waiting = slices.Delete(waiting, i, i+1)
 			running[p.name] = p
 			r.say("%s: started", p.name)
-			go func() {
-				res := r.do(ctx, p)
-				endsMu.Lock()
-				ends[p.name] = res
-				endsMu.Unlock()
-				ended <- p.name
-			}()
+			go func() { ended <- end{p, r.do(ctx, p)} }()
 		}
 		if len(running) == 0 {
 			break
 		}
-		name := <-ended
-		p := running[name]
-		delete(running, name)
-		endsMu.Lock()
-		res := ends[name]
-		endsMu.Unlock()
-		r.end(p, res)
-		if left := len(waiting) + len(running); left > 0 {
+		e := <-ended
+		delete(running, e.of.name)
+		r.end(e.of, e.res)
+		if len(waiting)+len(running) > 0 {
 			r.say("running: %s; still to come: %d", strings.Join(sortedNames(running), ", "), len(waiting))
 		}
 		if err := r.keep(); err != nil {
-			return false, err
+			r.say("the results so far are not kept: %v", err)
 		}
 	}
-	ok := r.report(time.Since(began))
-	return ok && ctx.Err() == nil, ctx.Err()
+	return r.report(time.Since(began)) && ctx.Err() == nil, ctx.Err()
 }
 
-func sortedNames(phases map[string]phase) []string {
-	var names []string
-	for name := range phases {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func sortedNames(phases map[string]phase) []string { return slices.Sorted(maps.Keys(phases)) }
 
 // impossible says why a phase will not be run; it is empty if it may be.
 func (r *runner) impossible(p phase) string {
@@ -177,7 +165,7 @@ func (r *runner) canStart(p phase, running map[string]phase) bool {
 	return !alone && computing == 0
 }
 
-// do runs a phase's commands until one fails.
+// do runs all commands of a phase, also those behind one that failed.
 func (r *runner) do(ctx context.Context, p phase) result {
 	began, res := time.Now(), result{Outcome: passed}
 	for _, s := range p.steps {
@@ -212,7 +200,8 @@ func innermost(failures []failure) []failure {
 	})
 }
 
-// step runs one command. Of go test it returns what failed and how many tests passed; of every command, how long it computed.
+// step runs one command. It returns which of its tests failed, how many passed, and its CPU time. A command that is
+// not go test counts as one test.
 func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure, n int, used time.Duration, err error) {
 	args := s.command()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -256,7 +245,7 @@ func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure,
 	return failures, n, computed(cmd), fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, complaints.String())
 }
 
-// computed is how long an ended process, and its descendants that were waited for, have computed.
+// computed is the CPU time of an ended process and of its descendants that were waited for.
 func computed(cmd *exec.Cmd) time.Duration {
 	if cmd.ProcessState == nil {
 		return 0

@@ -14,14 +14,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Check returns an error that says in what an exchange differs from the description. A request that was refused may be of any
-// form, its answer may not. A path without an operation must be refused.
+// Check returns an error that says in what an exchange differs from the description. A request that was refused may
+// be of any form, its answer may not. A path without an operation must be refused.
 func (d *Description) Check(r *http.Request, body []byte, answer *http.Response, text []byte) error {
 	return d.check(r, body, answer, text, answer.StatusCode < http.StatusBadRequest)
 }
 
-// CheckAnswer is Check without the request, for requests that servers accept and no description can express, such as one
-// without a Content-Type.
+// CheckAnswer is Check without the request, for requests that servers accept and no description can express, such
+// as one without a Content-Type.
 func (d *Description) CheckAnswer(r *http.Request, answer *http.Response, text []byte) error {
 	return d.check(r, nil, answer, text, false)
 }
@@ -35,8 +35,10 @@ func (d *Description) check(r *http.Request, body []byte, answer *http.Response,
 	defer d.mu.Unlock()
 	path := d.find(r)
 	if path == "" {
-		if answer.StatusCode < http.StatusBadRequest && strings.HasPrefix(r.URL.Path, "/api/") { // others are the console's
-			return fmt.Errorf("%s %s is answered with %d, and no operation is described for it", r.Method, r.URL.Path, answer.StatusCode)
+		// Other paths are the console's.
+		if answer.StatusCode < http.StatusBadRequest && strings.HasPrefix(r.URL.Path, "/api/") {
+			return fmt.Errorf("%s %s is answered with %d, and no operation is described for it",
+				r.Method, r.URL.Path, answer.StatusCode)
 		}
 		return nil
 	}
@@ -98,7 +100,8 @@ func variables(template, path string) map[string][]string {
 	return values
 }
 
-// scalar is a parameter's text as a JSON value of its type; a text that is not of the type stays a string, which its schema refuses.
+// scalar is a parameter's text as a JSON value of its type; a text that is not of the type stays a string, which
+// its schema refuses.
 func scalar(kind, text string) any {
 	switch kind {
 	case "boolean":

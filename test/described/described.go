@@ -1,5 +1,5 @@
-// Package described checks HTTP exchanges against an OpenAPI 3.1 description: every request that succeeds and every answer must
-// be as the description says.
+// Package described checks HTTP exchanges against an OpenAPI 3.1 description: every request that succeeds and every
+// answer must be as the description says.
 package described
 
 import (
@@ -58,8 +58,8 @@ type media struct {
 	Schema json.RawMessage
 }
 
-// New reads a description. It returns an error if the text is not a valid OpenAPI 3.1 document, or if one of its schemas is not
-// a valid schema.
+// New reads a description. It returns an error if the text is not a valid OpenAPI 3.1 document, or if one of its
+// schemas is not a valid schema.
 func New(text []byte) (*Description, error) {
 	if err := valid(text); err != nil {
 		return nil, err
@@ -134,7 +134,8 @@ func closeObjects(v any) {
 	}
 }
 
-// compileAll compiles every schema that an exchange can be checked against, so that a wrong one is found before an exchange needs it.
+// compileAll compiles every schema that an exchange can be checked against, so that a wrong one is found before an
+// exchange needs it.
 func (d *Description) compileAll() error {
 	for path, methods := range d.paths {
 		for method, o := range methods {
@@ -176,7 +177,8 @@ func (o *operation) body() map[string]media {
 	return o.RequestBody.Content
 }
 
-// response returns the response that an operation, described at a JSON pointer, has for a status, and the pointer to it.
+// response returns the response that an operation, described at a JSON pointer, has for a status, and the pointer
+// to it.
 func (d *Description) response(at string, o *operation, status string) (response, string, error) {
 	answer, ok := o.Responses[status]
 	if !ok {
@@ -240,7 +242,8 @@ func (d *Description) Unanswered() (list []string) {
 func (d *Description) find(r *http.Request) string {
 	best, fewest := "", 1<<30
 	for _, path := range slices.Sorted(maps.Keys(d.paths)) {
-		if n, ok := fits(path, r.URL.EscapedPath()); ok && n < fewest && d.paths[path][strings.ToLower(r.Method)] != nil {
+		n, ok := fits(path, r.URL.EscapedPath())
+		if ok && n < fewest && d.paths[path][strings.ToLower(r.Method)] != nil {
 			best, fewest = path, n
 		}
 	}

@@ -20,9 +20,10 @@ import (
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// TestDockerfileBuildsForTheRequestedPlatform converts the Dockerfile as BuildKit does for a build on amd64: for each platform that is
-// requested, the programs are built for it, by a compiler for amd64, and the image says that it is for that platform. A default of
-// TARGETARCH in the Dockerfile would take precedence over the platform, and images for arm64 would then hold programs for amd64.
+// TestDockerfileBuildsForTheRequestedPlatform converts the Dockerfile as BuildKit does for a build on amd64: for
+// each platform that is requested, the programs are built for it, by a compiler for amd64, and the image says that
+// it is for that platform. A default of TARGETARCH in the Dockerfile would take precedence over the platform, and
+// images for arm64 would then hold programs for amd64.
 func TestDockerfileBuildsForTheRequestedPlatform(t *testing.T) {
 	t.Parallel()
 	dockerfile, err := os.ReadFile("../../Dockerfile")
@@ -53,8 +54,8 @@ func TestDockerfileBuildsForTheRequestedPlatform(t *testing.T) {
 	}
 }
 
-// convert converts a target for a platform on a machine with amd64. It returns the steps that run make dist, and the architectures of
-// the image with the compiler and of the image that is built.
+// convert converts a target for a platform on a machine with amd64. It returns the steps that run make dist, and
+// the architectures of the image with the compiler and of the image that is built.
 func convert(t *testing.T, dockerfile []byte, target, arch string) (builds []*pb.ExecOp, compiler, image string) {
 	t.Helper()
 	machine, platform := ocispecs.Platform{OS: "linux", Architecture: "amd64"}, ocispecs.Platform{OS: "linux", Architecture: arch}

@@ -30,9 +30,9 @@ func (b Binaries) Remove() error {
 	return os.RemoveAll(b.Dir)
 }
 
-// Build returns all programs: those in the folder that ELASTICJOB_PROGRAMS names, so that ten packages need not link them ten
-// times, or else new ones, built as `make build` does, the server with the race detector when the test has it. The caller
-// calls Remove.
+// Build returns all programs: those in the folder that ELASTICJOB_PROGRAMS names, so that ten packages need not
+// link them ten times, or else new ones, built as `make build` does, the server with the race detector when the
+// test has it. The caller calls Remove.
 func Build() (Binaries, error) {
 	if dir := os.Getenv("ELASTICJOB_PROGRAMS"); dir != "" {
 		for _, name := range []string{"scheduler", "executor", "elasticjob"} {
