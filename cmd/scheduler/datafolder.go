@@ -101,8 +101,8 @@ func letJobsPass(dir string) error {
 	return nil
 }
 
-// userOfJobs chooses who jobs run as where root has named nobody, and says so: a user of their own, if they can be
-// kept from this server's secrets that way, or else root.
+// userOfJobs chooses the user that jobs run as where root has named none, and logs the choice: a user of their own, if
+// that keeps them from this server's secrets, or else root.
 func userOfJobs(dir string, log *slog.Logger) (runAs string) {
 	as, err := jobsOwnUser(dir)
 	if err != nil {
@@ -147,7 +147,7 @@ func jobsOwnUser(dir string) (*isolation.Account, error) {
 // that outlive a killed server go on as that user, and what jobs keep elsewhere belongs to it.
 func userFile(dir string) string { return filepath.Join(dir, "jobs-user") }
 
-// keptUser is the user that an earlier server has chosen, unless the machine has given the ids to somebody since.
+// keptUser is the user that an earlier server has chosen, unless its ids were assigned to another user since.
 func keptUser(dir string) (as *isolation.Account, kept bool) {
 	text, err := os.ReadFile(userFile(dir))
 	if err != nil {

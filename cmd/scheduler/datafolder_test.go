@@ -86,7 +86,7 @@ func TestAsRootAUserIsChosenForJobs(t *testing.T) { // alone: it changes the uma
 		}
 	}
 
-	t.Run("ids that somebody has got", func(t *testing.T) {
+	t.Run("ids that were assigned since", func(t *testing.T) {
 		if err := os.WriteFile(userFile(dir), []byte("65534:65534\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func ParseIDs(text string) (a *Account, ok bool) {
 	return numbered(uint32(uid), uint32(gid)), true
 }
 
-// assigned reports whether the machine gives the id to a user, a group or somebody's containers. A directory service
+// assigned reports whether the machine gives the id to a user, a group or a user's containers. A directory service
 // that does not answer counts as one that does not know it: the range is nobody's by convention.
 func assigned(etc string, id uint32) bool {
 	isID := func(fields []string) bool { return len(fields) > 2 && fields[2] == strconv.Itoa(int(id)) }

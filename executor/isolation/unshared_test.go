@@ -28,7 +28,7 @@ func TestUnsharedIsNoOneElse(t *testing.T) {
 		"a user":                  {file: "passwd", text: "root:x:0:0::/:\nann:x:" + id(0) + ":100::/:\n", want: 1},
 		"another user's group":    {file: "passwd", text: "ann:x:1000:" + id(0) + "::/:/bin/sh\n"},
 		"a group":                 {file: "group", text: "staff:x:" + id(0) + ":\n", want: 1},
-		"somebody's containers":   {file: "subuid", text: "ann:" + id(0) + ":10\n", want: 10},
+		"a user's containers":     {file: "subuid", text: "ann:" + id(0) + ":10\n", want: 10},
 		"groups of containers":    {file: "subgid", text: "ann:100000:65536\nbob:" + id(0) + ":1\n", want: 1},
 		"processes":               {running: []uint32{0, 1}, want: 2},
 		"the last one, then none": {start: last, running: []uint32{last}},
