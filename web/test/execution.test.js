@@ -70,7 +70,7 @@ scene('what an execution waits for stands there', server, async ({ open }) => {
 })
 
 scene('the time line is zoomed by dragging, and the address has it', server, async ({ open }) => {
-  const page = await open(at('first'))
+  const page = await open(at('retried')) // it pauses before it is run again: some milliseconds could not be zoomed
   const scale = page.locator('.line-scale')
   await scale.waitFor()
   const box = await scale.boundingBox()
