@@ -6,16 +6,21 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
+	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-var bin system.Binaries
+var (
+	bin       system.Binaries
+	zooKeeper zkserver.Shared
+)
 
-func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 8)) }
+func TestMain(m *testing.M) { os.Exit(system.Main(zooKeeper.Main(m), &bin, 8)) }
 
 // both runs a test on Apache Mesos and, at night, on cluster/local, each with masters and agents as setup says and no server yet.
 func both(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cluster)) {
 	t.Helper()
 	t.Parallel()
+	setup.ZooKeeper = &zooKeeper
 	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -28,6 +33,7 @@ func both(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cl
 func onReal(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cluster)) {
 	t.Helper()
 	t.Parallel()
+	setup.ZooKeeper = &zooKeeper
 	t.Run(string(system.Real), func(t *testing.T) {
 		t.Parallel()
 		test(t, system.NewClusterOn(t, bin, system.Real, setup))

@@ -24,7 +24,8 @@ import (
 // of their own. The methods of its Machine speak to the server chosen with Via.
 type Cluster struct {
 	*Machine
-	// ZooKeepers are the ensemble, ZK what servers get as its address; a test may put a proxy there.
+	// ZooKeepers are the ensemble, which a test may break unless it shares it, ZK what servers get as its address; a test may
+	// put a proxy there.
 	ZooKeepers []*zkserver.Server
 	ZK         string
 	// Database is where the registry is instead, nil if that is in ZooKeeper, and Registry what servers get as its address.
@@ -39,6 +40,7 @@ type Cluster struct {
 	SessionTimeout time.Duration
 
 	zk      *zk.Conn // for looking into nodes; made when first needed
+	chroot  string   // what is above all nodes of the test; empty in an ensemble of its own
 	setup   Setup
 	local   *local // the Mesos, if it is cluster/local
 	servers map[int]*server
@@ -90,14 +92,21 @@ func (c *Cluster) startLocal(flags LocalFlags) {
 	c.StartMesos()
 }
 
-// NewClusterOn starts a ZooKeeper server and a Mesos with all its masters and agents, and no server yet.
+// NewClusterOn starts a ZooKeeper server, unless the setup names one, and a Mesos with all its masters and agents, and no
+// server yet.
 func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	t.Helper()
 	if kind == Real {
 		mesosserver.Require(t)
 	}
 	c := newCluster(t, bin)
-	c.startZooKeepers(1)
+	if setup.ZooKeeper == nil {
+		c.startZooKeepers(1)
+	} else {
+		c.ZooKeepers = make([]*zkserver.Server, 1)
+		c.ZooKeepers[0], c.chroot = setup.ZooKeeper.Chroot(t)
+		c.useZooKeepers()
+	}
 	setup.Masters = max(setup.Masters, 1)
 	c.setup = setup
 	if kind == Real {
@@ -135,7 +144,11 @@ func (c *Cluster) startZooKeepers(n int) {
 	} else {
 		c.ZooKeepers = zkserver.StartEnsemble(c, n)
 	}
-	c.ZK = zkserver.Connect(c.ZooKeepers...)
+	c.useZooKeepers()
+}
+
+func (c *Cluster) useZooKeepers() {
+	c.ZK = zkserver.Connect(c.ZooKeepers...) + c.chroot
 	c.Masters = "zk://" + c.ZK + "/mesos"
 }
 

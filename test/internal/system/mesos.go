@@ -3,6 +3,8 @@ package system
 import (
 	"fmt"
 	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
 // Mesos is masters and agents, all of them processes of their own. Of several masters one leads by an election in ZooKeeper.
@@ -55,6 +57,8 @@ const (
 type Setup struct {
 	// Masters and Agents are how many there are; cluster/local has one master in any case.
 	Masters, Agents int
+	// ZooKeeper is where a test that does it no harm has its nodes; nil for a server of its own.
+	ZooKeeper *zkserver.Shared
 	// InMemory is for masters that remember nothing after a restart. Otherwise Apache Mesos keeps its registry in
 	// a log that a majority of the masters has, and cluster/local in a file.
 	InMemory bool

@@ -22,10 +22,13 @@ func (c *Cluster) Nodes() *zk.Conn {
 	return c.zk
 }
 
+// node is the path of one in the servers' namespace.
+func (c *Cluster) node(path string) string { return c.chroot + namespace + path }
+
 // Node is the text of a node in the servers' namespace, "" if it isn't there.
 func (c *Cluster) Node(path string) string {
 	c.Helper()
-	value, _, err := c.Nodes().Get(namespace + path)
+	value, _, err := c.Nodes().Get(c.node(path))
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		c.Fatalf("read %s: %v", path, err)
 	}
@@ -35,13 +38,13 @@ func (c *Cluster) Node(path string) string {
 // Create makes a node in the servers' namespace, and those above it.
 func (c *Cluster) Create(path, value string) {
 	c.Helper()
-	parts := strings.Split(namespace+path, "/")
+	parts := strings.Split(c.node(path), "/")
 	for i := 2; i < len(parts); i++ {
 		if _, err := c.Nodes().Create(strings.Join(parts[:i], "/"), nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			c.Fatalf("create what is above %s: %v", path, err)
 		}
 	}
-	if _, err := c.Nodes().Create(namespace+path, []byte(value), 0, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := c.Nodes().Create(c.node(path), []byte(value), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		c.Fatalf("create %s: %v", path, err)
 	}
 }
@@ -49,7 +52,7 @@ func (c *Cluster) Create(path, value string) {
 // SetNode sets a node's text.
 func (c *Cluster) SetNode(path, value string) {
 	c.Helper()
-	if _, err := c.Nodes().Set(namespace+path, []byte(value), -1); err != nil {
+	if _, err := c.Nodes().Set(c.node(path), []byte(value), -1); err != nil {
 		c.Fatalf("set %s: %v", path, err)
 	}
 }
@@ -57,14 +60,14 @@ func (c *Cluster) SetNode(path, value string) {
 // RemoveNode deletes a node and all below it.
 func (c *Cluster) RemoveNode(path string) {
 	c.Helper()
-	children, _, err := c.Nodes().Children(namespace + path)
+	children, _, err := c.Nodes().Children(c.node(path))
 	if err != nil {
 		c.Fatalf("list %s: %v", path, err)
 	}
 	for _, child := range children {
 		c.RemoveNode(path + "/" + child)
 	}
-	if err := c.Nodes().Delete(namespace+path, -1); err != nil {
+	if err := c.Nodes().Delete(c.node(path), -1); err != nil {
 		c.Fatalf("delete %s: %v", path, err)
 	}
 }
@@ -83,7 +86,7 @@ func (c *Cluster) Secret(name, text string) string {
 func (c *Cluster) Standing(n int) {
 	c.Helper()
 	c.Until(fmt.Sprint(n, " servers stand for election"), func() string {
-		children, _, err := c.Nodes().Children(namespace + "/ha/election")
+		children, _, err := c.Nodes().Children(c.node("/ha/election"))
 		if err != nil {
 			c.Fatal(err)
 		}
