@@ -33,11 +33,9 @@ func TestOnKubernetesServerKilled(t *testing.T) {
 	w.OnceEach()
 }
 
-// TestOnKubernetesNodeAway kills the kubelet and containerd of a node while a shard runs there: nothing is known of it, it goes on,
+// nodeAway kills the kubelet and containerd of a node while a shard runs there: nothing is known of it, it goes on,
 // and is found again.
-func TestOnKubernetesNodeAway(t *testing.T) {
-	w := onOwn(t, 1)
-	w.serve()
+func nodeAway(t *testing.T, w *world) {
 	path, release := w.Hold()
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	w.job("j", "a", system.Doc{"env": map[string]string{"HOLD": path}})

@@ -46,12 +46,27 @@ func onShared(t *testing.T) *world {
 	return newWorld(t, shared.Cluster(t), alone)
 }
 
-// onOwn is a world in a Kubernetes of its own, which the test may break.
-func onOwn(t *testing.T, nodes int) *world {
-	t.Helper()
+// TestOnKubernetesBroken breaks a Kubernetes in turn. Each test mends what it has broken.
+func TestOnKubernetesBroken(t *testing.T) {
 	kubernetesserver.Require(t)
 	t.Parallel()
-	return newWorld(t, own(t, nodes), alone)
+	k := own(t, 1)
+	for _, each := range []struct {
+		name string
+		test func(*testing.T, *world)
+	}{
+		{"cordoned", cordoned},
+		{"preempted", preempted},
+		{"watch expired", watchExpired},
+		{"node deleted", nodeDeleted},
+		{"node away", nodeAway},
+	} {
+		t.Run(each.name, func(t *testing.T) {
+			w := newWorld(t, k, alone)
+			w.serve()
+			each.test(t, w)
+		})
+	}
 }
 
 // onOwnWithTwo is a world in a Kubernetes of its own, with a database for the registry of two servers, of which none runs yet.

@@ -121,26 +121,26 @@ func TestOnKubernetesWaits(t *testing.T) {
 		w.k.OK(t, "DELETE", quota+"/none", "", nil)
 		w.Await(id, "FINISHED")
 	})
-	t.Run("a cordoned node", func(t *testing.T) {
-		w := onOwn(t, 1)
-		w.serve()
-		w.App("a", only("exit 0"), nil)
-		w.job("j", "a", nil)
-		cordon := func(so string) {
-			t.Helper()
-			if a := w.k.Call(t, "PATCH", "/api/v1/nodes/node1", `{"spec":{"unschedulable":`+so+`}}`, "application/merge-patch+json"); a.Status != 200 {
-				t.Fatalf("cordon: %d %s", a.Status, a.Body)
-			}
+}
+
+// cordoned: a shard waits while no node takes pods.
+func cordoned(t *testing.T, w *world) {
+	w.App("a", only("exit 0"), nil)
+	w.job("j", "a", nil)
+	cordon := func(so string) {
+		t.Helper()
+		if a := w.k.Call(t, "PATCH", "/api/v1/nodes/node1", `{"spec":{"unschedulable":`+so+`}}`, "application/merge-patch+json"); a.Status != 200 {
+			t.Fatalf("cordon: %d %s", a.Status, a.Body)
 		}
-		cordon("true")
-		id := w.Trigger("j")
-		w.Until("the shard waits", func() string {
-			if len(w.Explain("j").Waiting) != 1 || len(w.pods("j")) > 0 {
-				return "it does not"
-			}
-			return ""
-		})
-		cordon("false")
-		w.Await(id, "FINISHED")
+	}
+	cordon("true")
+	id := w.Trigger("j")
+	w.Until("the shard waits", func() string {
+		if len(w.Explain("j").Waiting) != 1 || len(w.pods("j")) > 0 {
+			return "it does not"
+		}
+		return ""
 	})
+	cordon("false")
+	w.Await(id, "FINISHED")
 }
