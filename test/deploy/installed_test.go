@@ -54,17 +54,11 @@ secretGenerator:
     literals: ["ELASTICJOB_REGISTRY=%[3]s"]
 `
 
-// TestOnKubernetesInstalled runs what deploy/kubernetes installs, with no more rights than that gives it: a job is published, runs in a
-// restricted namespace, has its output read, and is shown to autoscalers when no node has room; then the first user is made as docs/kubernetes.md says, and the API is closed.
-func TestOnKubernetesInstalled(t *testing.T) {
-	t.Parallel()
-	kubernetesserver.Require(t)
-	kubectl, err := builtKubectl()
-	if err != nil {
-		t.Fatal(err)
-	}
+// installed runs what deploy/kubernetes installs, with no more rights than that gives it: a job is published, runs in a
+// restricted namespace, has its output read, and is shown to autoscalers when no node has room; then the first user is
+// made as docs/kubernetes.md says, and the API is closed.
+func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.Kubectl) {
 	database := mariadb.Start(t)
-	c := kubernetesserver.Start(t, kubernetesserver.Options{Images: []kubernetesserver.Image{kubernetesserver.Server(bin.Dir), kubernetesserver.Task(bin.Dir)}})
 	ports, err := child.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)

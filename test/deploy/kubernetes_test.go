@@ -30,8 +30,8 @@ var builtKubectl = sync.OnceValues(func() (k kubernetesserver.Kubectl, err error
 // manifests is the folder that docs/kubernetes.md has its reader apply.
 const manifests = "../../deploy/kubernetes"
 
-// TestOnKubernetesManifests applies deploy/kubernetes by kubectl, as it is, and asks the API what came of it.
-func TestOnKubernetesManifests(t *testing.T) {
+// TestOnKubernetes applies deploy/kubernetes by kubectl, as it is, removes it, and then runs what it installs.
+func TestOnKubernetes(t *testing.T) {
 	t.Parallel()
 	kubernetesserver.Require(t)
 	kubectl, err := builtKubectl()
@@ -39,8 +39,18 @@ func TestOnKubernetesManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := kubernetesserver.Server(bin.Dir)
-	server.Name = "docker.io/library/elasticjob:dev" // so that no node asks for it elsewhere
-	c := kubernetesserver.Start(t, kubernetesserver.Options{Images: []kubernetesserver.Image{server}})
+	named := server
+	named.Name = "docker.io/library/elasticjob:dev" // so that no node asks for it elsewhere
+	c := kubernetesserver.Start(t, kubernetesserver.Options{
+		Images: []kubernetesserver.Image{named, server, kubernetesserver.Task(bin.Dir)},
+	})
+	t.Run("as it is", func(t *testing.T) { asItIs(t, c, kubectl) })
+	kubectl.Run(t, c, "delete", "-k", manifests)
+	t.Run("installed", func(t *testing.T) { installed(t, c, kubectl) })
+}
+
+// asItIs applies the files, and asks the API what came of it.
+func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.Kubectl) {
 	applied := kubectl.Run(t, c, "apply", "-k", manifests)
 	if strings.Contains(applied, "Warning") {
 		t.Errorf("the API warns:\n%s", applied)
