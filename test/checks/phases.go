@@ -61,12 +61,20 @@ var systems = []string{
 // processes may wait to be reaped. The kernel counts those of a user together, and refuses new ones to other tests.
 const forking = "executor/supervisor"
 
-// raced are the packages that CI tests with the race detector: those that start goroutines. In pure ones it finds
-// nothing.
+// raced are the packages that CI tests with the race detector, and only so: those that start goroutines, with those below
+// them where it ends with "...". In the others it finds nothing.
 var raced = []string{
-	"./api/...", "./auth/...", "./client", "./cluster/...", "./executor", "./executor/pack", "./executor/pipe",
-	"./history/outbox", "./history", "./notify", "./registry/...", "./scheduler", "./scheduler/view", "./sdk",
-	"./zookeeper",
+	"api/...", "auth/...", "client", "cluster/...", "executor", "executor/pack", "executor/pipe", forking, "history/outbox",
+	"history", "notify", "registry/...", "scheduler", "scheduler/view", "sdk", "zookeeper",
+}
+
+// isRaced reports whether a package, as ./folder, is one of raced.
+func isRaced(pkg string) bool {
+	folder := strings.TrimPrefix(pkg, "./")
+	return slices.ContainsFunc(raced, func(pattern string) bool {
+		above, below := strings.CutSuffix(pattern, "/...")
+		return folder == above || below && strings.HasPrefix(folder, above+"/")
+	})
 }
 
 // users are the packages that test what people use beside the API and the console.
@@ -88,14 +96,17 @@ func (s settings) phases() ([]phase, error) {
 	switch s.tier {
 	case nightly:
 		return s.nightly()
-	case ci:
-		all, err := s.quick()
-		if err != nil {
-			return nil, err
-		}
-		return s.more(all)
 	}
-	return s.quick()
+	unit, err := s.unit()
+	if err != nil {
+		return nil, err
+	}
+	if s.tier == test {
+		return quick("all tests that need no whole system", unit), nil
+	}
+	pure := slices.DeleteFunc(slices.Clone(unit), isRaced)
+	unit = slices.DeleteFunc(unit, func(pkg string) bool { return !isRaced(pkg) })
+	return s.more(quick("tests of packages without goroutines", pure), unit)
 }
 
 func shell(command string, env ...string) step {
@@ -154,19 +165,27 @@ func (s settings) unit() ([]string, error) {
 	var list []string
 	for path := range strings.FieldsSeq(string(out)) {
 		folder := strings.TrimPrefix(path, module+"/")
-		if folder != "scheduler/sim" && folder != forking && !slices.Contains(systems, folder) {
+		if folder != "scheduler/sim" && !slices.Contains(systems, folder) {
 			list = append(list, "./"+folder)
 		}
 	}
 	return list, nil
 }
 
-// quick lists what make test runs.
-func (s settings) quick() ([]phase, error) {
-	unit, err := s.unit()
-	if err != nil {
-		return nil, err
+// inTurn tests packages as g says, those that fork without end before the others.
+func inTurn(g goTest) (steps []step) {
+	others := slices.DeleteFunc(slices.Clone(g.packages), func(pkg string) bool { return pkg == "./"+forking })
+	if len(others) < len(g.packages) {
+		first := g
+		first.packages = []string{"./" + forking}
+		steps = append(steps, tests(first))
 	}
+	g.packages = others
+	return append(steps, tests(g))
+}
+
+// quick lists what make test runs, with the tests of some packages that need no whole system.
+func quick(about string, unit []string) []phase {
 	readme := goTest{packages: []string{"./test/commands"}, run: "^TestDocuments$/^README.md$", cached: true}
 	built := []string{"programs"}
 	return []phase{
@@ -178,18 +197,15 @@ func (s settings) quick() ([]phase, error) {
 			steps: []step{tests(readme), tests(goTest{packages: []string{"./examples/demo"}, cached: true})},
 		},
 		{
-			name: "unit", about: "all tests that need no whole system", waits: true,
+			name: "unit", about: about, waits: true,
 			needs: built, after: []string{"vet"},
-			steps: []step{
-				tests(goTest{packages: []string{"./" + forking}, cached: true}),
-				tests(goTest{packages: unit, atOnce: 4, cached: true}),
-			},
+			steps: inTurn(goTest{packages: unit, atOnce: 4, cached: true}),
 		},
 		staticcheck(),
 		{name: "worlds", about: "100 simulated worlds", steps: []step{
 			tests(goTest{packages: []string{"./scheduler/sim"}, cached: true}),
 		}},
-	}, nil
+	}
 }
 
 // onSystem is a phase of CI that starts whole systems.
@@ -200,8 +216,9 @@ func onSystem(name, about string, g goTest) phase {
 	}
 }
 
-// more adds what CI runs beside make test: the product on real systems, and what only root can show.
-func (s settings) more(all []phase) ([]phase, error) {
+// more adds what CI runs beside quick: packages with the race detector, the product on real systems, and what only root
+// can show.
+func (s settings) more(all []phase, withGoroutines []string) ([]phase, error) {
 	asRoot, onKubernetes, err := s.special()
 	if err != nil {
 		return nil, err
@@ -219,13 +236,13 @@ func (s settings) more(all []phase) ([]phase, error) {
 		goTest{packages: []string{"./test/mesos"}, run: withMemoryLimit})
 	mesosRoot.root, mesosRoot.missing = true, noMesos
 	return append(all,
+		phase{
+			name: "race", about: "tests of packages with goroutines, with the race detector",
+			steps: inTurn(goTest{packages: withGoroutines, race: true, cached: true, atOnce: 3}),
+		},
 		kubernetes, mesos,
 		onSystem("cluster", "several servers, with ZooKeeper or a database",
 			goTest{packages: []string{"./test/cluster"}}),
-		phase{name: "race", about: "tests of goroutines, with the race detector", steps: []step{
-			tests(goTest{packages: []string{"./" + forking}, race: true, skip: "^TestAsRoot"}),
-			tests(goTest{packages: raced, race: true, skip: "^TestAsRoot|^TestOnKubernetes", atOnce: 3}),
-		}},
 		onSystem("console", "the console in a browser", goTest{packages: []string{"./test/console"}}),
 		onSystem("whole", "a server on this machine", goTest{packages: []string{"./test/whole"}}),
 		onSystem("users", "the command line, examples, history, monitoring, deployment",
@@ -276,7 +293,8 @@ func (s settings) nightly() ([]phase, error) {
 			packages: []string{"./test/soak"}, tags: "soak", args: []string{"-soak.on=" + on, "-soak.duration=10m"},
 		})
 	}
-	allUnit := raceAtNight(unit...)
+	forks := "./" + forking
+	allUnit := raceAtNight(slices.DeleteFunc(unit, func(pkg string) bool { return pkg == forks })...)
 	allUnit.atOnce = 3
 	worldsAbout := fmt.Sprintf("2,000 simulated worlds after seed %d, and 8 with the race detector", seed)
 	worlds := atNight("worlds", worldsAbout, goTest{
@@ -308,7 +326,7 @@ func (s settings) nightly() ([]phase, error) {
 			shell(`for check in vet "tool staticcheck" test; do go -C tools $check -tags nightly ./...; done`,
 				"CGO_ENABLED=0"),
 		}},
-		atNight("forks", "tests that fork without end, with the race detector", raceAtNight("./"+forking)),
+		atNight("forks", "tests that fork without end, with the race detector", raceAtNight(forks)),
 		atNight("unit", "all other tests that need no whole system, with the race detector", allUnit),
 		worlds,
 		atNight("whole", "a server on this machine", raceAtNight("./test/whole", "./examples/demo")),

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// maxWaiting is how many phases that mostly wait may run beside one that computes. Two of them, such as those on Mesos
-// and on Kubernetes, keep two cores so busy that sessions expire.
-const maxWaiting = 1
+// atOnce is how many phases run at once, one of which may compute all the time. More of them, such as those on Mesos and
+// on Kubernetes beside one that computes, keep two cores so busy that sessions expire.
+const atOnce = 2
 
 // runner runs phases, each when those that it needs have passed.
 type runner struct {
@@ -150,19 +150,15 @@ func (r *runner) canStart(p phase, running map[string]phase) bool {
 			return false
 		}
 	}
-	computing, idle, alone := 0, 0, p.alone && len(running) > 0
+	if len(running) >= atOnce || p.alone && len(running) > 0 {
+		return false
+	}
 	for _, other := range running {
-		alone = alone || other.alone
-		if other.waits {
-			idle++
-		} else {
-			computing++
+		if other.alone || !p.waits && !other.waits {
+			return false
 		}
 	}
-	if p.waits {
-		return !alone && idle < maxWaiting
-	}
-	return !alone && computing == 0
+	return true
 }
 
 // do runs all commands of a phase, also those behind one that failed.
