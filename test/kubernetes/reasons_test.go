@@ -135,11 +135,15 @@ func cordoned(t *testing.T, w *world) {
 	}
 	cordon("true")
 	id := w.Trigger("j")
-	w.Until("the shard waits", func() string {
-		if len(w.Explain("j").Waiting) != 1 || len(w.pods("j")) > 0 {
-			return "it does not"
+	w.Until("a shard waits for the node", func() string {
+		x := w.Explain("j")
+		if len(x.Waiting) == 1 && strings.Contains(x.Waiting[0].Reason, "it is cordoned") {
+			return ""
 		}
-		return ""
+		if w.Execution(id).State == "FINISHED" { // the server had not heard of it yet
+			id = w.Trigger("j")
+		}
+		return fmt.Sprintf("%+v", x)
 	})
 	cordon("false")
 	w.Await(id, "FINISHED")
