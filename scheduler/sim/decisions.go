@@ -25,6 +25,8 @@ type watch struct {
 	reused      []string             // launches on executors that have ended
 	failures    []string             // executors whose end was reported
 	leaving     map[string]time.Time // agents with planned maintenance, and its begin
+	away        map[string]bool      // tasks of which the session's last word is that their agent is away
+	unorphaned  map[string]bool      // orphans that the present decision removes
 }
 
 // heldOffer is an offer that the leader has neither used nor declined.
@@ -33,8 +35,17 @@ type heldOffer struct {
 	since time.Duration
 }
 
+// isBack notes that an agent is registered.
+func (v *watch) isBack(agent string) {
+	for task := range v.away {
+		if id, err := jobs.ParseTaskID(task); err == nil && id.Agent == agent {
+			delete(v.away, task)
+		}
+	}
+}
+
 func (v *watch) reset() {
-	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{}, seen: map[string]bool{}, leaving: map[string]time.Time{}}
+	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{}, seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}}
 }
 
 // decided looks at a decision before it is committed.
@@ -96,6 +107,12 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 			w.fail("S3 every update with a uuid is acknowledged", "task %s, %s", u.TaskID, u.State)
 		}
 	}
+	v.unorphaned = map[string]bool{}
+	for i := range d.Writes {
+		if dir, name := splitPath(d.Writes[i].Path); dir == pathOrphan && d.Writes[i].Delete {
+			v.unorphaned[name] = true
+		}
+	}
 	for _, call := range d.Calls {
 		c.called(l, call)
 	}
@@ -110,18 +127,26 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	case cluster.Offers:
 		for _, o := range e.Offers {
 			v.held[o.ID] = heldOffer{o.AgentID, c.w.now}
+			v.isBack(o.AgentID)
 			v.leaving[o.AgentID] = o.Unavailable
 		}
 	case cluster.Rescind:
 		delete(v.held, e.OfferID)
 	case cluster.Update:
 		v.seen[e.TaskID] = true
+		if e.Source != cluster.FromMaster {
+			v.isBack(e.AgentID)
+		}
+		if delete(v.away, e.TaskID); e.State == cluster.Unreachable || e.State == cluster.Unknown {
+			v.away[e.TaskID] = true
+		}
 		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		}
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone && !strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
 			for orphan, agent := range c.orphans { // their framework was removed; their agent is away
 				if agent == e.AgentID {
+					v.away[orphan] = true
 					delete(c.alive, orphan)
 				}
 			}
@@ -151,6 +176,11 @@ func (c *checker) called(l *leader, call core.Call) {
 			for orphan, alive := range c.alive {
 				if alive && sameShard(orphan, t.TaskID) && l.term == w.store.term { // a deposed leader's launch never leaves
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s", orphan, t.TaskID)
+				}
+			}
+			for orphan := range c.orphans {
+				if !v.away[orphan] && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
+					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
 			if c.askedToEnd[t.Executor.ID] {
