@@ -26,6 +26,7 @@ type watch struct {
 	failures    []string             // executors whose end was reported
 	leaving     map[string]time.Time // agents with planned maintenance, and its begin
 	away        map[string]bool      // tasks of which the session's last word is that their agent is away
+	back        map[string]bool      // agents that were heard, or were on offer, since they were last called unreachable
 	unorphaned  map[string]bool      // orphans that the present decision removes
 }
 
@@ -35,17 +36,8 @@ type heldOffer struct {
 	since time.Duration
 }
 
-// isBack notes that an agent is registered.
-func (v *watch) isBack(agent string) {
-	for task := range v.away {
-		if id, err := jobs.ParseTaskID(task); err == nil && id.Agent == agent {
-			delete(v.away, task)
-		}
-	}
-}
-
 func (v *watch) reset() {
-	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{}, seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}}
+	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{}, seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}, back: map[string]bool{}}
 }
 
 // decided looks at a decision before it is committed.
@@ -127,7 +119,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	case cluster.Offers:
 		for _, o := range e.Offers {
 			v.held[o.ID] = heldOffer{o.AgentID, c.w.now}
-			v.isBack(o.AgentID)
+			v.back[o.AgentID] = true
 			v.leaving[o.AgentID] = o.Unavailable
 		}
 	case cluster.Rescind:
@@ -135,10 +127,11 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	case cluster.Update:
 		v.seen[e.TaskID] = true
 		if e.Source != cluster.FromMaster {
-			v.isBack(e.AgentID)
+			v.back[e.AgentID] = true
 		}
-		if delete(v.away, e.TaskID); e.State == cluster.Unreachable || e.State == cluster.Unknown {
-			v.away[e.TaskID] = true
+		v.away[e.TaskID] = e.State == cluster.Unreachable || e.State == cluster.Unknown
+		if e.State == cluster.Unreachable {
+			delete(v.back, e.AgentID)
 		}
 		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
@@ -147,6 +140,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 			for orphan, agent := range c.orphans { // their framework was removed; their agent is away
 				if agent == e.AgentID {
 					v.away[orphan] = true
+					delete(v.back, agent)
 					delete(c.alive, orphan)
 				}
 			}
@@ -178,8 +172,8 @@ func (c *checker) called(l *leader, call core.Call) {
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
-			for orphan := range c.orphans {
-				if !v.away[orphan] && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
+			for orphan, agent := range c.orphans {
+				if (!v.away[orphan] || v.back[agent]) && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
 					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
