@@ -40,7 +40,8 @@ type outbox struct {
 	of      *leader
 	gone    bool // its disk is never read again
 	batches []*keptBatch
-	drained int // how many of them are done without a gap
+	unsaid  []historyevent.Term // what a lost batch was to say of former terms: the next one says it
+	drained int                 // how many of them are done without a gap
 	// stored are the batches that count as stored: those that are, and those that were lost.
 	stored map[int64]bool
 }
@@ -117,7 +118,9 @@ func (l *leader) record(b historyevent.Batch, then func(*keptBatch)) {
 		took = w.between(100*time.Millisecond, 2*time.Second)
 	}
 	l.soon(took, func() {
-		if w.dice(HistoryDiskFull) {
+		b.Terms = slices.Concat(l.outbox.unsaid, b.Terms)
+		if l.outbox.unsaid = nil; w.dice(HistoryDiskFull) {
+			l.outbox.unsaid = b.Terms
 			for _, r := range rowsOf(&b) {
 				w.history.lost[r.key] = true
 			}
