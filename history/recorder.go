@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,6 +61,10 @@ type Recorder struct {
 	term    progress
 	broken  bool // the last call of the database has failed
 	hanging int  // batches that the disk has not confirmed in time
+	// unsaid is what lost batches of term unsaidIn were to say of former terms. The next batch of that term says it: the first one of
+	// a term is the only one that does, and what waits for its word would wait for the next leader's.
+	unsaid   []event.Term
+	unsaidIn int64
 
 	late sync.WaitGroup // who wait for such
 }
@@ -82,30 +87,34 @@ const diskPatience = 2 * time.Second
 // Append puts a batch into the outbox, and returns when it is on disk, or is counted as lost. When the disk takes too long it is on its way,
 // and so are later ones at once, until the disk answers.
 func (r *Recorder) Append(b event.Batch) {
-	rows := int64(b.Len())
+	r.mu.Lock()
+	if r.unsaidIn == b.Term {
+		b.Terms = slices.Concat(r.unsaid, b.Terms)
+	}
+	r.mu.Unlock()
 	data, err := json.Marshal(b)
 	if err != nil {
-		r.appended(b.Term, b.Number, rows, fmt.Errorf("encode a batch of the history: %w", err))
+		r.appended(&b, fmt.Errorf("encode a batch of the history: %w", err))
 		return
 	}
 	r.mu.Lock()
 	r.term.appended(b.Term, b.Number)
 	hanging := r.hanging > 0
 	r.mu.Unlock()
-	answer := r.log.Append(b.Term, b.Number, int(rows), data)
+	answer := r.log.Append(b.Term, b.Number, b.Len(), data)
 	if !hanging {
 		patience := time.NewTimer(diskPatience)
 		defer patience.Stop()
 		select {
 		case err := <-answer:
-			r.appended(b.Term, b.Number, rows, err)
+			r.appended(&b, err)
 			return
 		case <-patience.C:
 		}
 	}
 	select {
 	case err := <-answer: // refused at once
-		r.appended(b.Term, b.Number, rows, err)
+		r.appended(&b, err)
 		return
 	default:
 	}
@@ -118,7 +127,7 @@ func (r *Recorder) Append(b event.Batch) {
 	}
 	r.late.Go(func() {
 		err := <-answer
-		r.appended(b.Term, b.Number, rows, err)
+		r.appended(&b, err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.hanging--
@@ -126,7 +135,15 @@ func (r *Recorder) Append(b event.Batch) {
 }
 
 // appended notes what came of a batch.
-func (r *Recorder) appended(term, number, rows int64, err error) {
+func (r *Recorder) appended(b *event.Batch, err error) {
+	if len(b.Terms) > 0 {
+		r.mu.Lock()
+		if r.unsaid, r.unsaidIn = nil, 0; err != nil {
+			r.unsaid, r.unsaidIn = b.Terms, b.Term
+		}
+		r.mu.Unlock()
+	}
+	rows := int64(b.Len())
 	if err == nil {
 		if n := r.lossAlarm.rest(); n > 0 {
 			r.opt.Logger.Error("history rows lost: the outbox could not take them; it takes rows again", "rows", n, "folder", r.opt.Dir)
@@ -134,7 +151,7 @@ func (r *Recorder) appended(term, number, rows int64, err error) {
 		return
 	}
 	r.mu.Lock()
-	r.term.lose(term, number)
+	r.term.lose(b.Term, b.Number)
 	if errors.Is(err, outbox.ErrFull) {
 		r.status.Lost.Full += rows
 	} else {

@@ -307,6 +307,29 @@ func TestUncertainBatches(t *testing.T) {
 	})
 }
 
+// The first batch of a term is lost to a full outbox, and with it the word of what became of the last term's commits: the next batch has it.
+func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.Append(steps(1, 1, 1)) // nobody knows
+		s.Lead(true)
+		s.Lead(false)
+		s.again()
+		first := steps(2, 1, 1)
+		first.Terms = []event.Term{{Number: 1, Batches: 1}}
+		first.Steps[0].Task = fmt.Sprint(rand.Perm(600_000)) // more than an outbox of 1 MiB takes
+		s.happens(first)
+		if s.Status().Lost.Full == 0 {
+			t.Fatal("the outbox took the first batch")
+		}
+		s.happens(steps(2, 2, 1))
+		s.wantStored(2, 2)
+		time.Sleep(2 * askEvery)
+		if s.db.rows["1-1-0"] != 1 || s.Status().Aside != 0 {
+			t.Errorf("stored are %v, the status is %+v", s.db.rows, s.Status())
+		}
+	})
+}
+
 func TestCommitsThatNeverHappened(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.Append(steps(1, 1, 2))

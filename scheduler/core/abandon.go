@@ -24,7 +24,7 @@ func (c *Core) abandon(ref taskRef, why string) {
 func (c *Core) newOrphan(ref taskRef) *orphan {
 	s := ref.shard()
 	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID,
-		Grace: c.taskGrace(ref)}
+		Grace: c.taskGrace(ref), known: ref.shard().known}
 }
 
 func (c *Core) addOrphan(o *orphan) {
@@ -34,7 +34,7 @@ func (c *Core) addOrphan(o *orphan) {
 
 func (c *Core) removeOrphan(o *orphan) {
 	c.orphans.remove(o)
-	if o.Blocks {
+	if o.blocks() {
 		c.shardUnblocked()
 	}
 }
@@ -61,7 +61,7 @@ func (c *Core) forget(f ForgetRequested) {
 // alive blocks its shard even with failover until it has ended or its agent is away again for as
 // long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
 func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
-	o.known = true
+	c.orphanReported(o)
 	switch u.State {
 	case cluster.Unreachable:
 		c.orphanAway(o)
@@ -78,6 +78,17 @@ func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) { // a master says of what was removed that it is gone
 			c.removeOrphan(o)
 		}
+	}
+}
+
+// orphanReported notes that the cluster has reported an orphan.
+func (c *Core) orphanReported(o *orphan) {
+	if o.known {
+		return
+	}
+	c.orphans.setKnown(o, true)
+	if !o.blocks() {
+		c.shardUnblocked()
 	}
 }
 

@@ -47,8 +47,8 @@ type agents struct {
 	byID       map[string]*agent
 	maintained map[string]bool
 	questions  map[string]string
-	// back is set when one has registered, until it is asked about the tasks of those that came back.
-	back bool
+	// back has those that have registered, until it is asked about the tasks of those that came back.
+	back map[string]bool
 	// allClosed is why no agent takes tasks, "" if one does or none is known.
 	allClosed string
 	// capacities counts the changes of what agents are known to hold, and of which agents are known.
@@ -80,7 +80,7 @@ func (a *account) release(need resources.Amount, daemon bool) {
 }
 
 func newAgents(s *shared) agents {
-	return agents{shared: s, byID: map[string]*agent{}, maintained: map[string]bool{}, questions: map[string]string{}}
+	return agents{shared: s, byID: map[string]*agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
 }
 
 // see is the agent of that id, seen now.
@@ -105,7 +105,7 @@ func (as *agents) register(a *agent) {
 		as.out.Changed.Cluster = true
 	}
 	if !a.registered {
-		a.registered, a.registeredAt, as.back = true, as.now, true
+		a.registered, a.registeredAt, as.back[a.id] = true, as.now, true
 		as.out.Changed.Cluster = true
 	}
 }
@@ -119,9 +119,15 @@ func (as *agents) remove(id string) {
 	}
 }
 
-// lost notes that the master says of a task of an agent that the agent does not answer since then.
+// lost notes that the master says of a task of an agent that the agent does not answer since then. Its FAILURE, which says the same, may get
+// lost.
 func (as *agents) lost(id string, since time.Time) {
-	if a := as.byID[id]; a != nil && (a.unreachable.IsZero() || since.Before(a.unreachable)) {
+	a := as.byID[id]
+	if a == nil {
+		return
+	}
+	a.registered, a.registeredSince = false, time.Time{}
+	if a.unreachable.IsZero() || since.Before(a.unreachable) {
 		a.unreachable = since
 		as.out.Changed.Cluster = true
 	}
@@ -134,7 +140,8 @@ func (as *agents) sessionBegan() {
 		a.unreachable, a.removedAt, a.closed = time.Time{}, time.Time{}, ""
 	}
 	clear(as.questions)
-	as.back, as.allClosed = false, ""
+	clear(as.back)
+	as.allClosed = ""
 }
 
 // ask is a task to ask the master about, which nobody has launched: what it answers says whether the agent is registered.

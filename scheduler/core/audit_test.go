@@ -241,3 +241,30 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 		}
 	}
 }
+
+// A pause was answered, and the job is deleted by hand in the same step: both have happened, in this order, though nothing is left of the pause.
+func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	d := s.step(PauseRequested{Token: 1, Job: "my_job", Paused: true}, JobChanged{Name: "my_job"})
+	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
+		t.Fatalf("the pause is answered with %+v", d.Replies)
+	}
+	var rows []string
+	removed := false
+	for _, w := range d.Writes {
+		if strings.HasPrefix(w.Path, pathAudit+"/") {
+			var row event.Audit
+			if err := json.Unmarshal(w.Value, &row); err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row.Action)
+		}
+		removed = removed || w.Path == under(pathJobState, "my_job") && w.Delete
+	}
+	if want := []string{"job.pause", "job.delete"}; !slices.Equal(rows, want) || !removed {
+		t.Errorf("rows %v, want %v; the job's record is removed: %v", rows, want, removed)
+	}
+}

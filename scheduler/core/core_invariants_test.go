@@ -111,7 +111,7 @@ func (s *stage) contradiction() string {
 	}
 	for job, of := range c.orphans.blocking {
 		for id, o := range of {
-			if c.orphans.byID[id] != o || !o.Blocks || o.Job != job {
+			if c.orphans.byID[id] != o || !o.blocks() || o.Job != job {
 				return "an orphan blocks that does not exist " + id
 			}
 		}

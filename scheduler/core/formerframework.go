@@ -114,7 +114,7 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 	case cluster.Unreachable, cluster.Unknown:
 		c.agents.see(agentID).registeredSince = time.Time{}
 		for _, g := range c.orphans.formerOn(agentID, c.subscription.frameworkID) {
-			g.known = true
+			c.orphanReported(g)
 			c.orphanAway(g)
 		}
 	}
@@ -129,7 +129,7 @@ func (c *Core) agentStillRegistered(agentID string) {
 	}
 	lasts := c.agents.stillRegistered(agentID)
 	for _, g := range c.orphans.formerOn(agentID, c.subscription.frameworkID) {
-		g.known = true
+		c.orphanReported(g)
 		c.orphanAlive(g)
 		// Another master may know nothing of the removal, and so may its agents.
 		if g.RemovedBy == c.subscription.masterID && lasts >= c.removedWait() {

@@ -28,12 +28,17 @@ type orphan struct {
 	// Grace is what its kills name, the server's if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
-	known bool // the cluster reported anything of it in this session
+	// known is set when the cluster has reported it since this session began and since its agent registered last.
+	known bool
 }
+
+// blocks reports whether no later attempt of the shard may start. One of a job with failover lets it start only while the present master
+// says that its agent is away: before that answer it may be alive on an agent that is back (promise 2).
+func (o *orphan) blocks() bool { return o.Blocks || !o.known }
 
 // orphans are all of them, with the indexes over them. These hold between any two calls of its methods:
 //
-//   - blocking has, by job and task id, exactly those with Blocks;
+//   - blocking has, by job and task id, exactly those that block;
 //   - former, unless it is nil, has by agent the id of every one that ran under another framework id than the present;
 //   - changed has the id of every one that differs from what is stored, or is stored and was removed.
 type orphans struct {
@@ -72,8 +77,15 @@ func (os *orphans) change(o *orphan, fn func(*orphan)) {
 	os.changed.add(o.TaskID)
 }
 
+// setKnown notes whether the cluster has reported one. That is not stored: a new leader has to ask.
+func (os *orphans) setKnown(o *orphan, known bool) {
+	os.unindex(o)
+	o.known = known
+	os.index(o)
+}
+
 func (os *orphans) index(o *orphan) {
-	if !o.Blocks {
+	if !o.blocks() {
 		return
 	}
 	of := os.blocking[o.Job]

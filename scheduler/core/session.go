@@ -49,7 +49,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
 	}
 	for _, o := range c.orphans.byID {
-		o.known = false
+		c.orphans.setKnown(o, false)
 	}
 	c.subscription.takeover.begin()
 	if c.executors.counter > 0 {
@@ -121,8 +121,7 @@ func (c *Core) reconcileDue() {
 		c.askAbout(func(*shard) bool { return true })
 		c.call(CallReconcile{})
 		if first {
-			s.askTry = 0
-			s.askAgainAt = c.now.Add(c.opt.ReconcileFirst)
+			c.askAgainSoon()
 		}
 		return
 	}
@@ -154,12 +153,19 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 	c.reply(reply)
 }
 
-// askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again.
+// askAgainSoon begins the growing intervals at which the master is asked about what it has not reported.
+func (c *Core) askAgainSoon() {
+	c.subscription.askTry, c.subscription.askAgainAt = 0, c.now.Add(c.opt.ReconcileFirst)
+}
+
+// askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the orphans there, which
+// block their shards until the master has answered (rule E5).
 func (c *Core) askAboutAgentsBack() {
-	if !c.agents.back {
+	if len(c.agents.back) == 0 {
 		return
 	}
-	c.agents.back = false
+	back := c.agents.back
+	c.agents.back = map[string]bool{}
 	var refs []cluster.TaskRef
 	for _, id := range sortedKeys(c.executions.tasks) {
 		s := c.executions.tasks[id].shard()
@@ -167,10 +173,20 @@ func (c *Core) askAboutAgentsBack() {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}
+	for _, o := range c.orphans.sorted() {
+		if back[o.Agent] && c.agents.registered(o.Agent) && !c.subscription.isFormer(o) {
+			c.orphans.setKnown(o, false)
+			c.flow.needChanged()
+			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
+			if c.subscription.askAgainAt.IsZero() {
+				c.askAgainSoon()
+			}
+		}
+	}
 	c.reconcile(refs)
 }
 
-// askAbout reconciles live tasks that want it, and orphans. A task whose ACCEPT
+// askAbout reconciles live tasks that want it, and orphans, and returns how many of them the master has to answer. A task whose ACCEPT
 // is under way is not named (rule L4).
 func (c *Core) askAbout(want func(*shard) bool) int {
 	var refs []cluster.TaskRef
@@ -183,6 +199,9 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 	for _, o := range c.orphans.sorted() {
 		if !c.subscription.isFormer(o) {
 			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
+			if !o.known {
+				n++
+			}
 		}
 	}
 	c.reconcile(refs)

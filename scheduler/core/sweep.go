@@ -49,6 +49,8 @@ func (c *Core) sweepTask(ref taskRef) {
 			c.traceDecided(ref, u.State, s.Cause)
 			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
 		}
+	case !s.Unreachable.IsZero() && c.agents.registered(s.Agent) && !s.stuckStaging:
+		// Its agent is back: the master has been asked whether the task is, too.
 	case !s.Unreachable.IsZero():
 		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)
 		if e.reruns() {

@@ -55,7 +55,17 @@ func (c *Core) learnAgent(u cluster.Update) {
 		// The agent was removed, or replaced at its address: what the master does not know of it from now on
 		// is no word of the agent, and its tasks may have begun (rule E1).
 		c.agents.remove(u.AgentID)
+	case u.State == cluster.Unreachable:
+		c.agents.lost(u.AgentID, c.unreachableSince(u))
 	}
+}
+
+// unreachableSince is since when the master says that an agent does not answer it.
+func (c *Core) unreachableSince(u cluster.Update) time.Time {
+	if u.UnreachableSince.IsZero() {
+		return c.sinceReported(u.Timestamp)
+	}
+	return c.sinceReported(u.UnreachableSince)
 }
 
 // learnExecutor takes from an update that its executor lives, or lived.
@@ -94,16 +104,11 @@ func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		c.alive(ref, u)
 	case cluster.Unreachable:
-		since := u.UnreachableSince
-		if since.IsZero() {
-			since = u.Timestamp
-		}
 		if !s.Away {
 			s.Away = true
 			c.executions.touchShard(ref.exec, ref.index)
 		}
-		c.agents.lost(s.Agent, c.sinceReported(since))
-		c.unreachable(ref, c.sinceReported(since))
+		c.unreachable(ref, c.unreachableSince(u))
 	case cluster.Unknown:
 		c.unknown(ref, u)
 	default:

@@ -13,7 +13,8 @@ type checker struct {
 	w          *world
 	execs      map[string]*execRecord // in the registry
 	early      map[string]*execRecord // chunks that no header names
-	ever       map[string]bool        // executions that ever were
+	parts      shardReader
+	ever       map[string]bool // executions that ever were
 	jobs       map[string]*jobMirror
 	live       map[string]string // tasks that are committed as launching or running → execution
 	orphans    map[string]string // → agent
@@ -55,7 +56,7 @@ type shardOf struct {
 }
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
+	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, parts: shardReader{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},
 		runs: map[string]runsRecord{}, cut: map[string]wire.Run{},

@@ -169,6 +169,7 @@ func markRow(dir, name, now string) string {
 // committed compares the rows of a commit with what it changes. The mirrors are as before it.
 func (a *audits) committed(c term.Commit) {
 	var byUsers, byHand []string
+	pausing := map[string][]string{} // by job, in their order: rows that change whether it is paused
 	for i := range c.Writes {
 		wr := &c.Writes[i]
 		if dir, _ := splitPath(wr.Path); dir != pathAudit {
@@ -189,6 +190,10 @@ func (a *audits) committed(c term.Commit) {
 		a.kept[row.ID], a.paths[wr.Path] = true, row.ID
 		a.keep(row, string(wr.Value))
 		what := row.Action + " " + row.TargetName
+		switch row.Action {
+		case "job.pause", "job.resume", "job.disable", "job.shutdown", "job.enable", "job.delete":
+			pausing[row.TargetName] = append(pausing[row.TargetName], row.Action)
+		}
 		switch {
 		case row.Kind == "registry":
 			byHand = append(byHand, what)
@@ -210,7 +215,7 @@ func (a *audits) committed(c term.Commit) {
 		a.equal("configuration", byUsers, a.configured(c.Writes))
 		want = nil
 	} else {
-		a.operated(c.Writes, byUsers)
+		a.operated(c.Writes, byUsers, pausing)
 		a.edits = nil
 	}
 	a.equal("edits by hand", byHand, want)
@@ -267,7 +272,7 @@ func (a *audits) configured(writes []registry.Write) (rows []string) {
 
 // operated compares the rows of an ordinary commit with what it does: exactly, but for reconciliation, which leaves no other trace, and
 // for kills and pauses that it ends itself.
-func (a *audits) operated(writes []registry.Write, rows []string) {
+func (a *audits) operated(writes []registry.Write, rows []string, pausing map[string][]string) {
 	w, check := a.w, a.w.check
 	left := map[string]int{}
 	for _, row := range rows {
@@ -286,8 +291,10 @@ func (a *audits) operated(writes []registry.Write, rows []string) {
 		switch {
 		case dir == pathOrphan && wr.Delete:
 			gone[name] = true
-		case dir == pathJobState && !wr.Delete:
-			a.paused(name, wr.Value, left)
+		case dir == pathJobState:
+			delete(left, "job.pause "+name)
+			delete(left, "job.resume "+name)
+			a.paused(name, wr, pausing[name])
 		case dir == pathExecution && (killed || !check.ever[name]) && !wr.Delete:
 			var r record
 			_ = json.Unmarshal(wr.Value, &r)
@@ -328,17 +335,29 @@ func (a *audits) killed(execution string, now []shardRecord, must func(string)) 
 	}
 }
 
-// paused takes the rows of a job's pauses and of their ends: in turn, from what was to what is. A disabled mark ends a pause without.
-func (a *audits) paused(job string, value []byte, left map[string]int) {
-	var s struct{ Paused bool }
-	_ = json.Unmarshal(value, &s)
+// paused follows the rows of a job's pauses and of their ends, in turn, from what its record said to what it says now. Whoever disables or
+// deletes the job ends its pause without a row of that, and so does a disabled mark that was set before this commit. Where the record is removed
+// with its job, the job's deletion follows the rows.
+func (a *audits) paused(job string, wr *registry.Write, rows []string) {
+	var now struct{ Paused bool }
+	_ = json.Unmarshal(wr.Value, &now)
 	was := a.w.check.job(job).paused && a.w.check.job(job).stored
-	pauses, resumes := left["job.pause "+job], left["job.resume "+job]
-	delete(left, "job.pause "+job)
-	delete(left, "job.resume "+job)
-	bit := map[bool]int{true: 1}
-	if is := bit[was] + pauses - resumes; is != bit[s.Paused] && (s.Paused || a.marks[pathJobDisabled+"/"+job] == "") {
-		a.w.fail("A1 a pause has its row", "%s: paused %v before, %v now, with %d rows of pauses and %d of their ends", job, was, s.Paused, pauses, resumes)
+	is, taken := was, false
+	for _, row := range rows {
+		switch row {
+		case "job.pause", "job.resume":
+			if is == (row == "job.pause") {
+				a.w.fail("A1 what changes nothing leaves no row", "%s: paused %v before, rows %q", job, was, rows)
+			}
+			is, taken = !is, true
+		default:
+			is, taken = false, taken && row != "job.delete"
+		}
+	}
+	switch {
+	case wr.Delete && !taken, is == now.Paused && !wr.Delete, is && a.marks[pathJobDisabled+"/"+job] != "" && !wr.Delete:
+	default:
+		a.w.fail("A1 a pause has its row", "%s: paused %v before, %v now, removed %v, with rows %q", job, was, now.Paused, wr.Delete, rows)
 	}
 }
 

@@ -43,9 +43,7 @@ func (l *leader) commit(c term.Commit) {
 		l.committed(c, outcome)
 	}
 	l.record(c.History, func(b *keptBatch) {
-		if batch = b; b != nil {
-			b.true = w.history.isTrue(&b.Batch)
-		}
+		batch = b
 		done()
 	})
 	answered := func(err error) {

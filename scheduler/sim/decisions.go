@@ -25,6 +25,9 @@ type watch struct {
 	reused      []string             // launches on executors that have ended
 	failures    []string             // executors whose end was reported
 	leaving     map[string]time.Time // agents with planned maintenance, and its begin
+	away        map[string]bool      // tasks of which the session's last word is that their agent is away
+	back        map[string]bool      // agents that were heard, or were on offer, since they were last called unreachable
+	unorphaned  map[string]bool      // orphans that the present decision removes
 }
 
 // heldOffer is an offer that the leader has neither used nor declined.
@@ -34,7 +37,7 @@ type heldOffer struct {
 }
 
 func (v *watch) reset() {
-	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{}, seen: map[string]bool{}, leaving: map[string]time.Time{}}
+	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{}, seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}, back: map[string]bool{}}
 }
 
 // decided looks at a decision before it is committed.
@@ -96,6 +99,12 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 			w.fail("S3 every update with a uuid is acknowledged", "task %s, %s", u.TaskID, u.State)
 		}
 	}
+	v.unorphaned = map[string]bool{}
+	for i := range d.Writes {
+		if dir, name := splitPath(d.Writes[i].Path); dir == pathOrphan && d.Writes[i].Delete {
+			v.unorphaned[name] = true
+		}
+	}
 	for _, call := range d.Calls {
 		c.called(l, call)
 	}
@@ -110,18 +119,28 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	case cluster.Offers:
 		for _, o := range e.Offers {
 			v.held[o.ID] = heldOffer{o.AgentID, c.w.now}
+			v.back[o.AgentID] = true
 			v.leaving[o.AgentID] = o.Unavailable
 		}
 	case cluster.Rescind:
 		delete(v.held, e.OfferID)
 	case cluster.Update:
 		v.seen[e.TaskID] = true
+		if e.Source != cluster.FromMaster {
+			v.back[e.AgentID] = true
+		}
+		v.away[e.TaskID] = e.State == cluster.Unreachable || e.State == cluster.Unknown
+		if e.State == cluster.Unreachable {
+			delete(v.back, e.AgentID)
+		}
 		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		}
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone && !strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
 			for orphan, agent := range c.orphans { // their framework was removed; their agent is away
 				if agent == e.AgentID {
+					v.away[orphan] = true
+					delete(v.back, agent)
 					delete(c.alive, orphan)
 				}
 			}
@@ -151,6 +170,11 @@ func (c *checker) called(l *leader, call core.Call) {
 			for orphan, alive := range c.alive {
 				if alive && sameShard(orphan, t.TaskID) && l.term == w.store.term { // a deposed leader's launch never leaves
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s", orphan, t.TaskID)
+				}
+			}
+			for orphan, agent := range c.orphans {
+				if (!v.away[orphan] || v.back[agent]) && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
+					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
 			if c.askedToEnd[t.Executor.ID] {

@@ -40,6 +40,8 @@ type outbox struct {
 	of      *leader
 	gone    bool // its disk is never read again
 	batches []*keptBatch
+	unsaid  []historyevent.Term // what a lost batch was to say of former terms: the next one says it
+	drained int                 // how many of them are done without a gap
 	// stored are the batches that count as stored: those that are, and those that were lost.
 	stored map[int64]bool
 }
@@ -49,7 +51,6 @@ type keptBatch struct {
 	historyevent.Batch
 	settled, happened bool
 	done              bool // stored, or thrown away
-	true              bool // its commit has happened, whoever knows
 	complete          bool // all of its rows were seen in the database
 	rows              []row
 }
@@ -117,7 +118,9 @@ func (l *leader) record(b historyevent.Batch, then func(*keptBatch)) {
 		took = w.between(100*time.Millisecond, 2*time.Second)
 	}
 	l.soon(took, func() {
-		if w.dice(HistoryDiskFull) {
+		b.Terms = slices.Concat(l.outbox.unsaid, b.Terms)
+		if l.outbox.unsaid = nil; w.dice(HistoryDiskFull) {
+			l.outbox.unsaid = b.Terms
 			for _, r := range rowsOf(&b) {
 				w.history.lost[r.key] = true
 			}
@@ -139,13 +142,6 @@ func (h *history) happened(c term.Commit) {
 	for _, r := range rowsOf(&c.History) {
 		h.true[r.key] = append(h.true[r.key], r.says())
 	}
-	for _, o := range h.outboxes {
-		for _, b := range o.batches {
-			if b.Term == c.History.Term && b.Number == c.History.Number {
-				b.true = true
-			}
-		}
-	}
 }
 
 // drain writes what may be written of all outboxes whose disks can be read, and plans the next time.
@@ -165,7 +161,10 @@ func (h *history) drainOutbox(o *outbox) {
 	case o.of.dead && !w.calm && w.rng.IntN(20) > 0:
 		return // its process is not back yet
 	}
-	for _, b := range o.batches {
+	for o.drained < len(o.batches) && o.batches[o.drained].done {
+		o.drained++
+	}
+	for _, b := range o.batches[o.drained:] {
 		if b.done {
 			continue
 		}
@@ -189,7 +188,7 @@ func (h *history) drainOutbox(o *outbox) {
 		}
 	}
 	if l := o.of; !l.dead && !l.paused {
-		n := int64(0)
+		n := l.historyTold
 		for o.stored[n+1] {
 			n++
 		}
@@ -244,7 +243,7 @@ func (h *history) forgotten(id string) {
 	if h.w.opt.UnstoredKept < core.DefaultOptions().UnstoredKept { // such a world has too many at times
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
-				if b.true && slices.ContainsFunc(b.Executions, func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {
+				if h.isTrue(&b.Batch) && slices.ContainsFunc(b.Executions, func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {
 					h.w.count(HistoryForgottenUnstored)
 					h.onDisk[id] = append(h.onDisk[id], o)
 				}
@@ -275,7 +274,7 @@ func (h *history) complete() string {
 			continue
 		}
 		for _, b := range o.batches {
-			if !b.true || b.complete {
+			if b.complete || !h.isTrue(&b.Batch) {
 				continue
 			}
 			for _, r := range b.rows {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -66,7 +67,8 @@ func (c *checker) notificationRemoved(job string) {
 	delete(c.untold, job)
 }
 
-// notified looks at a message as it leaves, and returns the failures that it tells of.
+// notified looks at a message as it leaves, and returns the failures that it tells of: the oldest. What its step found only after it had made
+// the message is counted in the record that was written with it, and told by the next.
 func (c *checker) notified(l *leader, n core.Notification) []string {
 	w, job := c.w, n.Job.JobName
 	if l.out.telling[job] {
@@ -76,14 +78,16 @@ func (c *checker) notified(l *leader, n core.Notification) []string {
 	if at, ok := l.out.told[job]; ok && w.now-at < time.Minute {
 		w.fail("N2 a minute is between two messages of a job", "leader %d tells of %s, and did %s ago", l.no, job, w.now-at)
 	}
-	tells := slices.Clone(c.untold[job])
-	if l.term == w.store.term && n.Further+1 < len(tells) {
-		w.fail("N2 failures are reported or counted", "a message tells of %d failures of job %s, and there are %v", n.Further+1, job, tells)
+	untold := c.untold[job]
+	pending := struct{ Further int }{n.Further}
+	_ = json.Unmarshal(w.store.entries[pathNotification+"/"+job].Value, &pending)
+	if l.term == w.store.term && max(n.Further, pending.Further)+1 < len(untold) {
+		w.fail("N2 failures are reported or counted", "a message tells of %d failures of job %s, %d are counted, and there are %v", n.Further+1, job, pending.Further+1, untold)
 	}
 	if n.Further > 0 {
 		w.count(FailuresCounted)
 	}
-	return tells
+	return slices.Clone(untold[:min(n.Further+1, len(untold))])
 }
 
 // told: people were notified of these failures.

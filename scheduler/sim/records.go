@@ -205,6 +205,7 @@ func (c *checker) take(wr *registry.Write) {
 	case strings.HasPrefix(dir, pathShards+"/"):
 		id := dir[len(pathShards)+1:]
 		if wr.Delete {
+			delete(c.parts, wr.Path)
 			for _, e := range []*execRecord{c.execs[id], c.early[id]} {
 				if e != nil && e.chunks[wr.Path] != nil {
 					c.shardsChanged(e, e.chunks[wr.Path], nil)
@@ -213,8 +214,7 @@ func (c *checker) take(wr *registry.Write) {
 			}
 			return
 		}
-		var part []shardRecord
-		if read(&part) {
+		if part, err := c.parts.read(wr.Path, wr.Value); readable(err) {
 			c.chunk(id, wr.Path, part)
 		}
 	case dir == pathOrphan && wr.Delete:

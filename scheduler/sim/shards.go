@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// shardReader reads parts of executions' shards. A commit has a part again, whole, for each shard in it that changed: what is as it was in the
+// last commit is not decoded again.
+type shardReader map[string]shardPart // by path
+
+type shardPart struct {
+	texts  [][]byte
+	shards []shardRecord
+}
+
+// read decodes the part that is at path now.
+func (r shardReader) read(path string, value []byte) ([]shardRecord, error) {
+	texts, err := elements(value)
+	if err != nil {
+		return nil, err
+	}
+	was := r[path]
+	shards := make([]shardRecord, len(texts))
+	for i, text := range texts {
+		if i < len(was.texts) && bytes.Equal(text, was.texts[i]) {
+			shards[i] = was.shards[i]
+		} else if err := json.Unmarshal(text, &shards[i]); err != nil {
+			return nil, err
+		}
+	}
+	r[path] = shardPart{texts, shards}
+	return shards, nil
+}
+
+// elements are the texts of an array's elements, which may be no JSON themselves.
+func elements(array []byte) (texts [][]byte, err error) {
+	if len(array) < 2 || array[0] != '[' || array[len(array)-1] != ']' {
+		return nil, errors.New("it is no array")
+	}
+	inner := array[1 : len(array)-1]
+	begin, depth, quoted := 0, 0, false
+	for i := 0; i < len(inner); i++ {
+		switch c := inner[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+		case c == '}', c == ']':
+			depth--
+		case c == ',' && depth == 0:
+			texts, begin = append(texts, inner[begin:i]), i+1
+		}
+	}
+	if len(inner) == 0 {
+		return nil, nil
+	}
+	return append(texts, inner[begin:]), nil
+}
