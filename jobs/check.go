@@ -87,18 +87,23 @@ func (c Config) checkSize() document.Violations {
 	return nil
 }
 
-// checkRunSize judges what all shards are given together. A parameter of a single shard is not in it: all of these are
-// less than a document.
-func (c Config) checkRunSize() document.Violations {
+// RunBytes is how much each shard of a run is given of the document, as JSON, and how much all of them are together. Parameters of
+// single shards are not in it: all of these are less than a document.
+func (c Config) RunBytes() (each, all int) {
 	given := c.WithoutNotifications()
 	given.ShardingItemParameters, given.Description = "", ""
-	each, err := json.Marshal(given)
-	if err != nil || len(each)*c.ShardingTotalCount <= MaxRunBytes {
+	encoded, _ := json.Marshal(given) // it can always be written
+	return len(encoded), len(encoded) * c.ShardingTotalCount
+}
+
+func (c Config) checkRunSize() document.Violations {
+	each, all := c.RunBytes()
+	if all <= MaxRunBytes {
 		return nil
 	}
 	return document.Violations{document.Violate("", "",
 		"%d shards are given %s of jobParameter, env and props each, %s together, and may be given at most %s: use fewer shards, or put data into the package",
-		c.ShardingTotalCount, Bytes(len(each)), Bytes(len(each)*c.ShardingTotalCount), Bytes(MaxRunBytes))}
+		c.ShardingTotalCount, Bytes(each), Bytes(all), Bytes(MaxRunBytes))}
 }
 
 // Bytes writes a number of bytes for people, rounded up: "420 KiB", "165 MiB".

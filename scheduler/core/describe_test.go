@@ -99,6 +99,12 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		if len(s.accepts) > 0 {
 			t.Error("it was launched")
 		}
+		// What is larger than any document stops nobody from leading, either.
+		s.stored[under(pathJobs, "my_job")] = []byte(`{"jobName":"my_job","description":"` + strings.Repeat("x", 4<<20) + `"}`)
+		s.restart()
+		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), "at most 1048576 are read") {
+			t.Errorf("%s %v", x.State, x.Notes)
+		}
 	})
 	t.Run("triggered", func(t *testing.T) {
 		t.Parallel()

@@ -17,7 +17,7 @@ func (c *Core) launch() {
 		return
 	}
 	c.placement.again = false
-	if c.draining || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
+	if c.held != "" || c.draining || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
 		return
 	}
 	ds, more := c.demands()

@@ -16,6 +16,8 @@ type Options struct {
 	// ClusterKind names the kind of cluster, for people. The state of one kind is not taken up with another. It is empty for Mesos, and what
 	// speaks as Mesos does.
 	ClusterKind string
+	// Held is why nothing is launched, for people; empty where launches are not held. All else goes on.
+	Held string
 	// Zone of crons whose job names none.
 	Zone *time.Location
 	// Strategy is how agents are chosen.
