@@ -78,14 +78,13 @@ func (c *Core) describedSize(e *execution, with *settings) described {
 	return key
 }
 
-// tooLarge says that an execution can't be launched since what its shards are given is too large, and what to do; or "". Registration
-// refuses such a job, but the script of its app may have grown since.
+// tooLarge says that shards of an execution can't be launched since what all of them are given is too large, and what to do; or "".
+// Registration refuses such a job, but the script of its app may have grown since, or an earlier release have launched some of its shards.
 func (c *Core) tooLarge(e *execution, with *settings) string {
-	n := with.Job.ShardingTotalCount
-	if e.launched() || c.describedSize(e, with).total <= c.opt.RunBytes {
+	n, total := with.Job.ShardingTotalCount, c.describedSize(e, with).total
+	if total <= c.opt.RunBytes {
 		return ""
 	}
-	total := c.describedSize(e, with).total
 	return fmt.Sprintf("its %d shards are given %s of settings each, %s together, and at most %s can be launched: use fewer shards, a shorter script, or put data into the package; POST /api/execution/%s/kill ends this run",
 		n, jobs.Bytes(total/n), jobs.Bytes(total), jobs.Bytes(c.opt.RunBytes), e.ID)
 }

@@ -135,6 +135,31 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 			t.Errorf("%d ACCEPTs, %s %s", len(s.accepts), v.State, v.Reason)
 		}
 	})
+	t.Run("launched in part by an earlier release", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		s.app()
+		s.job(func(j *jobs.Config) { huge(j); j.ShardingTotalCount, j.CPUCount = 100, 0.1 })
+		id := s.trigger()
+		s.offer("S1", 64, 64000)
+		first := s.accepted()
+		s.run(first)
+		s.opt.RunBytes = 10 << 20
+		s.restart()
+		s.offer("S1", 64, 64000)
+		s.until(time.Minute)
+		if x := s.explain("my_job"); len(s.accepts) > 0 || len(x.Waiting) != 100-len(first) || !strings.Contains(x.Waiting[0].Reason, "42 MiB together, and at most 10 MiB can be launched") ||
+			s.core.flow.held.Len() > 0 {
+			t.Errorf("%d ACCEPTs, %d offers, %d of %d wait: %+v", len(s.accepts), s.core.flow.held.Len(), len(x.Waiting), 100-len(first), x.Waiting[:1])
+		}
+		s.step(KillRequested{Token: 1, ExecutionID: id})
+		for _, l := range first {
+			s.update(l, cluster.Killed)
+		}
+		if v := s.execution(id); v.State != Killed {
+			t.Errorf("%s", v.State)
+		}
+	})
 	t.Run("grown with its app", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
