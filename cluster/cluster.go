@@ -149,7 +149,8 @@ type TaskLaunch struct {
 	Executor Executor
 	// Container is what the task's own container is made of, on a cluster that makes one for each task.
 	Container Container
-	// Data is wire.Task, encoded, or the begin of it where Shared, which many tasks have in common, is its end. Neither changes.
+	// Data is wire.Task, encoded, or the begin of it where Shared, which many tasks have in common, is its end.
+	// Neither changes.
 	Data, Shared []byte
 }
 

@@ -33,8 +33,8 @@ const (
 	MaxKillGraceSeconds    = 60 * 60
 	// MaxDocumentBytes bounds the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
-	// MaxRunBytes bounds what all shards of a run are given together, as JSON: each gets its own copy of the job's parameter,
-	// variables and properties.
+	// MaxRunBytes bounds what all shards of a run are given together, as JSON: each gets its own copy of the job's
+	// parameter, variables and properties.
 	MaxRunBytes = 64 << 20
 	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and
 	// sharding parameter together, and of one variable of env: a process can't
@@ -87,8 +87,8 @@ func (c Config) checkSize() document.Violations {
 	return nil
 }
 
-// RunBytes is how much each shard of a run is given of the document, as JSON, and how much all of them are together. Parameters of
-// single shards are not in it: all of these are less than a document.
+// RunBytes is how much each shard of a run is given of the document, as JSON, and how much all of them are together.
+// Parameters of single shards are not in it: all of these are less than a document.
 func (c Config) RunBytes() (each, all int) {
 	given := c.WithoutNotifications()
 	given.ShardingItemParameters, given.Description = "", ""
@@ -102,7 +102,8 @@ func (c Config) checkRunSize() document.Violations {
 		return nil
 	}
 	return document.Violations{document.Violate("", "",
-		"%d shards are given %s of jobParameter, env and props each, %s together, and may be given at most %s: use fewer shards, or put data into the package",
+		"%d shards are given %s of jobParameter, env and props each, %s together, and may be given at most %s: "+
+			"use fewer shards, or put data into the package",
 		c.ShardingTotalCount, Bytes(each), Bytes(all), Bytes(MaxRunBytes))}
 }
 

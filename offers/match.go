@@ -63,8 +63,8 @@ type book struct {
 	// The stamp of the last demand that may not be placed on the agent, whose executor runs
 	// there, and for which one is to be started.
 	barred, running, started int32
-	// room is how many of the demand's shards fit, up to all of them; slots how many tasks may still be placed, and bytes
-	// how large their descriptions may be.
+	// room is how many of the demand's shards fit, up to all of them; slots how many tasks may still be placed, and
+	// bytes how large their descriptions may be.
 	room, slots, bytes int32
 }
 
@@ -111,7 +111,8 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 	for number, i := range m.given {
 		a := &agents[i]
 		m.numbers[a.ID] = number
-		m.books[number].free, m.books[number].slots, m.books[number].bytes = a.Free, boundOf(a.MaxTasks), boundOf(a.MaxBytes)
+		b := &m.books[number]
+		b.free, b.slots, b.bytes = a.Free, boundOf(a.MaxTasks), boundOf(a.MaxBytes)
 		m.free = m.free.Plus(a.Free.Max(resources.Amount{}))
 		if m.reservedFor[number] = a.ReservedFor; a.ReservedFor != "" {
 			m.reserved = append(m.reserved, number)
@@ -278,7 +279,8 @@ func (m *matcher) spread(starts bool, items []int) {
 	for len(items) > 0 {
 		a := m.order[at]
 		b := &m.books[a]
-		if (b.running != d.stamp) != starts || b.barred == d.stamp || b.slots == 0 || m.described(a) == 0 || !d.shard.Fits(b.free.Minus(m.once(a))) {
+		if (b.running != d.stamp) != starts || b.barred == d.stamp || b.slots == 0 || m.described(a) == 0 ||
+			!d.shard.Fits(b.free.Minus(m.once(a))) {
 			at++
 			continue
 		}
@@ -304,7 +306,8 @@ func (m *matcher) place(a int, items []int) {
 	m.reorder(a)
 }
 
-// boundOf is a bound on the tasks of an agent, or on their descriptions: more than there can be where nothing bounds them.
+// boundOf is a bound on the tasks of an agent, or on their descriptions: more than there can be where nothing bounds
+// them.
 func boundOf(n int) int32 {
 	if n <= 0 {
 		return math.MaxInt32
@@ -312,7 +315,8 @@ func boundOf(n int) int32 {
 	return int32(min(n, math.MaxInt32))
 }
 
-// described is how many more descriptions of the demand's shards the agent's call can hold. An empty call holds one of any size.
+// described is how many more descriptions of the demand's shards the agent's call can hold. An empty call holds one of
+// any size.
 func (m *matcher) described(a int) int {
 	n := int(m.books[a].bytes / m.now.bytes)
 	if n == 0 && m.books[a].bytes == m.whole(a) {

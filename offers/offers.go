@@ -51,8 +51,8 @@ type Agent struct {
 	// Free is the sum of its offers, and MaxTasks the most tasks that may be placed, whatever is free; 0 sets no bound.
 	Free     resources.Amount
 	MaxTasks int
-	// MaxBytes is how large the descriptions of all shards may be together that are placed on it in one match, since they
-	// leave in one call; 0 sets no bound. A single shard is placed whatever its size.
+	// MaxBytes is how large the descriptions of all shards may be together that are placed on it in one match, since
+	// they leave in one call; 0 sets no bound. A single shard is placed whatever its size.
 	MaxBytes int
 	// Executors are the kinds of executor that run there and can take tasks.
 	Executors map[string]bool
@@ -99,6 +99,7 @@ type Unplaced struct {
 	Reserved bool
 	// Never is set when no agent, even empty, can hold one shard of it.
 	Never bool
-	// Later is set when there is room for the items, and only their descriptions are too large for the calls of this match.
+	// Later is set when there is room for the items, and only their descriptions are too large for the calls of this
+	// match.
 	Later bool
 }

@@ -56,7 +56,8 @@ func (m *matcher) later(items []int) Unplaced {
 	if n := len(items); n > 1 {
 		subject = fmt.Sprintf("%d shards follow", n)
 	}
-	return Unplaced{Items: items, Later: true, Reason: fmt.Sprintf("%s with the next launch: each is sent %s of settings, and one call to an agent holds %s",
+	return Unplaced{Items: items, Later: true, Reason: fmt.Sprintf(
+		"%s with the next launch: each is sent %s of settings, and one call to an agent holds %s",
 		subject, size(m.now.bytes), size(m.whole(0)))}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestFewLargeLaunchesAreSentAtOnce: however many agents get large launches in one moment, few are written out at once; the others
-// leave as those are answered.
+// TestFewLargeLaunchesAreSentAtOnce: however many agents get large launches in one moment, few are written out at
+// once; the others leave as those are answered.
 func TestFewLargeLaunchesAreSentAtOnce(t *testing.T) {
 	t.Parallel()
 	const agents, atOnce = 5, 2

@@ -241,8 +241,8 @@ func (t Task) Encode() ([]byte, error) {
 	return data, nil
 }
 
-// Shared is the encoded part of a task that is the same for all shards and attempts of an execution: all that can be large but
-// the parameter of a shard. It never changes, so that all of them can have one copy.
+// Shared is the encoded part of a task that is the same for all shards and attempts of an execution: all that can be
+// large but the parameter of a shard. It never changes, so that all of them can have one copy.
 type Shared []byte
 
 // shared are the fields of a task that Shared has: the names of the others hide them.

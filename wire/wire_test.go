@@ -44,7 +44,8 @@ func TestTaskRoundTrip(t *testing.T) {
 	}
 }
 
-// A task in two parts, of which many have the second in common, is the same as in one; each field that there is or will be is in one of them.
+// A task in two parts, of which many have the second in common, is the same as in one; each field that there is or
+// will be is in one of them.
 func TestTaskInTwoParts(t *testing.T) {
 	t.Parallel()
 	full := wire.Task{HTTP: &wire.HTTP{}, Daemon: &wire.Daemon{}}

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// memory is what a process has in use, and what it may have, in bytes. limit is 0 where nothing limits it, and used 0 if it is not known.
+// memory is what a process has in use, and what it may have, in bytes. limit is 0 where nothing limits it, and used 0
+// if it is not known.
 type memory struct {
 	used, limit func() int64
 }
@@ -44,8 +45,8 @@ func residentBytes() int64 {
 // noCgroupLimit is more than any machine has: version 1 of cgroups writes such a number for no limit.
 const noCgroupLimit = 1 << 60
 
-// cgroupLimit is the least memory limit of the cgroups that /proc/self/cgroup names and of those above them, in a file system of
-// cgroups of version 2, or of version 1 with the folder memory; 0 without any.
+// cgroupLimit is the least memory limit of the cgroups that /proc/self/cgroup names and of those above them, in a file
+// system of cgroups of version 2, or of version 1 with the folder memory; 0 without any.
 func cgroupLimit(root fs.FS, own string) (least int64) {
 	for line := range strings.Lines(own) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)

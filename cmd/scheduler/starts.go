@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// A server that is killed for its memory as soon as it launches what waits would be killed at every start, and nobody could
-// disable the job that causes it. So each start is recorded in the data folder with how much memory the process has, until it has
-// lived for settledAfter or has ended by itself. After crashesToHold starts in a row that did neither, the last one with more than
-// nearLimit of its memory in use, a server launches nothing (core.Options.Held). The next start launches again.
+// A server that is killed for its memory as soon as it launches what waits would be killed at every start, and nobody
+// could disable the job that causes it. So each start is recorded in the data folder with how much memory the process
+// has, until it has lived for settledAfter or has ended by itself. After crashesToHold starts in a row that did
+// neither, the last one with more than nearLimit of its memory in use, a server launches nothing (core.Options.Held).
+// The next start launches again.
 const (
 	settledAfter    = time.Minute
 	crashesToHold   = 2
@@ -31,7 +32,8 @@ type startRecord struct {
 	Crashes int `json:"crashes"`
 	// Open is set while the present start has neither settled nor ended.
 	Open bool `json:"open"`
-	// Memory is what the process was last seen to have in use, and Limit what it may have, in bytes; 0 where nothing limits it.
+	// Memory is what the process was last seen to have in use, and Limit what it may have, in bytes; 0 where nothing
+	// limits it.
 	Memory int64 `json:"memory"`
 	Limit  int64 `json:"limit"`
 }
@@ -47,7 +49,8 @@ func (r startRecord) next(limit int64) (now startRecord, held string) {
 		return now, ""
 	}
 	return startRecord{Open: true, Limit: limit}, fmt.Sprintf(
-		"this server was killed %d times within a minute of its start, the last time with %d of its %d MiB of memory in use",
+		"this server was killed %d times within a minute of its start, "+
+			"the last time with %d of its %d MiB of memory in use",
 		now.Crashes, r.Memory>>20, r.Limit>>20)
 }
 
@@ -60,8 +63,8 @@ type starts struct {
 	failed bool
 }
 
-// openStarts records a start in the data folder, and says why it is to launch nothing, or "". Nothing but this depends on the record:
-// one that can't be read counts as none, and one that can't be written is logged.
+// openStarts records a start in the data folder, and says why it is to launch nothing, or "". Nothing but this depends
+// on the record: one that can't be read counts as none, and one that can't be written is logged.
 func openStarts(dir string, m memory, log *slog.Logger) (s *starts, held string) {
 	s = &starts{log: log, stop: func() {}}
 	file, err := os.OpenFile(filepath.Join(dir, "starts.json"), os.O_RDWR|os.O_CREATE, 0o600)
@@ -135,6 +138,7 @@ func (s *starts) write() {
 func (s *starts) warn(err error) {
 	if err != nil && !s.failed && !errors.Is(err, os.ErrClosed) {
 		s.failed = true
-		s.log.Warn("start not recorded: if this server is killed for its memory, the next starts launch again what caused it", "error", err)
+		s.log.Warn("start not recorded: if this server is killed for its memory, the next starts launch again what caused it",
+			"error", err)
 	}
 }

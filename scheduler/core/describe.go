@@ -19,7 +19,8 @@ type described struct {
 // besidesDescription is what a call says of a task beside its description: ids, resources, and the executor.
 const besidesDescription = 768
 
-// describeTask is what the executor gets of a task: the begin, and the end, which all tasks of its execution have in common.
+// describeTask is what the executor gets of a task: the begin, and the end, which all tasks of its execution have in
+// common.
 func (c *Core) describeTask(e *execution, s *shard, id string) (own []byte, shared wire.Shared) {
 	t := c.taskOf(e, s.Item)
 	t.TaskID, t.Attempt, t.Source = id, s.Attempt, string(s.Type)
@@ -44,8 +45,8 @@ func (c *Core) describeAll(e *execution) wire.Shared {
 	return p.encoded
 }
 
-// describedSize is how large the descriptions of an execution's tasks are, or will be with those settings. It is reckoned once, as long
-// as the execution's job and app are the same.
+// describedSize is how large the descriptions of an execution's tasks are, or will be with those settings. It is
+// reckoned once, as long as the execution's job and app are the same.
 func (c *Core) describedSize(e *execution, with *settings) described {
 	key := described{}
 	if !e.launched() {
@@ -78,13 +79,15 @@ func (c *Core) describedSize(e *execution, with *settings) described {
 	return key
 }
 
-// tooLarge says that shards of an execution can't be launched since what all of them are given is too large, and what to do; or "".
-// Registration refuses such a job, but the script of its app may have grown since, or an earlier release have launched some of its shards.
+// tooLarge says that shards of an execution can't be launched since what all of them are given is too large, and what
+// to do; or "". Registration refuses such a job, but the script of its app may have grown since, or an earlier release
+// have launched some of its shards.
 func (c *Core) tooLarge(e *execution, with *settings) string {
 	n, total := with.Job.ShardingTotalCount, c.describedSize(e, with).total
 	if total <= c.opt.RunBytes {
 		return ""
 	}
-	return fmt.Sprintf("its %d shards are given %s of settings each, %s together, and at most %s can be launched: use fewer shards, a shorter script, or put data into the package; POST /api/execution/%s/kill ends this run",
+	return fmt.Sprintf("its %d shards are given %s of settings each, %s together, and at most %s can be launched: use fewer shards, "+
+		"a shorter script, or put data into the package; POST /api/execution/%s/kill ends this run",
 		n, jobs.Bytes(total/n), jobs.Bytes(total), jobs.Bytes(c.opt.RunBytes), e.ID)
 }

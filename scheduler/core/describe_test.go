@@ -20,8 +20,9 @@ func large(j *jobs.Config) {
 	j.ShardingTotalCount, j.CPUCount, j.ShardingItemParameters = 20, 0.1, "0=x,7="+strings.Repeat("y", 1000)
 }
 
-// TestL1L3LaunchesStayWithinOneCall: each ACCEPT is bounded, whatever it launches; the shards of a first launch that no call holds
-// follow as soon as their agent is offered again, and all of them share one copy of what they are given alike.
+// TestL1L3LaunchesStayWithinOneCall: each ACCEPT is bounded, whatever it launches; the shards of a first launch that
+// no call holds follow as soon as their agent is offered again, and all of them share one copy of what they are given
+// alike.
 func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -68,8 +69,8 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 	}
 }
 
-// TestRunsThatAreTooLargeAreNotLaunched: what all shards are given together is bounded wherever it can grow, and what is refused says
-// both numbers.
+// TestRunsThatAreTooLargeAreNotLaunched: what all shards are given together is bounded wherever it can grow, and what
+// is refused says both numbers.
 func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 	t.Parallel()
 	const together = "shards are given 421 KiB of jobParameter, env and props each, 165 MiB together, and may be given at most 64 MiB: use fewer shards"

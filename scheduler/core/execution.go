@@ -245,7 +245,8 @@ type prepared struct {
 	parameters  map[int]string
 	env         jobs.Environment
 	props       map[string]string
-	// encoded is what each task is sent of it: all of them have this one copy, which is made anew for shards that wait again.
+	// encoded is what each task is sent of it: all of them have this one copy, which is made anew for shards that wait
+	// again.
 	encoded wire.Shared
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Held says why this server launches nothing, which jobs give their shards most, those that wait first, and what to do; it is empty
-// where nothing is held (Options.Held). It never changes after Load.
+// Held says why this server launches nothing, which jobs give their shards most, those that wait first, and what to
+// do; it is empty where nothing is held (Options.Held). It never changes after Load.
 func (c *Core) Held() string { return c.held }
 
 // heldNames is how many jobs Held names.
@@ -55,7 +55,8 @@ func (c *Core) holdLaunches() {
 	})
 	var names []string
 	for _, one := range all[:min(len(all), heldNames)] {
-		text := fmt.Sprintf("%s (%d shards, %s each, %s together", one.job, one.shards, jobs.Bytes(one.each), jobs.Bytes(one.total))
+		text := fmt.Sprintf("%s (%d shards, %s each, %s together",
+			one.job, one.shards, jobs.Bytes(one.each), jobs.Bytes(one.total))
 		if one.waits {
 			text += ", and a run of it waits"
 		}
@@ -65,6 +66,6 @@ func (c *Core) holdLaunches() {
 	if len(names) > 0 {
 		which = "the jobs whose shards are given most: " + strings.Join(names, ", ")
 	}
-	c.held = fmt.Sprintf("nothing is launched: %s; disable the job that takes the memory (POST /api/job/NAME/disable), or give the server more, and restart the server, which launches again then; %s",
-		c.opt.Held, which)
+	c.held = fmt.Sprintf("nothing is launched: %s; disable the job that takes the memory (POST /api/job/NAME/disable), "+
+		"or give the server more, and restart the server, which launches again then; %s", c.opt.Held, which)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestHeldLaunchesNothing: a term that is held says why, names those jobs first of which a run waits, goes on with what runs, holds no
-// offers, and lets jobs be disabled; the next term launches again.
+// TestHeldLaunchesNothing: a term that is held says why, names those jobs first of which a run waits, goes on with
+// what runs, holds no offers, and lets jobs be disabled; the next term launches again.
 func TestHeldLaunchesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

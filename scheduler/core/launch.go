@@ -223,7 +223,8 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	own, shared := c.describeTask(e, s, id)
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: containerOf(&d.with.App), Data: own, Shared: shared,
+		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: containerOf(&d.with.App),
+		Data: own, Shared: shared,
 	}
 }
 

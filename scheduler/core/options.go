@@ -62,8 +62,8 @@ type Options struct {
 	FiresPerStep int
 	// DemandsPerStep bounds one match.
 	DemandsPerStep int
-	// LaunchBytes bounds how large the descriptions of all tasks are that one ACCEPT launches (rule L3), and RunBytes those of
-	// all shards of an execution.
+	// LaunchBytes bounds how large the descriptions of all tasks are that one ACCEPT launches (rule L3), and RunBytes
+	// those of all shards of an execution.
 	LaunchBytes, RunBytes int
 	// Documents is the form in which documents of apps and jobs are written; both are read.
 	Documents DocumentFormat
@@ -113,7 +113,8 @@ func DefaultOptions() Options {
 	return Options{
 		Zone: time.UTC, KillGrace: 5 * time.Second, KillAnswer: 90 * time.Second, ExecutorIdle: 30 * time.Second,
 		ExecutorCommand: []string{"./executor"},
-		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, LaunchBytes: 16 << 20, RunBytes: 2 * jobs.MaxRunBytes, EndedKept: 10_000, UnstoredKept: 30_000, JobMetrics: 1000,
+		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 10_000, UnstoredKept: 30_000, JobMetrics: 1000,
+		LaunchBytes: 16 << 20, RunBytes: 2 * jobs.MaxRunBytes,
 		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, RefuseMost: time.Minute,
 		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,

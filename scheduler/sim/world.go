@@ -152,8 +152,8 @@ type world struct {
 	quietSince time.Duration
 }
 
-// smallCalls is the last digit of the seeds of worlds in which one ACCEPT holds the descriptions of one to four shards, as if each
-// job had large documents.
+// smallCalls is the last digit of the seeds of worlds in which one ACCEPT holds the descriptions of one to four
+// shards, as if each job had large documents.
 const smallCalls = 7
 
 func newWorld(cfg Config, t *tracer) *world {

@@ -7,8 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestServerKilledTwiceForItsMemory: a server that was killed twice just after its start, with its memory used up, comes up without
-// launching anything; /readyz, explain and the log say why, which job waits, and what to do. After an orderly end it launches again.
+// TestServerKilledTwiceForItsMemory: a server that was killed twice just after its start, with its memory used up,
+// comes up without launching anything; /readyz, explain and the log say why, which job waits, and what to do. After an
+// orderly end it launches again.
 func TestServerKilledTwiceForItsMemory(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
