@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/resources"
@@ -148,8 +149,25 @@ type TaskLaunch struct {
 	Executor Executor
 	// Container is what the task's own container is made of, on a cluster that makes one for each task.
 	Container Container
-	// Data is wire.Task, encoded.
-	Data []byte
+	// Data is wire.Task, encoded, or the begin of it where Shared, which many tasks have in common, is its end.
+	// Neither changes.
+	Data, Shared []byte
+}
+
+// Description is Data and Shared in one.
+func (t *TaskLaunch) Description() []byte {
+	if len(t.Shared) == 0 {
+		return t.Data
+	}
+	return slices.Concat(t.Data, t.Shared)
+}
+
+// DescribedBytes is how large the descriptions of all tasks are together.
+func (l *Launch) DescribedBytes() (n int) {
+	for i := range l.Tasks {
+		n += len(l.Tasks[i].Data) + len(l.Tasks[i].Shared)
+	}
+	return n
 }
 
 // Container is what an app says of the containers that its tasks run in. Clusters that make none for each task ignore it.

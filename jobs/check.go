@@ -33,6 +33,9 @@ const (
 	MaxKillGraceSeconds    = 60 * 60
 	// MaxDocumentBytes bounds the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
+	// MaxRunBytes bounds what all shards of a run are given together, as JSON: each gets its own copy of the job's
+	// parameter, variables and properties.
+	MaxRunBytes = 64 << 20
 	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and
 	// sharding parameter together, and of one variable of env: a process can't
 	// be started with an argument or variable of 128 KiB or more.
@@ -73,10 +76,43 @@ func checkRange(field string, value, most int) document.Violations {
 }
 
 func (c Config) checkSize() document.Violations {
-	if whole, err := json.Marshal(c); err == nil && len(whole) > MaxDocumentBytes {
+	whole, err := json.Marshal(c)
+	switch {
+	case err != nil: // it can't be
+	case len(whole) > MaxDocumentBytes:
 		return document.Violations{document.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
+	case c.ShardingTotalCount <= MaxShards && len(whole)*c.ShardingTotalCount > MaxRunBytes:
+		return c.checkRunSize()
 	}
 	return nil
+}
+
+// RunBytes is how much each shard of a run is given of the document, as JSON, and how much all of them are together.
+// Parameters of single shards are not in it: all of these are less than a document.
+func (c Config) RunBytes() (each, all int) {
+	given := c.WithoutNotifications()
+	given.ShardingItemParameters, given.Description = "", ""
+	encoded, _ := json.Marshal(given) // it can always be written
+	return len(encoded), len(encoded) * c.ShardingTotalCount
+}
+
+func (c Config) checkRunSize() document.Violations {
+	each, all := c.RunBytes()
+	if all <= MaxRunBytes {
+		return nil
+	}
+	return document.Violations{document.Violate("", "",
+		"%d shards are given %s of jobParameter, env and props each, %s together, and may be given at most %s: "+
+			"use fewer shards, or put data into the package",
+		c.ShardingTotalCount, Bytes(each), Bytes(all), Bytes(MaxRunBytes))}
+}
+
+// Bytes writes a number of bytes for people, rounded up: "420 KiB", "165 MiB".
+func Bytes(n int) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", (n+1<<10-1)>>10)
+	}
+	return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20)
 }
 
 func (c Config) checkExecutionType() document.Violations {

@@ -101,6 +101,12 @@ func TestCheck(t *testing.T) {
 			c.JobParameter = strings.Repeat("x", 40_000)
 			c.ShardingItemParameters = "0=a,1=" + strings.Repeat("y", 40_000)
 		}, "shardingItemParameters", "the parameter of shard 1 and jobParameter"},
+		{"shards given too much together", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1200 }, "",
+			"1200 shards are given 61 KiB of jobParameter, env and props each, 71 MiB together, and may be given at most 64 MiB"},
+		{"shards given much", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1000 }, "", ""},
+		{"much for people, and for single shards", func(c *config) {
+			c.Description, c.ShardingItemParameters, c.ShardingTotalCount = strings.Repeat("x", 200<<10), "1="+strings.Repeat("x", 60<<10), 10_000
+		}, "", ""},
 		{"document too long", func(c *config) { c.Description = strings.Repeat("x", 600_000) }, "", "512 KiB"},
 	}
 	for _, test := range tests {
@@ -112,7 +118,7 @@ func TestCheck(t *testing.T) {
 			notes = slices.DeleteFunc(notes, func(note string) bool {
 				return strings.Contains(note, sevenRead) || strings.HasSuffix(note, "year 2020")
 			})
-			if test.name == "document too long" {
+			if strings.Contains(test.want, "KiB") && test.field == "" {
 				if len(bad) != 1 || !strings.Contains(bad[0].Message, test.want) {
 					t.Errorf("got %v", bad)
 				}

@@ -75,6 +75,7 @@ func TestOverridesApplyToACopy(t *testing.T) {
 func TestOverridesAreChecked(t *testing.T) {
 	t.Parallel()
 	job := jobs.Config{JobName: "bad name", Cron: "x", ShardingTotalCount: 2}
+	wide := jobs.Config{ShardingTotalCount: 200}
 	for name, c := range map[string]struct {
 		overrides jobs.Overrides
 		fields    []string
@@ -93,6 +94,9 @@ func TestOverridesAreChecked(t *testing.T) {
 		if diff := cmp.Diff(c.fields, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+	if bad := (jobs.Overrides{Env: many(7)}).Check(wide); len(bad) != 1 || !strings.Contains(bad[0].Message, "200 shards are given 42") {
+		t.Errorf("for all shards of a wide job: %v", bad)
 	}
 }
 

@@ -63,8 +63,9 @@ type book struct {
 	// The stamp of the last demand that may not be placed on the agent, whose executor runs
 	// there, and for which one is to be started.
 	barred, running, started int32
-	// room is how many of the demand's shards fit, up to all of them; slots how many tasks may still be placed.
-	room, slots int32
+	// room is how many of the demand's shards fit, up to all of them; slots how many tasks may still be placed, and
+	// bytes how large their descriptions may be.
+	room, slots, bytes int32
 }
 
 // current is the demand at hand.
@@ -74,7 +75,11 @@ type current struct {
 	// shard and executor are the sizes, with nothing below zero.
 	shard, executor resources.Amount
 	perCPU, perMem  float64 // 1 / shard
-	kind            int
+	// bytes is the size of a shard's description, at least 1; short is set by find if one more shard would have fit
+	// some agent but for that.
+	bytes int32
+	short bool
+	kind  int
 	// stamp is a number of its own, which marks an agent in its book.
 	stamp int32
 }
@@ -106,7 +111,8 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 	for number, i := range m.given {
 		a := &agents[i]
 		m.numbers[a.ID] = number
-		m.books[number].free, m.books[number].slots = a.Free, slotsOf(a)
+		b := &m.books[number]
+		b.free, b.slots, b.bytes = a.Free, boundOf(a.MaxTasks), boundOf(a.MaxBytes)
 		m.free = m.free.Plus(a.Free.Max(resources.Amount{}))
 		if m.reservedFor[number] = a.ReservedFor; a.ReservedFor != "" {
 			m.reserved = append(m.reserved, number)
@@ -138,8 +144,14 @@ func (m *matcher) match(index int) {
 	}
 	takes, left := m.find()
 	if left > 0 && d.Together {
-		m.leave(m.notNow(d.Items, true))
-		return
+		switch {
+		case !d.short || m.roomFor(len(d.Items), false) > 0:
+			m.leave(m.notNow(d.Items, !d.short))
+			return
+		case len(takes) == 0 || m.roomFor(len(d.Items), true) == 0: // the next match's calls hold all
+			m.leave(m.later(d.Items))
+			return
+		}
 	}
 	placed := d.Items[:len(d.Items)-left]
 	if m.strategy == Spread {
@@ -157,8 +169,15 @@ func (m *matcher) match(index int) {
 			placed = placed[t.shards:]
 		}
 	}
-	if left > 0 {
-		m.leave(m.notNow(d.Items[len(d.Items)-left:], true))
+	switch rest := d.Items[len(d.Items)-left:]; {
+	case left == 0:
+	case d.short && d.Together:
+		m.keepRoom(left)
+		m.leave(m.later(rest))
+	case d.short && m.roomFor(1, false) == 0:
+		m.leave(m.later(rest))
+	default:
+		m.leave(m.notNow(rest, true))
 	}
 }
 
@@ -169,6 +188,7 @@ func (m *matcher) take(index int) {
 	d.Demand, d.index, d.stamp = &m.demands[index], index, int32(index+1)
 	d.shard, d.executor = d.Shard.Max(resources.Amount{}), d.ExecutorSize.Max(resources.Amount{})
 	d.perCPU, d.perMem = 1/float64(max(d.shard.CPUMilli, 1)), 1/float64(max(d.shard.MemMilli, 1))
+	d.bytes, d.short = boundOf(max(d.Bytes, 1)), false
 	d.kind = m.kinds[d.Executor]
 	for id := range d.Avoid {
 		if a, there := m.numbers[id]; there {
@@ -224,7 +244,13 @@ func (m *matcher) findOn(agents []int, starts bool, left int) int {
 			continue
 		}
 		n := min(free.Holds(shard, len(d.Items)), int(b.slots))
+		if n > m.described(a) {
+			n, d.short = m.described(a), true
+		}
 		b.room = int32(n)
+		if n == 0 {
+			continue
+		}
 		m.takes = append(m.takes, take{a, min(n, left)})
 		if left -= n; left <= 0 {
 			return 0
@@ -253,7 +279,8 @@ func (m *matcher) spread(starts bool, items []int) {
 	for len(items) > 0 {
 		a := m.order[at]
 		b := &m.books[a]
-		if (b.running != d.stamp) != starts || b.barred == d.stamp || b.slots == 0 || !d.shard.Fits(b.free.Minus(m.once(a))) {
+		if (b.running != d.stamp) != starts || b.barred == d.stamp || b.slots == 0 || m.described(a) == 0 ||
+			!d.shard.Fits(b.free.Minus(m.once(a))) {
 			at++
 			continue
 		}
@@ -275,13 +302,62 @@ func (m *matcher) place(a int, items []int) {
 	}
 	b.free, m.free = b.free.Minus(taken), m.free.Minus(taken)
 	b.slots -= int32(len(items))
+	b.bytes -= int32(min(len(items)*int(d.bytes), int(b.bytes)))
 	m.reorder(a)
 }
 
-// slotsOf is how many tasks may be placed on an agent: more than there can be shards where nothing bounds them.
-func slotsOf(a *Agent) int32 {
-	if a.MaxTasks <= 0 {
+// boundOf is a bound on the tasks of an agent, or on their descriptions: more than there can be where nothing bounds
+// them.
+func boundOf(n int) int32 {
+	if n <= 0 {
 		return math.MaxInt32
 	}
-	return int32(min(a.MaxTasks, math.MaxInt32))
+	return int32(min(n, math.MaxInt32))
+}
+
+// described is how many more descriptions of the demand's shards the agent's call can hold. An empty call holds one of
+// any size.
+func (m *matcher) described(a int) int {
+	n := int(m.books[a].bytes / m.now.bytes)
+	if n == 0 && m.books[a].bytes == m.whole(a) {
+		return 1
+	}
+	return n
+}
+
+// whole is what an agent's call holds while it is empty.
+func (m *matcher) whole(a int) int32 { return boundOf(m.agents[m.given[a]].MaxBytes) }
+
+// roomFor counts down from n the shards of the demand that agents have room for, whatever their calls hold by now, and
+// returns how many are left. With calls it counts what empty calls hold.
+func (m *matcher) roomFor(n int, calls bool) (left int) {
+	for a := 0; a < len(m.books) && n > 0; a++ {
+		room := m.roomOn(a, n)
+		if calls {
+			room = min(room, max(int(m.whole(a)/m.now.bytes), 1))
+		}
+		n -= room
+	}
+	return n
+}
+
+// roomOn is how many shards of the demand, of n, an agent has room for, whatever its call holds.
+func (m *matcher) roomOn(a, n int) int {
+	b := &m.books[a]
+	if b.barred == m.now.stamp {
+		return 0
+	}
+	return min(b.free.Minus(m.once(a)).Holds(m.now.shard, n), int(b.slots))
+}
+
+// keepRoom keeps room for n shards of the demand, which follow, from the demands behind it.
+func (m *matcher) keepRoom(n int) {
+	for a := range m.books {
+		if k := m.roomOn(a, n); k > 0 {
+			takes := m.once(a).Plus(m.now.shard.Times(k))
+			m.books[a].free, m.free = m.books[a].free.Minus(takes), m.free.Minus(takes)
+			m.reorder(a)
+			n -= k
+		}
+	}
 }

@@ -45,6 +45,11 @@ func ofKind(kind string, d offers.Demand) offers.Demand { d.Executor = kind; ret
 
 func without(d offers.Demand, avoid map[string]string) offers.Demand { d.Avoid = avoid; return d }
 
+// described gives each shard a description of that size, and calls what one to an agent holds.
+func described(bytes int, d offers.Demand) offers.Demand { d.Bytes = bytes; return d }
+
+func calls(bytes int, a offers.Agent) offers.Agent { a.MaxBytes = bytes; return a }
+
 // shown writes a result as "e1: 0,1>S1* 2>S2 | 3 wait": a star marks a new executor.
 func shown(r offers.Result, demands []offers.Demand, agents []offers.Agent) string {
 	var lines []string
@@ -70,7 +75,11 @@ func shown(r offers.Result, demands []offers.Demand, agents []offers.Agent) stri
 		}
 		for _, u := range r.Unplaced {
 			if u.Demand == i {
-				line += " waiting " + strings.Trim(fmt.Sprint(u.Items), "[]")
+				word := " waiting "
+				if u.Later {
+					word = " following "
+				}
+				line += word + strings.Trim(fmt.Sprint(u.Items), "[]")
 			}
 		}
 		lines = append(lines, line)
@@ -100,6 +109,27 @@ func TestMatch(t *testing.T) {
 		{"L1 a demand that failed leaves no trace",
 			[]offers.Demand{demand("e1", 9, 1, 128), demand("e2", 3, 1, 128)}, []offers.Agent{agent("S1", 4, 512), agent("S2", 2, 256)},
 			"e1: waiting 0 1 2 3 4 5 6 7 8; e2: S2*=0 S1*=1,2", "e1: waiting 0 1 2 3 4 5 6 7 8; e2: S1*=0 S2*=1 S1=2"},
+		{"L3 what shards are sent stays within one call, and single shards follow",
+			[]offers.Demand{described(10, apart(demand("e1", 4, 1, 128)))}, []offers.Agent{calls(25, agent("S1", 8, 8192))},
+			"e1: S1*=0,1 following 2 3", ""},
+		{"L3 what follows counts only if there is room for it",
+			[]offers.Demand{described(10, apart(demand("e1", 4, 1, 128)))}, []offers.Agent{calls(25, agent("S1", 3, 8192))},
+			"e1: S1*=0,1 waiting 2 3", ""},
+		{"L3 a shard too large for any call has one of its own",
+			[]offers.Demand{described(100, apart(demand("e1", 2, 1, 128))), described(1, demand("e2", 1, 1, 128))}, []offers.Agent{calls(25, agent("S1", 8, 8192))},
+			"e1: S1*=0 following 1; e2: following 0", ""},
+		{"L1 shards that start together go to more agents where one call does not hold all",
+			[]offers.Demand{described(10, demand("e1", 4, 1, 128))}, []offers.Agent{calls(25, agent("S1", 8, 8192)), calls(25, agent("S2", 8, 8192))},
+			"e1: S1*=0,1 S2*=2,3", "e1: S1*=0 S2*=1 S1=2 S2=3"},
+		{"L1 shards that start together follow where no calls hold all, and keep their room",
+			[]offers.Demand{described(10, demand("e1", 5, 1, 128)), described(1, demand("e2", 2, 1, 128))}, []offers.Agent{calls(25, agent("S1", 7, 8192))},
+			"e1: S1*=0,1 following 2 3 4; e2: waiting 0 1", ""},
+		{"L1 shards that start together wait for each other where the next calls hold all",
+			[]offers.Demand{described(20, demand("e1", 1, 1, 128)), described(10, demand("e2", 2, 1, 128))}, []offers.Agent{calls(35, agent("S1", 8, 8192))},
+			"e1: S1*=0; e2: following 0 1", ""},
+		{"L1 shards that start together and have no room wait for it",
+			[]offers.Demand{described(10, demand("e1", 4, 1, 128))}, []offers.Agent{calls(25, agent("S1", 3, 8192))},
+			"e1: waiting 0 1 2 3", ""},
 		{"a running executor isn't paid",
 			[]offers.Demand{demand("e1", 4, 1, 128)}, []offers.Agent{agent("S1", 4, 512, kind)},
 			"e1: S1=0,1,2,3", ""},

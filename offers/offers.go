@@ -30,10 +30,13 @@ type Demand struct {
 	ID, Job, App string
 	// Items are the shards to place.
 	Items []int
-	// Together demands all items or none: an execution's first launch (rule L1).
+	// Together demands all items or none: an execution's first launch. If there is room for all, and no calls could
+	// hold their descriptions, the others follow (rule L1).
 	Together bool
 	// Shard is what each item takes.
 	Shard resources.Amount
+	// Bytes is at least how large the description of each item is in a call to its agent; 0 is nothing.
+	Bytes int
 	// Executor names the kind of executor that runs them (app and generation);
 	// agents that have one running need not pay ExecutorSize.
 	Executor     string
@@ -48,6 +51,9 @@ type Agent struct {
 	// Free is the sum of its offers, and MaxTasks the most tasks that may be placed, whatever is free; 0 sets no bound.
 	Free     resources.Amount
 	MaxTasks int
+	// MaxBytes is how large the descriptions of all shards may be together that are placed on it in one match, since
+	// they leave in one call; 0 sets no bound. A single shard is placed whatever its size.
+	MaxBytes int
 	// Executors are the kinds of executor that run there and can take tasks.
 	Executors map[string]bool
 	// ReservedFor, if not empty, is the only demand that may be placed here (rule L2).
@@ -93,4 +99,7 @@ type Unplaced struct {
 	Reserved bool
 	// Never is set when no agent, even empty, can hold one shard of it.
 	Never bool
+	// Later is set when there is room for the items, and only their descriptions are too large for the calls of this
+	// match.
+	Later bool
 }

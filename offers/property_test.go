@@ -237,3 +237,56 @@ func TestMatchIsPure(t *testing.T) {
 		}
 	})
 }
+
+// TestCallsStayWithinTheirBytes replays decisions about shards whose descriptions are too large for one call.
+func TestCallsStayWithinTheirBytes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := situations.Draw(t, "situation")
+		most := rapid.IntRange(1, 20).Draw(t, "bytes of a call")
+		for i := range s.agents {
+			s.agents[i].MaxBytes = most
+		}
+		for i := range s.demands {
+			s.demands[i].Bytes = rapid.IntRange(0, 12).Draw(t, "bytes of a shard")
+		}
+		r := offers.Match(s.demands, s.agents, s.strategy)
+		sent, tasks, placed := map[int]int{}, map[int]int{}, map[int]int{}
+		books := open(s.agents)
+		for _, p := range r.Placements {
+			d, l := s.demands[p.Demand], books[p.Agent]
+			price := l.price(d, 1)
+			if l.slots--; !price.Fits(l.left) || l.slots < 0 || !l.usable(d) {
+				t.Fatalf("%s item %d is on %s, which has no room for it", d.ID, p.Item, l.ID)
+			}
+			l.left, l.kinds[d.Executor] = l.left.Minus(price), true
+			sent[p.Agent] += max(d.Bytes, 1)
+			tasks[p.Agent]++
+			placed[p.Demand]++
+		}
+		for a, bytes := range sent {
+			if bytes > most && tasks[a] > 1 {
+				t.Fatalf("agent %d is sent %d bytes in %d tasks, its call holds %d", a, bytes, tasks[a], most)
+			}
+		}
+		for _, u := range r.Unplaced {
+			d := s.demands[u.Demand]
+			split := d.Together && placed[u.Demand] > 0
+			switch {
+			case u.Later && len(r.Placements) == 0:
+				t.Fatalf("%s follows a call that is empty, and so for ever: %s", d.ID, u.Reason)
+			case split && !u.Later:
+				t.Fatalf("L1: %s was split, though there is no room for all: %s", d.ID, u.Reason)
+			case split && len(d.Items)*d.Bytes <= most && len(s.agents) == 1:
+				t.Fatalf("L1: %s was split, though the next call holds all of it", d.ID)
+			}
+		}
+		for i := range s.agents {
+			s.agents[i].MaxBytes = 0
+		}
+		free := offers.Match(s.demands[:min(len(s.demands), 1)], s.agents, s.strategy)
+		if len(free.Placements) > 0 && placed[0] == 0 {
+			t.Fatalf("%s is not placed, though it comes first and there is room", s.demands[0].ID)
+		}
+	})
+}

@@ -50,6 +50,26 @@ func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
 	return u
 }
 
+// later says that items follow for which there is room.
+func (m *matcher) later(items []int) Unplaced {
+	subject := "1 shard follows"
+	if n := len(items); n > 1 {
+		subject = fmt.Sprintf("%d shards follow", n)
+	}
+	return Unplaced{Items: items, Later: true, Reason: fmt.Sprintf(
+		"%s with the next launch: each is sent %s of settings, and one call to an agent holds %s",
+		subject, size(m.now.bytes), size(m.whole(0)))}
+}
+
+// size writes a number of bytes for people, rounded up.
+func size(n int32) string {
+	unit, of := "KiB", int64(1<<10)
+	if n >= 1<<20 {
+		unit, of = "MiB", 1<<20
+	}
+	return fmt.Sprintf("%d %s", (int64(n)+of-1)/of, unit)
+}
+
 // survey is what stands between a demand and the agents on offer.
 type survey struct {
 	usable, room int // agents, and how many shards they can hold

@@ -13,6 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, in run, tells the machine what
@@ -33,13 +35,15 @@ type termRunner struct {
 	token uint64
 	asks  map[uint64]chan core.Reply
 
-	ctx      context.Context // ends with the term; no call leaves after that
-	cancel   context.CancelFunc
-	work     sync.WaitGroup
-	sessions map[int64]openSession // the loop's
-	unwatch  func()                // ends the look for another master
-	view     *view.Jobs            // what people watch, beside the loop
-	messages messages              // the loop's
+	ctx    context.Context // ends with the term; no call leaves after that
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	// launching bounds the bytes of all launches that are being sent.
+	launching *semaphore.Weighted
+	sessions  map[int64]openSession // the loop's
+	unwatch   func()                // ends the look for another master
+	view      *view.Jobs            // what people watch, beside the loop
+	messages  messages              // the loop's
 
 	subscribed atomic.Bool
 	outage     atomic.Value               // a string: why the last session ended or could not begin
@@ -57,8 +61,9 @@ type openSession struct {
 
 func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Time) *termRunner {
 	r := &termRunner{s: s, term: won, core: c, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger), inbox: inbox{ready: make(chan struct{}, 1)},
-		machine: term.New(c, s.opt.Random, term.Options{RefusedMost: s.opt.RefusedMost}),
-		ended:   make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{}, sessions: map[int64]openSession{}, unwatch: func() {}}
+		machine:   term.New(c, s.opt.Random, term.Options{RefusedMost: s.opt.RefusedMost}),
+		launching: semaphore.NewWeighted(maxLaunching),
+		ended:     make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{}, sessions: map[int64]openSession{}, unwatch: func() {}}
 	r.outage.Store("")
 	r.view = view.New(r.watched)
 	r.ctx, r.cancel = context.WithCancel(context.Background())

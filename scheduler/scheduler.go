@@ -61,6 +61,7 @@ type Scheduler struct {
 	duplicateAddress atomic.Bool  // another process leads under this server's own address
 
 	commits *commitStats
+	held    atomic.Pointer[string] // why the last term launches nothing, and what to do; nil for launches
 
 	reconcileMu sync.Mutex
 	reconciled  time.Time // when it was last asked for by hand
@@ -85,6 +86,14 @@ func New(opt Options) *Scheduler {
 		opt.Point = func(string) {}
 	}
 	return &Scheduler{opt: opt, commits: newCommitStats(), why: "this process has not begun to lead"}
+}
+
+// Held says, once this server has led, why it launches nothing and what to do, or "" (core.Options.Held).
+func (s *Scheduler) Held() string {
+	if held := s.held.Load(); held != nil {
+		return *held
+	}
+	return ""
 }
 
 func (s *Scheduler) set(r *termRunner, why string) {

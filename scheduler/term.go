@@ -39,6 +39,10 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	}
 	found := c.Stats()
 	s.opt.Logger.Info("leading", "term", term.Number(), "apps", found.Apps, "jobs", found.Jobs, "executions", found.ExecutionsWaiting+found.ExecutionsRunning)
+	if held := c.Held(); held != "" {
+		s.opt.Logger.Warn("launches held: " + held)
+		s.held.Store(&held)
+	}
 	return newTermRunner(s, term, c, began), nil
 }
 

@@ -233,15 +233,66 @@ const MaxProgressMessage = 200
 
 // Encode writes t with the oldest version that has all of it.
 func (t Task) Encode() ([]byte, error) {
-	t.Version = firstVersion
-	if len(t.EnvFiles)+len(t.EnvVariables) > 0 {
-		t.Version = Version
-	}
+	t.Version = t.version()
 	data, err := json.Marshal(t)
 	if err != nil {
 		return nil, fmt.Errorf("describe task %s: %w", t.TaskID, err)
 	}
 	return data, nil
+}
+
+// Shared is the encoded part of a task that is the same for all shards and attempts of an execution: all that can be
+// large but the parameter of a shard. It never changes, so that all of them can have one copy.
+type Shared []byte
+
+// shared are the fields of a task that Shared has: the names of the others hide them.
+type shared struct {
+	Task
+	Version           *struct{} `json:"v,omitempty"`
+	TaskID            *struct{} `json:"taskId,omitempty"`
+	Item              *struct{} `json:"item,omitempty"`
+	ShardingParameter *struct{} `json:"shardingParameter,omitempty"`
+	Source            *struct{} `json:"source,omitempty"`
+	Attempt           *struct{} `json:"attempt,omitempty"`
+	Daemon            *struct{} `json:"daemon,omitempty"`
+}
+
+// own are the other fields.
+type own struct {
+	Version           int     `json:"v"`
+	TaskID            string  `json:"taskId"`
+	Item              int     `json:"item"`
+	ShardingParameter string  `json:"shardingParameter,omitempty"`
+	Source            string  `json:"source"`
+	Attempt           int     `json:"attempt"`
+	Daemon            *Daemon `json:"daemon,omitempty"`
+}
+
+// EncodeShared writes what of t is the same for all shards and attempts of its execution.
+func (t Task) EncodeShared() (Shared, error) {
+	data, err := json.Marshal(shared{Task: t})
+	if err != nil {
+		return nil, fmt.Errorf("describe the shards of execution %s: %w", t.ExecutionID, err)
+	}
+	return data[1:], nil // a field follows the brace: the execution's id is never left out
+}
+
+// EncodeOwn writes the rest of t: followed by Shared it is t, as Encode writes it but for the order of fields.
+func (t Task) EncodeOwn() ([]byte, error) {
+	data, err := json.Marshal(own{t.version(), t.TaskID, t.Item, t.ShardingParameter, t.Source, t.Attempt, t.Daemon})
+	if err != nil {
+		return nil, fmt.Errorf("describe task %s: %w", t.TaskID, err)
+	}
+	data[len(data)-1] = ','
+	return data, nil
+}
+
+// version is the oldest that has all of t.
+func (t Task) version() int {
+	if len(t.EnvFiles)+len(t.EnvVariables) > 0 {
+		return Version
+	}
+	return firstVersion
 }
 
 // DecodeTask reads a task description. A newer version than this one is an error

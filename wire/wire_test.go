@@ -1,6 +1,10 @@
 package wire_test
 
 import (
+	"bytes"
+	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +41,60 @@ func TestTaskRoundTrip(t *testing.T) {
 	got, err = wire.DecodeTask(data)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" || wire.Version < 2 {
 		t.Error(err, diff)
+	}
+}
+
+// A task in two parts, of which many have the second in common, is the same as in one; each field that there is or
+// will be is in one of them.
+func TestTaskInTwoParts(t *testing.T) {
+	t.Parallel()
+	full := wire.Task{HTTP: &wire.HTTP{}, Daemon: &wire.Daemon{}}
+	fill(reflect.ValueOf(&full).Elem())
+	full.Version = wire.Version
+	for name, want := range map[string]wire.Task{"full": full, "empty": {Version: 1, ExecutionID: "e"}} {
+		own, err := want.EncodeOwn()
+		shared, err2 := want.EncodeShared()
+		got, err3 := wire.DecodeTask(slices.Concat(own, shared))
+		if diff := cmp.Diff(want, got); diff != "" || errors.Join(err, err2, err3) != nil {
+			t.Errorf("%s: %v %v %v %s", name, err, err2, err3, diff)
+		}
+		whole, _ := want.Encode()
+		if len(whole) != len(own)+len(shared) {
+			t.Errorf("%s: %s\n%s%s", name, whole, own, shared)
+		}
+		other := want
+		other.TaskID, other.Item, other.ShardingParameter, other.Source, other.Attempt, other.Daemon = "o", 9, "p", "s", 7, nil
+		if same, _ := other.EncodeShared(); !bytes.Equal(same, shared) {
+			t.Errorf("%s: another shard's differs: %s, %s", name, same, shared)
+		}
+	}
+}
+
+// fill gives every field below v a value that is not zero.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		fill(v.Elem())
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Date(2026, 7, 1, 12, 0, 0, 5e6, time.UTC)))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.String:
+		v.SetString("<x>")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Slice:
+		v.Set(reflect.ValueOf([]string{"a b"}))
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"k": "v"}))
+	case reflect.Float64:
+		v.SetFloat(1.5)
+	default:
+		v.SetInt(3)
 	}
 }
 

@@ -119,7 +119,7 @@ func (s *session) build(l cluster.Launch) []*launch {
 	all := make([]*launch, 0, len(l.Tasks))
 	for _, t := range l.Tasks {
 		one := &launch{}
-		task, err := wire.DecodeTask(t.Data)
+		task, err := wire.DecodeTask(t.Description())
 		if err == nil {
 			one.task = task
 			one.pod, one.secret, err = s.settings.Build(task, t, s.framework)

@@ -63,7 +63,7 @@ func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 			AgentID:   mesos.AgentID{Value: a.AgentID},
 			Resources: resources,
 			Executor:  last,
-			Data:      t.Data,
+			Data:      t.Description(),
 		}
 	}
 	accept := &scheduler.Call_Accept{OfferIDs: offerIDs(a.OfferIDs), Filters: filters(a.Refuse)}

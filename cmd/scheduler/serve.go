@@ -60,6 +60,8 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer closing(&err, reg.Close)
+	started, held := openStarts(c.dataDir, ownMemory(), log)
+	defer started.end()
 	access, closeAccess, err := openAccess(ctx, reg, c, log)
 	if err != nil {
 		return err
@@ -85,10 +87,12 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer closing(&err, record.end)
+	options := coreOptions(c, zone, where.executorBinary)
+	options.Held = held
 	sched := scheduler.New(scheduler.Options{
 		History: record.scheduler, Registry: reg, Driver: where.driver, Advertise: address, Logger: log, Point: c.failpoint,
 		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now), Audits: access,
-		Framework: where.framework, Core: coreOptions(c, zone, where.executorBinary),
+		Framework: where.framework, Core: options,
 	})
 	packages, err := newPackages(c)
 	if err != nil {
@@ -97,7 +101,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	web := api.Options{
 		Scheduler: sched, Logs: where.output, Artifact: where.artifact, PodTemplate: where.podTemplate, ExampleImage: where.image, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
 		Version: release.Version(), Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
-		History: record.reads, HistoryStats: record.stats, Warning: c.warning(record.warning), TLS: c.certificate,
+		History: record.reads, HistoryStats: record.stats, Warning: c.warning(sched.Held, record.warning), TLS: c.certificate,
 		Throttled: where.throttled,
 		Console:   console.New(console.Static()),
 	}

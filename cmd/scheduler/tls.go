@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,17 +56,19 @@ func (c *config) scheme() string {
 	return "http"
 }
 
-// warning joins what should be looked at: of the history, if there is one, and of the certificate.
-func (c *config) warning(history func() string) func() string {
+// warning joins what should be looked at: what the others say, of which some may be nil, and of the certificate.
+func (c *config) warning(others ...func() string) func() string {
 	return func() string {
 		var found []string
-		if history != nil {
-			found = append(found, history())
+		for _, other := range others {
+			if other != nil {
+				found = append(found, other())
+			}
 		}
 		if c.certificate != nil {
 			found = append(found, c.certificate.Warning())
 		}
-		return strings.Trim(strings.Join(found, "; "), "; ")
+		return strings.Join(slices.DeleteFunc(found, func(text string) bool { return text == "" }), "; ")
 	}
 }
 

@@ -39,7 +39,7 @@ func TestRunAgain(t *testing.T) {
 		if len(launches) != 1 {
 			t.Fatalf("%d launches", len(launches))
 		}
-		task, err := wire.DecodeTask(launches[0].Data)
+		task, err := wire.DecodeTask(launches[0].Description())
 		if err != nil {
 			t.Fatal(err)
 		}

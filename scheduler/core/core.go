@@ -32,6 +32,8 @@ type Core struct {
 	seen      seen
 	// draining is set from Drain on: everything on the cluster is ended, and nothing launched (rule O4).
 	draining bool
+	// held is why nothing is launched in this term, empty for launches.
+	held string
 }
 
 // New makes an empty core; Load fills it.

@@ -216,7 +216,7 @@ func (c *Core) takeSettings(e *execution, now settings) {
 		e.settingsEncoded = encode(e.Settings)
 	}
 	if !bytes.Equal(encoded, e.settingsEncoded) {
-		e.Settings, e.settingsEncoded, e.prepared = &now, encoded, nil
+		e.Settings, e.settingsEncoded, e.prepared, e.described = &now, encoded, nil, described{}
 		c.setUnplaced(e, unplaced{})
 		c.executions.touch(e)
 		c.placement.changed()

@@ -52,9 +52,14 @@ func (c *Core) demands() (ds []demand, more bool) {
 			c.recording.waits(e, e.unplaced.why)
 			continue
 		}
+		if why := c.tooLarge(e, d.with); why != "" {
+			c.setUnplaced(e, unplaced{matched: true, never: true, why: why})
+			c.recording.waits(e, why)
+			continue
+		}
 		c.starts.tried(a, e.ID)
 		d.Demand = c.demandOf(e.ID, &d.with.App, &d.with.Job, d.executorKey, items, maintained)
-		d.Together = !e.launched()
+		d.Together, d.Bytes = !e.launched(), c.describedSize(e, d.with).each
 		ds = append(ds, d)
 	}
 	return ds, false

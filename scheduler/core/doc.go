@@ -34,7 +34,8 @@
 //
 //	step by step    step.go: Step is the list; event.go has what goes in and comes out
 //	fires           makefires.go (due batches, missed windows, the queue rule), trigger.go, queue.go
-//	placement       demand.go (what may be placed), launch.go (match and ACCEPT), startexecutor.go, reserve.go (rule L2), evict.go,
+//	placement       demand.go (what may be placed), launch.go (match and ACCEPT), describe.go (what tasks are sent, and how large that is),
+//	                startexecutor.go, reserve.go (rule L2), evict.go, held.go (a term that launches nothing),
 //	                rolereserved.go (rule L7)
 //	                outlook.go (what the flow of offers depends on)
 //	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates), causes.go (what people are told of an end), executorreports.go (progress and

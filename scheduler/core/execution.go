@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // settings are what an execution runs with: copied when it first launches, and
@@ -60,7 +61,8 @@ type execution struct {
 	launchable   bool // in executions.launchable
 	launchKey    launchKey
 	prepared     *prepared // what all its tasks share
-	shardsOpen   int       // shards that are not terminal
+	described    described
+	shardsOpen   int // shards that are not terminal
 	storedChunks int
 	// settingsEncoded are the settings as stored; they never change.
 	settingsEncoded []byte
@@ -243,6 +245,9 @@ type prepared struct {
 	parameters  map[int]string
 	env         jobs.Environment
 	props       map[string]string
+	// encoded is what each task is sent of it: all of them have this one copy, which is made anew for shards that wait
+	// again.
+	encoded wire.Shared
 }
 
 // prepare reads the settings of an execution once, not for each of its shards.

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,7 +17,7 @@ func (c *Core) launch() {
 		return
 	}
 	c.placement.again = false
-	if c.draining || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
+	if c.held != "" || c.draining || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
 		return
 	}
 	ds, more := c.demands()
@@ -52,13 +51,17 @@ func (c *Core) matchSome(ds []demand, more bool) {
 	others := c.notOnOffer(agents)
 	for i := range result.Unplaced {
 		u := &result.Unplaced[i]
-		u.Reason, u.Never = others.reasonOf(u, ds[u.Demand].Demand)
+		if !u.Later {
+			u.Reason, u.Never = others.reasonOf(u, ds[u.Demand].Demand)
+		}
 		found[u.Demand] = unplaced{matched: true, why: u.Reason, never: u.Never, reserved: u.Reserved}
 		c.recording.waits(ds[u.Demand].exec, u.Reason)
 	}
 	for i := range ds {
 		c.setUnplaced(ds[i].exec, found[i])
 	}
+	// What follows with the next launch lacks no resources: nothing is declined or ended for it.
+	result.Unplaced = slices.DeleteFunc(result.Unplaced, func(u offers.Unplaced) bool { return u.Later })
 	c.flow.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
 	for _, p := range result.Placements {
@@ -74,7 +77,9 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		}
 		if !slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
 			c.executions.removeLaunchable(e)
+			e.prepare().encoded = nil
 		} else {
+			c.leaveWaiting(e)
 			c.addLaunchable(e)
 		}
 	}
@@ -86,6 +91,16 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		}
 	}
 	c.evictForDemand(agents, left)
+}
+
+// leaveWaiting notes since when the shards wait that were not launched with the others of their execution (rule L1).
+func (c *Core) leaveWaiting(e *execution) {
+	for i := range e.Shards {
+		if s := &e.Shards[i]; s.State == Waiting && s.WaitSince.IsZero() {
+			s.WaitSince = e.Made
+			c.executions.touchShard(e, i)
+		}
+	}
 }
 
 // agentsOnOffer is the pool as Match wants it, for a step: whatever it holds was seen now.
@@ -108,6 +123,7 @@ func (c *Core) lookAtOffers() []offers.Agent {
 		if known := c.agents.byID[a.ID]; known != nil {
 			a.Capacity = known.capacity
 		}
+		a.MaxBytes = c.opt.LaunchBytes
 		if r := c.placement.reservation; r.holds(a.ID) {
 			a.ReservedFor = r.exec
 		}
@@ -204,25 +220,12 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	c.stats.TasksLaunched++
 	c.traceDecided(taskRef{e, item}, cluster.Staging, "")
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
+	own, shared := c.describeTask(e, s, id)
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: containerOf(&d.with.App), Data: c.describe(e, s, id),
+		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: containerOf(&d.with.App),
+		Data: own, Shared: shared,
 	}
-}
-
-// describe is what the executor gets of a task.
-func (c *Core) describe(e *execution, s *shard, id string) []byte {
-	t := c.taskOf(e, s.Item)
-	t.TaskID, t.Attempt, t.Source = id, s.Attempt, string(s.Type)
-	if t.Daemon != nil {
-		t.Daemon.Rerun = c.daemons.of(e.Job, s.Item).Rerun
-	}
-	data, err := t.Encode()
-	if err != nil {
-		// Strings, numbers and a time can all be written; this is for the reader.
-		data = fmt.Appendf(nil, `{"v":%d,"taskId":%q}`, wire.Version, id)
-	}
-	return data
 }
 
 // taskOf is what of a task's description is the same for all attempts with the present settings.

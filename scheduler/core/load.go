@@ -122,7 +122,11 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
 	}
 	c.config.loaded()
-	return c.joinLoaded(execs, chunks)
+	if err := c.joinLoaded(execs, chunks); err != nil {
+		return err
+	}
+	c.holdLaunches()
+	return nil
 }
 
 // loadUnreadable goes on without what it can do without.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
@@ -15,6 +16,8 @@ type Options struct {
 	// ClusterKind names the kind of cluster, for people. The state of one kind is not taken up with another. It is empty for Mesos, and what
 	// speaks as Mesos does.
 	ClusterKind string
+	// Held is why nothing is launched, for people; empty where launches are not held. All else goes on.
+	Held string
 	// Zone of crons whose job names none.
 	Zone *time.Location
 	// Strategy is how agents are chosen.
@@ -59,6 +62,9 @@ type Options struct {
 	FiresPerStep int
 	// DemandsPerStep bounds one match.
 	DemandsPerStep int
+	// LaunchBytes bounds how large the descriptions of all tasks are that one ACCEPT launches (rule L3), and RunBytes
+	// those of all shards of an execution.
+	LaunchBytes, RunBytes int
 	// Documents is the form in which documents of apps and jobs are written; both are read.
 	Documents DocumentFormat
 	// EndedKept is how many ended executions are kept in all; each job keeps fewer (ringSizes). Those whose rows are not in the
@@ -108,6 +114,7 @@ func DefaultOptions() Options {
 		Zone: time.UTC, KillGrace: 5 * time.Second, KillAnswer: 90 * time.Second, ExecutorIdle: 30 * time.Second,
 		ExecutorCommand: []string{"./executor"},
 		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 10_000, UnstoredKept: 30_000, JobMetrics: 1000,
+		LaunchBytes: 16 << 20, RunBytes: 2 * jobs.MaxRunBytes,
 		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, RefuseMost: time.Minute,
 		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,

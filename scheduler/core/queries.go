@@ -239,6 +239,8 @@ func (c *Core) noLaunches() string {
 	switch {
 	case c.draining:
 		return "the scheduler is stopping"
+	case c.held != "":
+		return c.held
 	case c.subscription.takeover != nil:
 		return c.subscription.takeover.reason()
 	case !c.subscription.open:

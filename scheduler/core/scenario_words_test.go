@@ -71,7 +71,7 @@ func (s *scene) report(d Decision) {
 	started := map[string]bool{}
 	for _, c := range calls[CallLaunch](d) {
 		for _, l := range c.Launch.Tasks {
-			task, err := wire.DecodeTask(l.Data)
+			task, err := wire.DecodeTask(l.Description())
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -216,7 +216,7 @@ func (s *scene) reportCall(c Call, started map[string]bool) {
 }
 
 func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
-	task, err := wire.DecodeTask(l.Data)
+	task, err := wire.DecodeTask(l.Description())
 	if err != nil {
 		s.t.Fatal(err)
 	}

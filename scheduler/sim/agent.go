@@ -167,7 +167,7 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 		w.fail("L5 a repeated launch has a new task id", "agent %s gets task %s twice", a.id, l.TaskID)
 		return
 	}
-	d, err := wire.DecodeTask(l.Data)
+	d, err := wire.DecodeTask(l.Description())
 	if err != nil {
 		w.fail("tasks are described so that an executor can read it", "%s: %v", l.TaskID, err)
 		return

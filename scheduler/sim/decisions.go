@@ -165,6 +165,10 @@ func (c *checker) called(l *leader, call core.Call) {
 		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
 			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
 		}
+		if n := a.DescribedBytes(); n > w.opt.LaunchBytes && len(a.Tasks) > 1 {
+			w.fail("L3 no call is larger than the cluster takes",
+				"ACCEPT %d launches %d tasks of %d bytes on %s, at most %d", call.Seq, len(a.Tasks), n, a.AgentID, w.opt.LaunchBytes)
+		}
 		c.used(l, call, a.OfferIDs)
 		for _, t := range a.Tasks {
 			for orphan, alive := range c.alive {

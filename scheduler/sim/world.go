@@ -152,6 +152,10 @@ type world struct {
 	quietSince time.Duration
 }
 
+// smallCalls is the last digit of the seeds of worlds in which one ACCEPT holds the descriptions of one to four
+// shards, as if each job had large documents.
+const smallCalls = 7
+
 func newWorld(cfg Config, t *tracer) *world {
 	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), print: fnv.New64a(), report: Report{Seed: cfg.Seed},
 		forgotten: map[string]bool{}, removed: map[string]*master{}, refused: map[string]bool{}, roles: map[string]string{}, lastJump: -time.Hour}
@@ -169,6 +173,9 @@ func newWorld(cfg Config, t *tracer) *world {
 	if w.rng.IntN(3) == 0 {
 		w.opt.EndedKept = 10 + w.rng.IntN(100)
 		w.opt.UnstoredKept = 2 * w.opt.EndedKept
+	}
+	if cfg.Seed%10 == smallCalls { // by the seed: other worlds stay as they were
+		w.opt.LaunchBytes = 2<<10 + int(cfg.Seed/10%8)<<9
 	}
 	w.opt.QueuedFires = 2 + w.rng.IntN(8)
 	if w.rng.IntN(4) == 0 {

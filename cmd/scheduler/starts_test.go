@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestStartsAreHeld: launches are held by what became of the starts before, and only then.
+func TestStartsAreHeld(t *testing.T) {
+	t.Parallel()
+	const limit = 1000 << 20
+	// A start ends by itself, or is killed with so much memory in use: then it says how much.
+	type start struct {
+		limit, killedWith int64
+		held              bool
+	}
+	for name, starts := range map[string][]start{
+		"killed twice near the limit":             {{limit, 900 << 20, false}, {limit, 900 << 20, false}, {limit, 0, true}, {limit, 0, false}},
+		"killed once":                             {{limit, 900 << 20, false}, {limit, 0, false}, {limit, 900 << 20, false}, {limit, 0, false}},
+		"killed with memory to spare":             {{limit, 800 << 20, false}, {limit, 800 << 20, false}, {limit, 800 << 20, false}},
+		"killed for another reason, then for it":  {{limit, 10 << 20, false}, {limit, 900 << 20, false}, {limit, 0, true}},
+		"without a limit":                         {{0, 900 << 20, false}, {0, 900 << 20, false}, {0, 900 << 20, false}},
+		"killed while it is held":                 {{limit, 900 << 20, false}, {limit, 900 << 20, false}, {limit, 60 << 20, true}, {limit, 900 << 20, false}, {limit, 0, true}},
+		"the limit is raised, and it still fails": {{limit, 900 << 20, false}, {limit, 900 << 20, false}, {2 * limit, 0, true}, {2 * limit, 1900 << 20, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for i, start := range starts {
+				m := memory{used: func() int64 { return start.killedWith }, limit: func() int64 { return start.limit }}
+				s, held := openStarts(dir, m, slog.New(slog.DiscardHandler))
+				if (held != "") != start.held || start.held && !strings.Contains(held, "MiB of memory in use") {
+					t.Errorf("start %d: held %q", i, held)
+				}
+				s.stop()
+				if start.killedWith == 0 {
+					s.end()
+				}
+			}
+		})
+	}
+}
+
+// TestStartsAreNoReasonToFail: a record that can't be read or written is logged, and that is all.
+func TestStartsAreNoReasonToFail(t *testing.T) {
+	t.Parallel()
+	m := memory{used: func() int64 { return 1 }, limit: func() int64 { return 1 }}
+	for name, at := range map[string]func(dir string) string{
+		"damaged": func(dir string) string {
+			_ = os.WriteFile(filepath.Join(dir, "starts.json"), []byte(`{"crashes":9,"open":true,"mem`), 0o600)
+			return dir
+		},
+		"no folder": func(dir string) string { return filepath.Join(dir, "none") },
+	} {
+		var log bytes.Buffer
+		s, held := openStarts(at(t.TempDir()), m, slog.New(slog.NewTextHandler(&log, nil)))
+		s.end()
+		if held != "" || strings.Count(log.String(), "level=WARN") != 1 {
+			t.Errorf("%s: held %q, log %s", name, held, log.String())
+		}
+	}
+}
+
+func TestCgroupLimit(t *testing.T) {
+	t.Parallel()
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
+	for name, c := range map[string]struct {
+		own  string
+		fs   fstest.MapFS
+		want int64
+	}{
+		"version 2, the least of all above": {"0::/a/b\n", fstest.MapFS{"a/b/memory.max": file("max"), "a/memory.max": file("500"), "memory.max": file("900")}, 500},
+		"version 2, in a namespace":         {"0::/\n", fstest.MapFS{"memory.max": file("900")}, 900},
+		"version 2, without a limit":        {"0::/a\n", fstest.MapFS{"a/memory.max": file("max")}, 0},
+		"version 1":                         {"5:cpu,cpuacct:/x\n3:memory:/a\n", fstest.MapFS{"memory/a/memory.limit_in_bytes": file("700")}, 700},
+		"version 1, without a limit":        {"3:memory:/a\n", fstest.MapFS{"memory/a/memory.limit_in_bytes": file("9223372036854771712")}, 0},
+		"a parent that is not mounted":      {"0::/../x\n", fstest.MapFS{"memory.max": file("900")}, 900},
+		"none":                              {"", fstest.MapFS{}, 0},
+	} {
+		if got := cgroupLimit(c.fs, c.own); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+	if m := ownMemory(); m.used() < 1<<20 || m.limit() < 0 {
+		t.Errorf("this process: %d of %d", m.used(), m.limit())
+	}
+}

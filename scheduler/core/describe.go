@@ -1,0 +1,93 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// described is how large the descriptions of an execution's tasks are, and what that was reckoned for.
+type described struct {
+	job   *jobs.Config // of an execution that was not launched, as the version of its app is; nil for the settings of one that was
+	app   int64
+	each  int // at least the size of any of them in a call
+	total int // of all shards together, without what is each shard's own
+}
+
+// besidesDescription is what a call says of a task beside its description: ids, resources, and the executor.
+const besidesDescription = 768
+
+// describeTask is what the executor gets of a task: the begin, and the end, which all tasks of its execution have in
+// common.
+func (c *Core) describeTask(e *execution, s *shard, id string) (own []byte, shared wire.Shared) {
+	t := c.taskOf(e, s.Item)
+	t.TaskID, t.Attempt, t.Source = id, s.Attempt, string(s.Type)
+	if t.Daemon != nil {
+		t.Daemon.Rerun = c.daemons.of(e.Job, s.Item).Rerun
+	}
+	shared = c.describeAll(e)
+	own, err := t.EncodeOwn()
+	if err != nil || shared == nil {
+		// Strings, numbers and a time can all be written; this is for the reader.
+		return fmt.Appendf(nil, `{"v":%d,"taskId":%q}`, wire.Version, id), nil
+	}
+	return own, shared
+}
+
+// describeAll is what the descriptions of all tasks of an execution have in common.
+func (c *Core) describeAll(e *execution) wire.Shared {
+	p := e.prepare()
+	if p.encoded == nil {
+		p.encoded, _ = c.taskOf(e, 0).EncodeShared() // strings, numbers and a time can all be written
+	}
+	return p.encoded
+}
+
+// describedSize is how large the descriptions of an execution's tasks are, or will be with those settings. It is
+// reckoned once, as long as the execution's job and app are the same.
+func (c *Core) describedSize(e *execution, with *settings) described {
+	key := described{}
+	if !e.launched() {
+		j := c.config.jobs[e.Job]
+		key = described{job: j.cfg, app: c.config.apps[j.cfg.AppName].version}
+	}
+	if d := &e.described; d.each > 0 && d.job == key.job && d.app == key.app {
+		return *d
+	}
+	of := e
+	if !e.launched() {
+		of = &execution{ID: e.ID, Job: e.Job, Fire: e.Fire, Source: e.Source, Settings: with}
+	}
+	shared, longest := len(c.describeAll(of)), 0
+	for _, text := range of.prepare().parameters {
+		longest = max(longest, len(text))
+		if encoded, err := json.Marshal(text); err == nil {
+			longest = max(longest, len(encoded))
+		}
+	}
+	executor := len(c.opt.ExecutorBinary)
+	for _, word := range c.opt.ExecutorCommand {
+		executor += len(word)
+	}
+	for name, value := range c.opt.ExecutorEnvironment {
+		executor += len(name) + len(value)
+	}
+	key.each, key.total = shared+longest+executor+besidesDescription, shared*with.Job.ShardingTotalCount
+	e.described = key
+	return key
+}
+
+// tooLarge says that shards of an execution can't be launched since what all of them are given is too large, and what
+// to do; or "". Registration refuses such a job, but the script of its app may have grown since, or an earlier release
+// have launched some of its shards.
+func (c *Core) tooLarge(e *execution, with *settings) string {
+	n, total := with.Job.ShardingTotalCount, c.describedSize(e, with).total
+	if total <= c.opt.RunBytes {
+		return ""
+	}
+	return fmt.Sprintf("its %d shards are given %s of settings each, %s together, and at most %s can be launched: use fewer shards, "+
+		"a shorter script, or put data into the package; POST /api/execution/%s/kill ends this run",
+		n, jobs.Bytes(total/n), jobs.Bytes(total), jobs.Bytes(c.opt.RunBytes), e.ID)
+}

@@ -1,0 +1,71 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// Held says why this server launches nothing, which jobs give their shards most, those that wait first, and what to
+// do; it is empty where nothing is held (Options.Held). It never changes after Load.
+func (c *Core) Held() string { return c.held }
+
+// heldNames is how many jobs Held names.
+const heldNames = 3
+
+// givenMost is a job, and what a run of it gives its shards.
+type givenMost struct {
+	job         string
+	shards      int
+	each, total int
+	waits       bool
+}
+
+// holdLaunches holds launches, if that is asked for, and says what may have made that necessary.
+func (c *Core) holdLaunches() {
+	if c.opt.Held == "" {
+		return
+	}
+	var all []givenMost
+	for name, j := range c.config.jobs {
+		if c.config.inactive(j) != active {
+			continue
+		}
+		cfg, waits := *j.cfg, false
+		for _, e := range j.queue {
+			if !e.launched() && !waits {
+				cfg = e.settingsOf(cfg)
+			}
+			waits = waits || !e.launched() || slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting })
+		}
+		each, total := cfg.RunBytes()
+		all = append(all, givenMost{name, cfg.ShardingTotalCount, each, total, waits})
+	}
+	slices.SortFunc(all, func(a, b givenMost) int {
+		if a.waits != b.waits {
+			if a.waits {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.job, b.job))
+	})
+	var names []string
+	for _, one := range all[:min(len(all), heldNames)] {
+		text := fmt.Sprintf("%s (%d shards, %s each, %s together",
+			one.job, one.shards, jobs.Bytes(one.each), jobs.Bytes(one.total))
+		if one.waits {
+			text += ", and a run of it waits"
+		}
+		names = append(names, text+")")
+	}
+	which := "no job is enabled"
+	if len(names) > 0 {
+		which = "the jobs whose shards are given most: " + strings.Join(names, ", ")
+	}
+	c.held = fmt.Sprintf("nothing is launched: %s; disable the job that takes the memory (POST /api/job/NAME/disable), "+
+		"or give the server more, and restart the server, which launches again then; %s", c.opt.Held, which)
+}

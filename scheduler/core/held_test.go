@@ -1,0 +1,56 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// TestHeldLaunchesNothing: a term that is held says why, names those jobs first of which a run waits, goes on with
+// what runs, holds no offers, and lets jobs be disabled; the next term launches again.
+func TestHeldLaunchesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	for name, parameter := range map[string]int{"small": 10, "large": 60_000, "largest": 65_000, "idle": 65_000} {
+		s.job(func(j *jobs.Config) {
+			j.JobName, j.JobParameter, j.ShardingTotalCount = name, strings.Repeat("x", parameter), 4
+		})
+	}
+	s.job(oneShard)
+	launched := s.start(8)
+	s.run(launched)
+	for _, name := range []string{"small", "large", "largest"} {
+		s.triggerJob(name)
+	}
+	s.opt.Held = "this server was killed"
+	s.restart()
+	held := s.core.Held()
+	if !strings.HasPrefix(held, "nothing is launched: this server was killed; disable the job") || !strings.Contains(held, "restart the server, which launches again") ||
+		!strings.HasSuffix(held, "given most: largest (4 shards, 64 KiB each, 255 KiB together, and a run of it waits), "+
+			"large (4 shards, 59 KiB each, 236 KiB together, and a run of it waits), small (4 shards, 1 KiB each, 1 KiB together, and a run of it waits)") {
+		t.Error(held)
+	}
+	s.offer("S2", 64, 64000)
+	s.until(time.Minute)
+	if len(s.accepts) > 0 || s.core.flow.held.Len() > 0 {
+		t.Errorf("%d ACCEPTs, %d offers held", len(s.accepts), s.core.flow.held.Len())
+	}
+	if x := s.explain("largest"); len(x.Waiting) == 0 || x.Waiting[0].Reason != held {
+		t.Errorf("%+v", x.Waiting)
+	}
+	s.update(launched[0], cluster.Finished)
+	if x := s.explain("my_job"); x.LastRun == nil || x.LastRun.State != Finished {
+		t.Errorf("what ran: %+v", x.LastRun)
+	}
+	s.apply(s.core.planDisableJob("largest", true))
+	s.opt.Held = ""
+	s.restart()
+	s.offer("S2", 64, 64000)
+	if got := s.accepted(); len(got) != 8 || s.core.Held() != "" {
+		t.Errorf("%d launched", len(got))
+	}
+}

@@ -1,0 +1,50 @@
+package whole_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestServerKilledTwiceForItsMemory: a server that was killed twice just after its start, with its memory used up,
+// comes up without launching anything; /readyz, explain and the log say why, which job waits, and what to do. After an
+// orderly end it launches again.
+func TestServerKilledTwiceForItsMemory(t *testing.T) {
+	t.Parallel()
+	m := system.New(t, bin)
+	small := func() { // any server has more in use than this limit, which kills nobody
+		cmd := m.Command()
+		cmd.Env = append(cmd.Env, "GOMEMLIMIT=32MiB")
+		m.LaunchCommand(cmd)
+		m.Ready()
+	}
+	small()
+	m.App("my_app", only("exit 0"), nil)
+	m.Job("large", "my_app", system.Doc{"shardingTotalCount": 2, "cpuCount": 20})
+	waits := m.Trigger("large") // no agent has 20 CPUs
+	m.Job("my_job", "my_app", system.Doc{"shardingTotalCount": 1})
+	m.Kill()
+	small()
+	m.Run("my_job", "FINISHED") // one such end may have any cause
+	m.Kill()
+	small()
+	for _, said := range []string{m.OK("GET", "/readyz", ""), m.Explain("large").Waiting[0].Reason, m.ServerLog()} {
+		for _, want := range []string{"nothing is launched: this server was killed 2 times within a minute of its start", "MiB of memory in use",
+			"large (2 shards, ", "and a run of it waits", "/disable", "restart the server"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%q is not in: %s", want, said)
+			}
+		}
+	}
+	held := m.Trigger("my_job")
+	m.OK("POST", "/api/job/large/disable", "")
+	m.Await(waits, "KILLED")
+	if e := m.Execution(held); e.State != "WAITING" {
+		t.Errorf("it is %s", e.State)
+	}
+	m.Stop()
+	small()
+	m.Await(held, "FINISHED")
+	m.Stop()
+}
