@@ -55,8 +55,12 @@ func (o Overrides) Apply(c Config) Config {
 	return c
 }
 
-// KeepSecrets is the overrides with the job's own secrets where they are hidden as in its document.
-func (o Overrides) KeepSecrets(c Config) Overrides { return o.as(o.Apply(c).KeepSecrets(c)) }
+// KeepSecrets is the overrides with the job's own secrets where they are hidden as in its document. Nothing that can be overridden says
+// where they are sent.
+func (o Overrides) KeepSecrets(c Config) Overrides {
+	kept, _ := o.Apply(c).KeepSecrets(c)
+	return o.as(kept)
+}
 
 // WithoutSecrets is the overrides as people may see them, of a run of that job: what it marks as a secret is hidden here, too.
 func (o Overrides) WithoutSecrets(c Config) Overrides { return o.as(o.Apply(c).WithoutSecrets()) }
