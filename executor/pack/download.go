@@ -11,11 +11,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -113,7 +115,7 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 	ctx, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
 	t.first = time.AfterFunc(d.limits.FirstByte, func() {
-		silent(unanswered{fmt.Errorf("the server sent nothing of it within %v", d.limits.FirstByte)})
+		silent(unanswered{fmt.Errorf("the server sent nothing of it within %v", d.limits.FirstByte), t.reached.Load()})
 	})
 	defer t.first.Stop()
 	var err error
@@ -122,7 +124,7 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 			if waitErr := wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
 				var late unanswered
 				if errors.As(waitErr, &late) {
-					waitErr = unanswered{err} // which says more than that the time ran out
+					waitErr = unanswered{err, t.reached.Load()} // which says more than that the time ran out
 				}
 				return "", version{}, waitErr
 			}
@@ -166,6 +168,8 @@ type transfer struct {
 	total int64
 	next  time.Time
 	first *time.Timer // until the first byte; nil for a file of this machine
+	// reached is set once the last try had a connection, its TLS included.
+	reached atomic.Bool
 }
 
 var errStall = errors.New("the transfer stalled")
@@ -173,7 +177,9 @@ var errStall = errors.New("the transfer stalled")
 func (t *transfer) once(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url.String(), nil)
+	t.reached.Store(false)
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { t.reached.Store(true) }})
+	request, err := http.NewRequestWithContext(traced, http.MethodGet, t.url.String(), nil)
 	if err != nil {
 		return permanent{err}
 	}
@@ -199,7 +205,7 @@ func (t *transfer) once(ctx context.Context) error {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		return noAnswer(err)
+		return noAnswer(err, t.reached.Load())
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch {
@@ -215,7 +221,7 @@ func (t *transfer) once(ctx context.Context) error {
 			return err
 		}
 	case response.StatusCode >= 500:
-		return unanswered{fmt.Errorf("the server answers %s", response.Status)}
+		return unanswered{fmt.Errorf("the server answers %s", response.Status), true}
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout:
 		return fmt.Errorf("the server answers %s", response.Status)
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable && resume:
