@@ -114,8 +114,8 @@ func (d *documents[C, V]) command(name naming, do func(ctx context.Context, name
 	}
 }
 
-// read merges a body into base, and joins what could not be read with the rules that the rest breaks. Secrets that the body leaves out, and
-// those that it has as answers show them, are treated alike.
+// read merges a body into base, and joins what could not be read with the rules that the rest breaks. Secrets that
+// the body leaves out, and those that it has as answers show them, are treated alike.
 func (d *documents[C, V]) read(body []byte, base C) (C, []string, error) {
 	c, notes, err := d.schema.Decode(body, base.WithoutSecrets())
 	unread, ok := err.(document.Violations)

@@ -11,13 +11,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// ofAnotherApp stands in answers where an id is that the caller may not see: "execution of another app", "task of another app".
+// ofAnotherApp stands in answers where an id is that the caller may not see: "execution of another app", "task of
+// another app".
 const ofAnotherApp = "of another app"
 
-// withoutOthers is an answer as its caller may read it. Why something waits may have to do with an app that
-// the caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and executors. Whatever texts an answer
-// has, those ids are hidden in all of them: no field is left out because nobody thought of it, and no sentence because it is new. Documents
-// are left as they are: their texts are what people have written, and are sent back.
+// withoutOthers is an answer as its caller may read it. Why something waits may have to do with an app that the
+// caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and executors. Whatever
+// texts an answer has, those ids are hidden in all of them: no field is left out because nobody thought of it, and no
+// sentence because it is new. Documents are left as they are: their texts are what people have written, and are sent
+// back.
 func (s *Server) withoutOthers(ctx context.Context, answer any) any {
 	who := callerOf(ctx)
 	if answer == nil || !who.letIn() || who.Unrestricted() {
@@ -101,7 +103,9 @@ func (h *hiding) value(v reflect.Value) reflect.Value {
 }
 
 // documentTypes are those whose texts people have written, and bytes, which are JSON of documents.
-var documentTypes = []reflect.Type{reflect.TypeFor[app.Config](), reflect.TypeFor[jobs.Config](), reflect.TypeFor[jobs.Overrides]()}
+var documentTypes = []reflect.Type{
+	reflect.TypeFor[app.Config](), reflect.TypeFor[jobs.Config](), reflect.TypeFor[jobs.Overrides](),
+}
 
 func isDocument(t reflect.Type) bool {
 	return slices.Contains(documentTypes, t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8

@@ -154,7 +154,8 @@ var reasonsOfOthers = []string{
 	"execution mine_job@20260501T120000Z of the job is running; a job runs one at a time",
 }
 
-// TestReasonsNameNoOthers: whatever a scheduler or a history says in any field of any answer, who sees some apps reads of no other.
+// TestReasonsNameNoOthers: whatever a scheduler or a history says in any field of any answer, who sees some apps
+// reads of no other.
 func TestReasonsNameNoOthers(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "WAITED", Message: strings.Join(reasonsOfOthers, "; ")}}})
@@ -180,7 +181,8 @@ func TestReasonsNameNoOthers(t *testing.T) {
 	}
 }
 
-// TestNoAnswerNamesOthers walks the types of all answers that who sees some apps gets: no text of them but those of documents is left as it is.
+// TestNoAnswerNamesOthers walks the types of all answers that who sees some apps gets: no text of them but those of
+// documents is left as it is.
 func TestNoAnswerNamesOthers(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -21,9 +21,10 @@ func (c Config) WithoutSecrets() Config {
 	return c
 }
 
-// KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was made from WithoutSecrets,
-// is as it was. Those of bootstrapScript are kept only while the program that gets them comes from where it came from: the violations are
-// those that were not kept for that reason. Within that place whoever publishes the app says what its program does with them.
+// KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was
+// made from WithoutSecrets, is as it was. Those of bootstrapScript are kept only while the program that gets them
+// comes from where it came from: the violations are those that were not kept for that reason. Within that place
+// whoever publishes the app says what its program does with them.
 func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	var bad document.Violations
 	before := stored.secretive()
@@ -37,14 +38,17 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 		case field == "appURL" || moved == "":
 			*text = old
 		case (document.Text{Value: *text}).IsPlaceholder(""):
-			bad = append(bad, document.Violate(field, *text, "holds %s, which keeps the stored secret only while the program comes from where it did, and %s names another place: "+
-				"give the secret itself, or leave %s there", secrets.Hidden, moved, moved))
+			bad = append(bad, document.Violate(field, *text, "holds %s, which keeps the stored secret only while "+
+				"the program comes from where it did, and %s names another place: "+
+				"give the secret itself, or leave %s there",
+				secrets.Hidden, moved, moved))
 		}
 	}
 	return c, bad
 }
 
-// redirected names what says where the app's program comes from, and names another host or repository than is stored; "" if nothing does.
+// redirected names what says where the app's program comes from, and names another host or repository than is stored;
+// "" if nothing does.
 func (c Config) redirected(stored Config) string {
 	switch {
 	case origin(c.AppURL) != origin(stored.AppURL):

@@ -147,7 +147,8 @@ func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
 	}
 }
 
-// A secret that is now sent elsewhere is sent with the change if the file has it in clear, and refused if it has ******.
+// A secret that is now sent elsewhere is sent with the change if the file has it in clear, and refused if it has
+// ******.
 func TestSecretsThatAreSentElsewhere(t *testing.T) {
 	t.Parallel()
 	server := newServer()

@@ -116,12 +116,14 @@ type update struct {
 	withheld []string
 	// unknown are placeholders of secrets that the server does not have, or would not keep.
 	unknown document.Violations
-	// moved says why the server does not keep what it has in some fields: the secret is sent elsewhere, or less safely, by what the file says.
+	// moved says why the server does not keep what it has in some fields: the secret is sent elsewhere, or less
+	// safely, by what the file says.
 	moved map[string]string
 }
 
-// newUpdate compares. A secret that the server hides counts as equal to any that would be shown as it is, and is left as it is on the server,
-// unless sendSecrets has what the files have in clear sent, or it is sent to another place than before: then the server wants it again.
+// newUpdate compares. A secret that the server hides counts as equal to any that would be shown as it is, and is left
+// as it is on the server, unless sendSecrets has what the files have in clear sent, or it is sent to another place
+// than before: then the server wants it again.
 func newUpdate(d, server *Definition, sendSecrets bool) update {
 	u := update{body: map[string]any{}, moved: d.movedSecrets(server)}
 	mine, shown, there := d.values(), d.shown().values(), server.values()
@@ -167,12 +169,14 @@ func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSe
 		u.differences = append(u.differences, Difference{field, string(there), string(shown)})
 	case hidden:
 		u.unknown = append(u.unknown, document.Violation{Field: field, Message: "holds " + secrets.Hidden +
-			", which the server shows in place of a secret, and the server has none there; give the secret, or fromFile or fromEnv"})
+			", which the server shows in place of a secret, and the server has none there; " +
+			"give the secret, or fromFile or fromEnv"})
 	}
 	return mine, true
 }
 
-// movedSecrets are the secrets that the server hides and would refuse to keep with what the definition says, by field, and why.
+// movedSecrets are the secrets that the server hides and would refuse to keep with what the definition says, by
+// field, and why.
 func (d *Definition) movedSecrets(server *Definition) map[string]string {
 	var bad document.Violations
 	if shown := d.shown(); d.Kind == Job {

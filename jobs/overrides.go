@@ -55,8 +55,8 @@ func (o Overrides) Apply(c Config) Config {
 	return c
 }
 
-// KeepSecrets is the overrides with the job's own secrets where they are hidden as in its document. Nothing that can be overridden says
-// where they are sent.
+// KeepSecrets is the overrides with the job's own secrets where they are hidden as in its document. Nothing that can
+// be overridden says where they are sent.
 func (o Overrides) KeepSecrets(c Config) Overrides {
 	kept, _ := o.Apply(c).KeepSecrets(c)
 	return o.as(kept)

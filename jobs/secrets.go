@@ -97,11 +97,13 @@ func (c Config) mapTexts(change func(place, document.Text) document.Text) Config
 // WithoutSecrets is the document as people may see it.
 func (c Config) WithoutSecrets() Config { return c.mapTexts(place.show) }
 
-// KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was made from WithoutSecrets,
-// is as it was. What was marked as a secret is it still, or whoever takes the mark away would see it.
+// KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was
+// made from WithoutSecrets, is as it was. What was marked as a secret is it still, or whoever takes the mark away
+// would see it.
 //
-// A secret is kept only while all that says where it is sent, and how safely, equals what is stored: else whoever may change a job could
-// send to a server of their own a secret that they can't see. The violations are the secrets that were not kept for that reason.
+// A secret is kept only while all that says where it is sent, and how safely, equals what is stored: else whoever may
+// change a job could send to a server of their own a secret that they can't see. The violations are the secrets that
+// were not kept for that reason.
 func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	before := map[place]document.Text{}
 	stored.mapTexts(func(at place, t document.Text) document.Text {
@@ -113,7 +115,8 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 			old := before[at]
 			shown := at.show(old).Value
 			old.Secret = old.Secret || t.Secret
-			if strings.Contains(t.Value, secrets.Hidden) && t.Value == shown && keep(at, document.Text{Value: shown, Secret: old.Secret}) {
+			hidden := document.Text{Value: shown, Secret: old.Secret}
+			if strings.Contains(shown, secrets.Hidden) && t.Value == shown && keep(at, hidden) {
 				return old
 			}
 			return t
@@ -124,8 +127,9 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	kept := restore(func(at place, hidden document.Text) bool {
 		moved := whole.redirected(at, stored)
 		if moved != "" && at.isPlaceholder(hidden) {
-			bad = append(bad, document.Violate(at.path(), "", "holds %s, which keeps the stored secret only while it is sent to where it was, and %s has changed: "+
-				"give the secret itself, or leave %s as it was", secrets.Hidden, moved, moved))
+			bad = append(bad, document.Violate(at.path(), "", "holds %s, which keeps the stored secret only while "+
+				"it is sent to where it was, and %s has changed: give the secret itself, or leave %s as it was",
+				secrets.Hidden, moved, moved))
 		}
 		return moved == ""
 	})
@@ -133,9 +137,10 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	return kept, bad[:min(len(bad), maxMessages)]
 }
 
-// redirected names what says where the secrets of a place are sent, or how safely, and differs from what is stored; "" if nothing does.
-// Secrets of error handlers are sent by the leader, to the address in their family. All others go to the executors of the job's
-// app: what an HTTP job's request has to its address, which gets the parameters of the job in a header, and all else to the job's program.
+// redirected names what says where the secrets of a place are sent, or how safely, and differs from what is stored;
+// "" if nothing does. Secrets of error handlers are sent by the leader, to the address in their family. All others go
+// to the executors of the job's app: what an HTTP job's request has to its address, which gets the parameters of the
+// job in a header, and all else to the job's program.
 func (c Config) redirected(at place, stored Config) string {
 	var directs []string
 	f := familyOf(at.name)

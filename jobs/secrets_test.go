@@ -123,7 +123,8 @@ func TestSecretsAreKept(t *testing.T) {
 	}
 }
 
-// A secret that is hidden is kept only while it goes to where it went: else it is refused, whether the body has it hidden or leaves it out.
+// A secret that is hidden is kept only while it goes to where it went: else it is refused, whether the body has it
+// hidden or leaves it out.
 func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 	t.Parallel()
 	c := secretive()

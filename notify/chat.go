@@ -81,7 +81,8 @@ func postText(ctx context.Context, address, content string, connect, read time.D
 	case json.Unmarshal(answer, &result) != nil || result.Code == nil:
 		return errors.New("the robot's answer has no errcode")
 	case *result.Code != 0:
-		return fmt.Errorf("the robot refuses the message with errcode %d: its documentation says what that means", *result.Code)
+		return fmt.Errorf("the robot refuses the message with errcode %d: its documentation says what that means",
+			*result.Code)
 	}
 	return nil
 }

@@ -143,7 +143,8 @@ func TestMailServersThatAreOutOfOrder(t *testing.T) {
 	}
 }
 
-// Whoever may change a job chooses the mail server, and sees of what answers there no word: it may be any service of the leader's network.
+// Whoever may change a job chooses the mail server, and sees of what answers there no word: it may be any service of
+// the leader's network.
 func TestNoWordOfAServerIsShown(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ says, want string }{

@@ -25,8 +25,9 @@ type request struct {
 // mostAnswer is how much of an answer is read.
 const mostAnswer = 64 << 10
 
-// post sends a request and returns the status and the body of its answer. Redirects are not followed: they could lead a secret
-// elsewhere. Errors name the host alone, since the rest of the address may be a secret, and have nothing that came from there but the status.
+// post sends a request and returns the status and the body of its answer. Redirects are not followed: they could lead
+// a secret elsewhere. Errors name the host alone, since the rest of the address may be a secret, and have nothing
+// that came from there but the status.
 func post(ctx context.Context, r request) (status int, answer []byte, err error) {
 	u, err := url.Parse(r.address)
 	if err != nil {
@@ -73,7 +74,8 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 		return failed(err)
 	}
 	if res.StatusCode >= 300 && res.StatusCode <= 399 {
-		return 0, nil, fmt.Errorf("POST to %s: it answers %d, and no redirect is followed; give the address itself", u.Host, res.StatusCode)
+		return 0, nil, fmt.Errorf("POST to %s: it answers %d, and no redirect is followed; give the address itself",
+			u.Host, res.StatusCode)
 	}
 	return res.StatusCode, answer, nil
 }

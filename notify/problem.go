@@ -12,14 +12,15 @@ import (
 	"github.com/wneessen/go-mail"
 )
 
-// What went wrong is shown to everybody who may see the job, and whoever may change it chooses the server. So errors have nothing that came
-// from there but a status code: else a job would show what any service of the leader's network says to strangers, and at which address
-// a name is found.
+// What went wrong is shown to everybody who may see the job, and whoever may change it chooses the server. So errors
+// have nothing that came from there but a status code: else a job would show what any service of the leader's network
+// says to strangers, and at which address a name is found.
 
 // errTooMuch is the error of a connection that brings more than is read.
 var errTooMuch = fmt.Errorf("more than %d KiB came as an answer", mostRead>>10)
 
-// connectionProblem says why there is no connection, or no more, in words that do not depend on what came over it; "" for other errors.
+// connectionProblem says why there is no connection, or no more, in words that do not depend on what came over it; ""
+// for other errors.
 func connectionProblem(err error) string {
 	var (
 		name        *net.DNSError
@@ -43,7 +44,8 @@ func connectionProblem(err error) string {
 		return "it does not speak TLS on this port"
 	case errors.As(err, &alert):
 		return "it refuses the TLS that is offered"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection broke off"
 	}
 	return ""
@@ -68,5 +70,6 @@ func mailProblem(err error) error {
 	if text := connectionProblem(err); text != "" {
 		return errors.New(text)
 	}
-	return errors.New("it does not answer as a mail server that has what the job asks for: look at email.host, email.port, email.useSsl (TLS) and email.username")
+	return errors.New("it does not answer as a mail server that has what the job asks for: " +
+		"look at email.host, email.port, email.useSsl (TLS) and email.username")
 }

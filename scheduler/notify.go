@@ -16,8 +16,8 @@ type Notifier interface {
 }
 
 const (
-	// notifyAtOnce is how many messages of one app are under way at once: one that is slow keeps few others of its app waiting, and none of
-	// another app, whose people may have nothing to do with the server that is slow.
+	// notifyAtOnce is how many messages of one app are under way at once: one that is slow keeps few others of its
+	// app waiting, and none of another app, whose people may have nothing to do with the server that is slow.
 	notifyAtOnce = 4
 	// notifyTimeout is how long one may take; the Notifier's own bounds are narrower.
 	notifyTimeout = time.Minute

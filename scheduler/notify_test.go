@@ -88,7 +88,8 @@ func failOf(t *testing.T, s *stage, app, name string) {
 	})
 }
 
-// TestASlowMessageHoldsUpNobodyElses (N2): few of an app are under way at once, one of each job, and none waits for those of another app.
+// TestASlowMessageHoldsUpNobodyElses (N2): few of an app are under way at once, one of each job, and none waits for
+// those of another app.
 func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
 	p := newPeople()
 	p.answer = func(ctx context.Context, job string) error {

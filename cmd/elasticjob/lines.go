@@ -21,7 +21,8 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 // mostLine is how long a line may become before it is written in parts, so that it needs no end.
 const mostLine = 64 << 10
 
-// lineWriter writes whole lines only, each behind a prefix, so that the lines of several are not mixed. A terminal gets them printable.
+// lineWriter writes whole lines only, each behind a prefix, so that the lines of several are not mixed. A terminal
+// gets them printable.
 type lineWriter struct {
 	w        io.Writer
 	prefix   []byte

@@ -86,12 +86,13 @@ func clean(text string) string {
 	}, text)
 }
 
-// colourSequence matches what begins with an escape sequence for colours and the like (SGR), the only one that a job's output may have.
+// colourSequence matches what begins with an escape sequence for colours and the like (SGR), the only one that a
+// job's output may have.
 var colourSequence = regexp.MustCompile(`^\x1b\[[0-9;:]*m`)
 
-// printable is a line of a job's output as a terminal may get it: with its colours, which end with the line, and � for each character that
-// would steer the terminal otherwise, such as to write to the clipboard, set a title, or show a text in another order. The output of
-// whoever may run a job is read by others.
+// printable is a line of a job's output as a terminal may get it: with its colours, which end with the line, and �
+// for each character that would steer the terminal otherwise, such as to write to the clipboard, set a title, or show
+// a text in another order. The output of whoever may run a job is read by others.
 func printable(line []byte) []byte {
 	text, end, coloured := line, []byte(nil), false
 	if bytes.HasSuffix(text, []byte{'\n'}) {
@@ -117,7 +118,8 @@ func printable(line []byte) []byte {
 	return append(out, end...)
 }
 
-// steers reports whether a character may steer a terminal and is left as it is by JSON: DEL, C1, and what turns the order of a text round.
+// steers reports whether a character may steer a terminal and is left as it is by JSON: DEL, C1, and what turns the
+// order of a text round.
 func steers(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
 
 // escaped is a text with \uXXXX for what steers a terminal, which is for documents in which that means the same.

@@ -61,10 +61,11 @@ func Defaults() Limits {
 type Error struct {
 	Phase string // wire.PhaseFetch or wire.PhaseUnpack
 	URL   string
-	// Unreachable is the URL's host, with its port if the URL names one, if it was not reached: its name is unknown, nothing accepts connections
-	// there, or no TLS comes about; else empty.
+	// Unreachable is the URL's host, with its port if the URL names one, if it was not reached: its name is unknown,
+	// nothing accepts connections there, or no TLS comes about; else empty.
 	Unreachable string
-	// Unanswered is set if the host was reached, and had no good answer for the URL in time: 5xx, a connection without an answer, or a late first byte.
+	// Unanswered is set if the host was reached, and had no good answer for the URL in time: 5xx, a connection
+	// without an answer, or a late first byte.
 	Unanswered bool
 	Err        error
 }

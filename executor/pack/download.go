@@ -178,7 +178,8 @@ func (t *transfer) once(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.reached.Store(false)
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { t.reached.Store(true) }})
+	trace := httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { t.reached.Store(true) }}
+	traced := httptrace.WithClientTrace(ctx, &trace)
 	request, err := http.NewRequestWithContext(traced, http.MethodGet, t.url.String(), nil)
 	if err != nil {
 		return permanent{err}

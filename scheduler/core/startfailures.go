@@ -20,8 +20,9 @@ type startFailure struct {
 	Tries    int       `json:"tries"`
 	Since    time.Time `json:"since"`
 	Reason   string    `json:"reason"`
-	// Host is where the app's package could not be fetched from; Executor is then the execution that tried it last. Package is "" if the host
-	// itself was at fault. Otherwise it stands for the one URL there that has no good answer in time, which may hold a secret.
+	// Host is where the app's package could not be fetched from; Executor is then the execution that tried it last.
+	// Package is "" if the host itself was at fault. Otherwise it stands for the one URL there that has no good
+	// answer in time, which may hold a secret.
 	Host    string `json:"host,omitempty"`
 	Package string `json:"package,omitempty"`
 	probe   string // the execution that tries it now
@@ -50,19 +51,21 @@ func (t *startFailure) until() time.Time {
 
 // startFailures say where apps are not to be placed for a while.
 //
-// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting for nothing,
-// with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found unreachable gets no more room than
-// one execution at a time needs to find out whether it is back, with growing pauses (rule L8). A host that was reached, and whose answer
-// for a package is bad or late, is not to blame: the same holds for the package's URL then, or whoever publishes an app with a bad URL would
-// delay all that have good ones there. An app that was fetched before is tried only if a fetch of its own has failed since: it may be in
-// the agents' caches.
+// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting
+// for nothing, with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found
+// unreachable gets no more room than one execution at a time needs to find out whether it is back, with growing
+// pauses (rule L8). A host that was reached, and whose answer for a package is bad or late, is not to blame: the same
+// holds for the package's URL then, or whoever publishes an app with a bad URL would delay all that have good ones
+// there. An app that was fetched before is tried only if a fetch of its own has failed since: it may be in the
+// agents' caches.
 //
 // What was found out is kept with the app whose fetch failed, so that a new leader does not find it out again (rule F8).
 //
 // These hold between any two calls of its methods:
 //
 //   - byApp has, by agent, the failures of every app that has one, with everyAgent for a package that can't be fetched;
-//   - sources has every failure to fetch a package by its host or URL, which all apps have that tried to fetch from there last;
+//   - sources has every failure to fetch a package by its host or URL, which all apps have that tried to fetch from
+//     there last;
 //   - changed has the key of every one that differs from what is stored, or is stored and was removed.
 type startFailures struct {
 	*shared
@@ -75,7 +78,8 @@ type startFailures struct {
 }
 
 func newStartFailures(s *shared, es *executions) startFailures {
-	return startFailures{shared: s, executions: es, byApp: map[string]map[string]*startFailure{}, sources: map[string]*startFailure{}, fetched: map[string]bool{}}
+	return startFailures{shared: s, executions: es, byApp: map[string]map[string]*startFailure{},
+		sources: map[string]*startFailure{}, fetched: map[string]bool{}}
 }
 
 // startKey is where the start failures of an app on an agent are kept, below pathStartFailure.
@@ -115,7 +119,7 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 		return until, nil
 	}
 	kept := &t
-	if known := f.sources[t.source()]; known != nil { // another app has a package there: what was found out last holds for all
+	if known := f.sources[t.source()]; known != nil { // another app's, too: what was found out last holds for all
 		if t.Since.After(known.Since) {
 			*known = t
 		}
@@ -237,23 +241,28 @@ func packageHost(packageURL string) string {
 	return u.Host
 }
 
-// unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its host was not reached.
-// Only the first attempt that finds that out gets a time until which it holds.
+// unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its
+// host was not reached. Only the first attempt that finds that out gets a time until which it holds.
 func (f *startFailures) unreachable(a app.Config, execution string, launched time.Time, reason string) (until time.Time) {
 	return f.notFetched(a, &startFailure{Host: packageHost(a.AppURL)}, execution, launched, reason)
 }
 
 // unanswered notes the same of a package whose host was reached, and had no good answer for its URL in time.
-func (f *startFailures) unanswered(a app.Config, execution string, launched time.Time, reason string) (until time.Time) {
+func (f *startFailures) unanswered(a app.Config, execution string, launched time.Time, reason string) time.Time {
 	host := packageHost(a.AppURL)
 	if t := f.sources[host]; t != nil && launched.After(t.Since) {
 		f.fetchable(t)
 	}
-	return f.notFetched(a, &startFailure{Host: host, Package: "url-" + fingerprint(a.AppURL)}, execution, launched, reason)
+	return f.notFetched(a, &startFailure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, reason)
 }
 
+// urlKey stands for a package's URL, which may hold a secret.
+func urlKey(packageURL string) string { return "url-" + fingerprint(packageURL) }
+
 // notFetched counts one more failure of a source.
-func (f *startFailures) notFetched(a app.Config, t *startFailure, execution string, launched time.Time, reason string) (until time.Time) {
+func (f *startFailures) notFetched(
+	a app.Config, t *startFailure, execution string, launched time.Time, reason string,
+) (until time.Time) {
 	if known := f.sources[t.source()]; known != nil {
 		t = known
 	}
@@ -292,7 +301,7 @@ func (f *startFailures) against(packageURL string) (known []*startFailure) {
 	if len(f.sources) == 0 {
 		return nil
 	}
-	for _, source := range []string{packageHost(packageURL), "url-" + fingerprint(packageURL)} {
+	for _, source := range []string{packageHost(packageURL), urlKey(packageURL)} {
 		if t := f.sources[source]; t != nil {
 			known = append(known, t)
 		}
@@ -308,8 +317,9 @@ func (f *startFailures) doubts(a *appState) []*startFailure {
 	return f.against(a.cfg.AppURL)
 }
 
-// packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or URL, and probe
-// the execution that tries it now, "" when the pause before the next try has not passed. The zero value is no wait.
+// packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or
+// URL, and probe the execution that tries it now, "" when the pause before the next try has not passed. The zero
+// value is no wait.
 type packageWait struct {
 	failure *startFailure
 	probe   string
@@ -335,13 +345,14 @@ func (f *startFailures) wait(a *appState, id string) packageWait {
 func (f *startFailures) waitReason(w packageWait) string {
 	why := fmt.Sprintf("%s, %s", w.failure.whatFailed(), counted(w.failure.Tries, "time"))
 	if w.probe == "" {
-		return fmt.Sprintf("its package can't be fetched: %s; tried again at %s", why, f.shown(w.failure.until()).Format(time.TimeOnly))
+		again := f.shown(w.failure.until()).Format(time.TimeOnly)
+		return fmt.Sprintf("its package can't be fetched: %s; tried again at %s", why, again)
 	}
 	return fmt.Sprintf("its package could not be fetched: %s; execution %s tries it now", why, w.probe)
 }
 
-// whatFailed says what is wrong with where a package is fetched from. It leaves the cause of the attempt out, which names another app's
-// package where the host is at fault for all that it has.
+// whatFailed says what is wrong with where a package is fetched from. It leaves the cause of the attempt out, which
+// names another app's package where the host is at fault for all that it has.
 func (t *startFailure) whatFailed() string {
 	if t.Package != "" {
 		return t.Host + " has no good answer for its URL"

@@ -303,8 +303,8 @@ func (c *Core) packageFetched(ref taskRef) {
 	}
 }
 
-// packageNotFetched notes that an attempt could not fetch its package because nothing answered at its host, or the host had no good answer for
-// its URL. An app that was changed since has another package.
+// packageNotFetched notes that an attempt could not fetch its package because nothing answered at its host, or the
+// host had no good answer for its URL. An app that was changed since has another package.
 func (c *Core) packageNotFetched(ref taskRef, st wire.Status) {
 	s, with := ref.shard(), ref.exec.Settings.App
 	a := c.config.apps[with.AppName]

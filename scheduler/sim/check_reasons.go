@@ -10,8 +10,9 @@ import (
 // wordInText matches what a name may be in an encoded text.
 var wordInText = regexp.MustCompile(`[\w-]+`)
 
-// othersNamed has what a core says about a job that names another app, or a job of one, otherwise than by an id: of ids the API knows whose
-// they are, and hides them from who may see one app only; a name by itself it could not tell from any other word.
+// othersNamed has what a core says about a job that names another app, or a job of one, otherwise than by an id: of
+// ids the API knows whose they are, and hides them from who may see one app only; a name by itself it could not tell
+// from any other word.
 func othersNamed(c *core.Core) (found []string) {
 	appOf, apps := map[string]string{}, map[string]bool{}
 	for _, j := range c.Jobs() {
