@@ -71,9 +71,9 @@ func (c *Core) applyJobState(j *jobState) {
 		c.killExecutionsOf(j, "the job was deregistered")
 	case how == jobPaused:
 	case how == jobShutDown:
-		c.endWaiting(j, c.config.inactiveReason(j))
+		c.endWaiting(j, c.config.endReason(j))
 	case inactive:
-		c.killExecutionsOf(j, c.config.inactiveReason(j))
+		c.killExecutionsOf(j, c.config.endReason(j))
 	}
 	if j.schedule != nil && !inactive {
 		c.schedules.set(j)

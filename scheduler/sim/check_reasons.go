@@ -21,9 +21,10 @@ func othersNamed(c *core.Core) (found []string) {
 	look := func(what, own string, said any, err error) {
 		shown := func(name string, isApp bool) bool { return isApp && name == own || !isApp && appOf[name] == own }
 		text := jobs.HideIDs(encoded(said, err), "", shown)
-		for _, word := range wordInText.FindAllString(text, -1) {
+		for _, at := range wordInText.FindAllStringIndex(text, -1) {
+			word := text[at[0]:at[1]]
 			if app, isJob := appOf[word]; isJob && app != own || apps[word] && word != own {
-				found = append(found, what+", of app "+own+", names "+word+": "+text)
+				found = append(found, what+", of app "+own+", names "+word+": …"+text[max(0, at[0]-100):min(len(text), at[1]+100)]+"…")
 			}
 		}
 	}
