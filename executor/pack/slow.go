@@ -3,9 +3,7 @@ package pack
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"syscall"
 	"time"
 )
 
@@ -33,7 +31,7 @@ func noAnswer(err error, reached bool) error {
 	case errors.As(err, &name),
 		errors.As(err, &system) && system.Op == "dial",
 		errors.As(err, &deadline) && deadline.Timeout(),
-		errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		isBroken(err):
 		return unanswered{err, reached}
 	}
 	return err

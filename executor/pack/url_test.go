@@ -166,8 +166,8 @@ func TestURL(t *testing.T) {
 		{name: "ends early without length", path: "/p.tgz", answer: bare(t, "HTTP/1.0 200 OK\r\n\r\n"+zipped[:len(zipped)-20]), want: "cut off"},
 		{name: "says more than it sends", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n#!/bin/sh"), want: "broken after 9 bytes: unexpected EOF", requests: 2},
 		{name: "says less than it sends", path: "/p.tgz", answer: bare(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(zipped)-8)+zipped), want: "cut off"},
-		{name: "says nonsense", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n#!/bin/sh"), want: "Content-Length", requests: 2},
-		{name: "isn't HTTP", answer: bare(t, "220 ftp ready\r\n"), want: "malformed HTTP", requests: 2},
+		{name: "says nonsense", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n#!/bin/sh"), want: "does not answer as one of HTTP", requests: 2},
+		{name: "isn't HTTP", answer: bare(t, "220 ftp ready\r\n"), want: "does not answer as one of HTTP", requests: 2},
 		{name: "huge by its own word", answer: func(w http.ResponseWriter, r request) {
 			w.Header().Set("Content-Length", "1099511627776")
 			w.WriteHeader(http.StatusOK)
@@ -305,6 +305,42 @@ func TestURL(t *testing.T) {
 				t.Errorf("ranges %q, want %q", ranges, test.ranges)
 			}
 		})
+	}
+}
+
+// TestNoWordOfAServerIsShown: whoever names a URL reads none of what another service than a web server says there.
+func TestNoWordOfAServerIsShown(t *testing.T) {
+	t.Parallel()
+	limits := pack.Defaults()
+	limits.Tries = 1
+	store := open(t, t.TempDir(), limits)
+	for says, want := range map[string]string{
+		"SSH-2.0-private\r\n": "does not answer as one of HTTP", "-ERR private\r\n": "does not answer as one of HTTP",
+		"HTTP/1.1 404 private\r\n\r\n": "answers 404 Not Found", "HTTP/1.1 299 private\r\n\r\n": "answers 299",
+		"HTTP/1.1 200 OK\r\nprivate\r\n\r\n": "does not answer as one of HTTP",
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, says)
+			_ = conn.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		}()
+		_, err = store.Get(context.Background(), pack.Source{URL: "http://" + listener.Addr().String() + "/job.sh"})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "private") {
+			t.Errorf("%q: got %v, want …%s…", says, err, want)
+		}
+		_ = listener.Close()
+		<-done
 	}
 }
 
