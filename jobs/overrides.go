@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // Overrides are what one run of a job has of its own, instead of the job's: the body of a trigger.
@@ -33,6 +34,16 @@ func DecodeOverrides(body []byte) (Overrides, error) {
 // IsZero reports whether nothing is overridden.
 func (o Overrides) IsZero() bool {
 	return o.JobParameter == nil && o.ShardingItemParameters == nil && len(o.Env) == 0
+}
+
+// HasSecretParameters reports whether the parameters have secrets, such as the password of a URL.
+func (o Overrides) HasSecretParameters() bool {
+	for _, text := range []*string{o.JobParameter, o.ShardingItemParameters} {
+		if text != nil && len(secrets.InURLs(*text)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Apply is the job's document as the run has it. The job's own is not changed; what it marks as a secret is one in the run, too.

@@ -24,7 +24,8 @@ func othersNamed(c *core.Core) (found []string) {
 		for _, at := range wordInText.FindAllStringIndex(text, -1) {
 			word := text[at[0]:at[1]]
 			if app, isJob := appOf[word]; isJob && app != own || apps[word] && word != own {
-				found = append(found, what+", of app "+own+", names "+word+": …"+text[max(0, at[0]-100):min(len(text), at[1]+100)]+"…")
+				near := text[max(0, at[0]-100):min(len(text), at[1]+100)]
+				found = append(found, what+", of app "+own+", names "+word+": …"+near+"…")
 			}
 		}
 	}
