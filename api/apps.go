@@ -21,7 +21,6 @@ func (s *Server) newApps() documents[app.Config, core.AppView] {
 			}), nil
 		},
 		add: of.RegisterApp, change: of.UpdateApp, all: of.Apps, one: of.App, setDisabled: of.SetAppDisabled,
-		keep:   app.Config.KeepSecrets,
 		config: func(v core.AppView) app.Config { return v.Config.WithoutSecrets() },
 		answer: func(v core.AppView, read []string) any {
 			v.Config, v.Notes = v.Config.WithoutSecrets(), joinNotes(read, v.Notes)

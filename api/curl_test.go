@@ -139,7 +139,7 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	call(t, server, "POST", "/api/app", appDocument)
-	posted := with(jobDocument, `"jobErrorHandlerType":"WEBHOOK","props":{"webhook.url":"https://h/x?key=hunter2","webhook.secret":"hunter2","a":"b"}`)
+	posted := with(jobDocument, `"jobErrorHandlerType":"WEBHOOK","props":{"webhook.url":"https://h/x?key=hunter2","webhook.secret":"hunter2","a":"b"},"env":{"TOKEN":"hunter2"}`)
 	ask := func(method, path, body string) string {
 		answer, text := call(t, server, method, path, body)
 		if answer.StatusCode != http.StatusOK || strings.Contains(text, "hunter2") {
@@ -155,6 +155,18 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 	want := document.Texts{"webhook.url": {Value: "https://h/x?key=hunter2"}, "webhook.secret": {Value: "hunter2"}, "a": {Value: "c"}}
 	if diff := cmp.Diff(want, b.jobs["my_job"].Props); diff != "" {
 		t.Error(diff)
+	}
+	other := with(swap(appDocument, "my_app", "other_app"), `"cpuCount":0.1`)
+	call(t, server, "POST", "/api/app", other)
+	for body, field := range map[string]string{ // what is sent elsewhere is given anew, whether the body has it hidden or leaves it out
+		swap(shown, "https://h/******", "https://evil/"): `"field":"props.webhook.secret"`,
+		swap(shown, "https://h/******", "http://h/"):     `"field":"props.webhook.secret"`,
+		`{"jobName":"my_job","appName":"other_app"}`:     `"field":"env.TOKEN"`,
+	} {
+		answer, text := call(t, server, "PUT", "/api/job/update", body)
+		if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, field) || strings.Count(text, `"field"`) != 1 || strings.Contains(text, "hunter2") {
+			t.Errorf("%s: %d %s", body, answer.StatusCode, text)
+		}
 	}
 	shown = swap(shown, "my_job", "other")
 	if answer, text := call(t, server, "POST", "/api/job/register", shown); answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, "give the secret itself") {

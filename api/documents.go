@@ -10,15 +10,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 )
 
+// secretive is a document with secrets, which answers hide, and which a change that has them hidden keeps.
+type secretive[C any] interface {
+	WithoutSecrets() C
+	KeepSecrets(stored C) (C, document.Violations)
+}
+
 // documents answers the routes that apps and jobs have alike. C is the document, V is
 // what the scheduler says of one.
-type documents[C, V any] struct {
+type documents[C secretive[C], V any] struct {
 	kind   string // "app" or "job"
 	schema *document.Schema[C]
 	// check applies all rules to what was read, and has notes on it.
 	check func(C) (document.Violations, []string)
-	// keep takes secrets that answers hide, and that have come back so, from what is stored.
-	keep func(given, stored C) C
 
 	add         func(context.Context, C) (V, error)
 	change      func(context.Context, string, func(C) (C, error)) (V, error)
@@ -110,16 +114,17 @@ func (d *documents[C, V]) command(name naming, do func(ctx context.Context, name
 	}
 }
 
-// read merges a body into base, and joins what could not be read with the rules that the rest breaks.
+// read merges a body into base, and joins what could not be read with the rules that the rest breaks. Secrets that
+// the body leaves out, and those that it has as answers show them, are treated alike.
 func (d *documents[C, V]) read(body []byte, base C) (C, []string, error) {
-	c, notes, err := d.schema.Decode(body, base)
+	c, notes, err := d.schema.Decode(body, base.WithoutSecrets())
 	unread, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return c, nil, err
 	}
-	c = d.keep(c, base)
+	c, moved := c.KeepSecrets(base)
 	rules, hints := d.check(c)
-	return c, append(notes, hints...), unread.And(rules).OrNil()
+	return c, append(notes, hints...), unread.And(moved).And(rules).OrNil()
 }
 
 // joinNotes has each note once: the scheduler may repeat what a check found.

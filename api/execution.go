@@ -58,9 +58,6 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 	case more:
 		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", mostMoments)
 	}
-	for i := range life {
-		life[i].Message = withoutOthers(ctx, life[i].Message)
-	}
 	a.Life = life
 	if remembered && !ended(v.State) {
 		a.Life = append(a.Life, s.waiting(ctx, v, life)...)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -49,6 +50,22 @@ func EmptyRuleLetsIn(p auth.Principal) bool { return rule{}.check(p) == nil }
 
 // Scoped is what the server asks instead of a scheduler.
 func Scoped(all Scheduler) Scheduler { return scoped{all} }
+
+// AnswersByApp has a value of the type that each route answers with that is for who sees some apps, but for raw ones.
+func AnswersByApp() map[string]any {
+	all := map[string]any{}
+	for _, r := range (&Server{}).routes() {
+		if r.scope == byApp && r.raw == nil && r.does.answer.Content[0].Type != nil {
+			all[r.method+" "+r.path] = r.does.answer.Content[0].Type
+		}
+	}
+	return all
+}
+
+// Shown is an answer as somebody gets it.
+func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) any {
+	return s.withoutOthers(context.WithValue(ctx, callerKey{}, caller{Principal: who}), answer)
+}
 
 // complete reports whether a rule says for whom it is.
 func (r rule) complete() bool {

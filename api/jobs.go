@@ -21,7 +21,6 @@ func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
 			return c.Check(s.jobOptions())
 		},
 		add: of.RegisterJob, change: of.UpdateJob, all: of.Jobs, one: of.Job, setDisabled: of.SetJobDisabled,
-		keep:   jobs.Config.KeepSecrets,
 		config: func(v core.JobView) jobs.Config { return v.Config.WithoutSecrets() },
 		answer: func(v core.JobView, read []string) any {
 			v.Config, v.Notes = v.Config.WithoutSecrets(), joinNotes(read, v.Notes)

@@ -120,7 +120,7 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 // failLog answers where no output can be sent.
 func (s *Server) failLog(c *gin.Context, l *log, err error) {
 	s.warnLog(c, l, err)
-	fail(c.Writer, c.Request, s.log, err)
+	fail(c.Writer, c.Request, s.log, s.errorWithoutOthers(c.Request.Context(), err))
 }
 
 // warnLog logs why an agent could not be read, which is in no answer.

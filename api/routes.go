@@ -313,9 +313,10 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 		}
 		value, err := r.answer(c)
 		if err != nil {
-			fail(c.Writer, c.Request, s.log, s.orFaulty(c, err))
+			fail(c.Writer, c.Request, s.log, s.errorWithoutOthers(ctx, s.orFaulty(c, err)))
 			return
 		}
+		value = s.withoutOthers(ctx, value)
 		s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, value) })
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 // scoped is a Scheduler that shows everybody the apps of their grant, by the caller in the context: who has a grant for all apps
 // gets what the scheduler says, unchanged. To others what their grant does not cover is not there: both are looked for in the same way and have the same answer.
+// What texts say of it is hidden in the answer (others.go).
 //
 // The scheduler is a field, and not embedded: a method that the interface gets has no meaning here until it is given one.
 type scoped struct{ all Scheduler }
@@ -218,9 +219,7 @@ func (s scoped) CheckJob(ctx context.Context, c jobs.Config) (core.JobCheck, err
 	if err := mayPublish(ctx, c.AppName); err != nil {
 		return core.JobCheck{}, err
 	}
-	check, err := s.all.CheckJob(ctx, c)
-	check.Placement.Reason = withoutOthers(ctx, check.Placement.Reason)
-	return check, err
+	return s.all.CheckJob(ctx, c)
 }
 
 func (s scoped) UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
@@ -229,9 +228,7 @@ func (s scoped) UpdateJob(ctx context.Context, name string, change func(jobs.Con
 
 func (s scoped) CheckJobUpdate(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (core.JobCheck, error) {
 	return ofJob(ctx, s, name, func() (core.JobCheck, error) {
-		check, err := s.all.CheckJobUpdate(ctx, name, covering(ctx, name, change))
-		check.Placement.Reason = withoutOthers(ctx, check.Placement.Reason)
-		return check, err
+		return s.all.CheckJobUpdate(ctx, name, covering(ctx, name, change))
 	})
 }
 

@@ -1,15 +1,20 @@
 package api_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -141,22 +146,100 @@ func TestAJobStaysWithinTheGrant(t *testing.T) {
 	}
 }
 
-// TestReasonsNameNoOthers: room may be reserved for an execution of an app that somebody may know nothing of.
+// reasonsOfOthers are sentences that name what is of an app that somebody may know nothing of, and their own.
+var reasonsOfOthers = []string{
+	"1 agent reserved for execution their_job@20260501T120000Z, 2 too small", "its package could not be fetched: h did not answer, 1 time; execution their_job@key-0f8e12ab34cd56ef tries it now",
+	"nothing is launched yet: tasks that it left are being ended first: task " + taskOfTheirs + ", task theirs@-@S0 and 2 more",
+	"executor theirs@-@S0@-@3 takes no more tasks", "POST /api/task/" + taskOfTheirs + "/forget if you know that it has ended", "their_job@import-20260501T120000.000Z-failover",
+	"execution mine_job@20260501T120000Z of the job is running; a job runs one at a time",
+}
+
+// TestReasonsNameNoOthers: whatever a scheduler or a history says in any field of any answer, who sees some apps
+// reads of no other.
 func TestReasonsNameNoOthers(t *testing.T) {
 	t.Parallel()
-	b, ask := appsOfTwo(t, nil)
-	b.reason = "1 agent reserved for execution their_job@20260501T120000Z, 2 too small"
+	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "WAITED", Message: strings.Join(reasonsOfOthers, "; ")}}})
+	b.reason = strings.Join(reasonsOfOthers, "; ")
+	b.explain = func(context.Context, string) (core.Explanation, error) {
+		return core.Explanation{JobName: "mine_job", State: "WAITING", Notes: reasonsOfOthers, Waiting: []core.WaitingView{{Reason: b.reason}}, Running: []core.RunningView{{State: core.Running, Reason: b.reason}}}, nil
+	}
 	b.watch = newWatching(noon, map[string][]string{"mine-1": {"mine_job"}})
 	b.watch.happens(noon, core.TriggerRequested{Token: 1, Job: "mine_job"}) // it waits since noon, which is long ago
 	document := `{"jobName":"%s","appName":"mine-1","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":64}`
 	for _, r := range []struct{ method, path, body string }{
-		{"GET", "/api/execution/exec-mine", ""}, {"GET", "/api/executions", ""}, {"GET", "/api/jobs", ""}, {"GET", "/api/overview", ""},
+		{"GET", "/api/execution/exec-mine", ""}, {"GET", "/api/executions", ""}, {"GET", "/api/jobs", ""}, {"GET", "/api/overview", ""}, {"GET", "/api/job/mine_job/explain", ""},
 		{"POST", "/api/job/check", fmt.Sprintf(document, "new_job")}, {"POST", "/api/job/check?update=true", fmt.Sprintf(document, "mine_job")},
 	} {
-		if status, text := ask(r.method, r.path, r.body, auth.Admin); status != 200 || strings.Contains(text, "their_job") || !strings.Contains(text, "reserved for another execution, 2 too small") {
+		if status, text := ask(r.method, r.path, r.body, auth.Admin); status != 200 || strings.Contains(text, "their") ||
+			!strings.Contains(text, "reserved for execution of another app, 2 too small") || !strings.Contains(text, "execution mine_job@20260501T120000Z of the job") {
 			t.Errorf("%s %s: %d %s", r.method, r.path, status, text)
 		}
 	}
+	b.failWith = core.Errorf(core.Conflict, "no", "%s", b.reason)
+	if status, text := ask("POST", "/api/job/mine_job/pause", "", auth.Admin); status != http.StatusConflict || strings.Contains(text, "their") {
+		t.Errorf("refused: %d %s", status, text)
+	}
+}
+
+// TestNoAnswerNamesOthers walks the types of all answers that who sees some apps gets: no text of them but those of
+// documents is left as it is.
+func TestNoAnswerNamesOthers(t *testing.T) {
+	t.Parallel()
+	b := newFakeScheduler()
+	b.add("mine-1", "mine_job")
+	b.add("theirs", "their_job")
+	server := api.New(api.Options{Scheduler: b})
+	viewer := auth.Principal{Kind: auth.User, Name: "v", Grant: auth.Grant{Role: auth.Viewer, Apps: []string{"mine-*"}}}
+	texts := 0
+	for route, answer := range api.AnswersByApp() {
+		filled := reflect.New(reflect.TypeOf(answer)).Elem()
+		texts += fill(filled, strings.Join(reasonsOfOthers, "; "), 0)
+		shown, err := json.Marshal(server.Shown(t.Context(), viewer, filled.Interface()))
+		if err != nil || strings.Contains(string(shown), "their") {
+			t.Errorf("%s: %v %s", route, err, shown)
+		}
+		all, err := json.Marshal(server.Shown(t.Context(), auth.Principal{Kind: viewer.Kind, Grant: auth.Grant{Role: auth.Viewer}}, filled.Interface()))
+		if whole, _ := json.Marshal(filled.Interface()); err != nil || string(whole) != string(all) {
+			t.Errorf("%s: who sees all apps sees %s", route, all)
+		}
+	}
+	if texts < 100 {
+		t.Errorf("only %d texts were looked at", texts)
+	}
+}
+
+// fill puts a text wherever a value can have one, but into documents, and returns how many there are.
+func fill(v reflect.Value, text string, depth int) (texts int) {
+	if depth > 8 {
+		return 0
+	}
+	switch v.Interface().(type) {
+	case app.Config, jobs.Config, jobs.Overrides, time.Time, json.RawMessage:
+		return 0
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+		return 1
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return fill(v.Elem(), text, depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		return fill(v.Index(0), text, depth+1)
+	case reflect.Map:
+		one := reflect.New(v.Type().Elem()).Elem()
+		texts = fill(one, text, depth+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.Zero(v.Type().Key()), one)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				texts += fill(v.Field(i), text, depth+1)
+			}
+		}
+	}
+	return texts
 }
 
 // TestEveryMethodAsksForWhom: a call of the scheduler that no request was admitted for fails, whatever it is.

@@ -21,15 +21,7 @@ func (s scoped) JobPage(ctx context.Context, q view.Query) (p view.Page, err err
 	if q.Covers, err = s.covers(ctx); err != nil {
 		return p, err
 	}
-	p, err = s.all.JobPage(ctx, q)
-	for i := range p.Rows {
-		r := &p.Rows[i]
-		r.WaitingFor = withoutOthers(ctx, r.WaitingFor)
-		if r.LastRun != nil {
-			r.LastRun.Reason = withoutOthers(ctx, r.LastRun.Reason)
-		}
-	}
-	return p, err
+	return s.all.JobPage(ctx, q)
 }
 
 // Summary sums up the caller's apps.
@@ -39,11 +31,7 @@ func (s scoped) Summary(ctx context.Context, _ func(string) bool) (view.Summary,
 
 // Overview has what is wrong of the caller's apps.
 func (s scoped) Overview(ctx context.Context, _ func(string) bool) (view.Overview, error) {
-	o, err := watched(ctx, s, s.all.Overview)
-	for i := range o.Problems {
-		o.Problems[i].Message = withoutOthers(ctx, o.Problems[i].Message)
-	}
-	return o, err
+	return watched(ctx, s, s.all.Overview)
 }
 
 // Follow names what changes of the caller's apps.

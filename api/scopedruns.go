@@ -2,30 +2,17 @@ package api
 
 import (
 	"context"
-	"regexp"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 func (s scoped) Explain(ctx context.Context, job string) (core.Explanation, error) {
-	return ofJob(ctx, s, job, func() (core.Explanation, error) {
-		x, err := s.all.Explain(ctx, job)
-		for i := range x.Waiting {
-			x.Waiting[i].Reason = withoutOthers(ctx, x.Waiting[i].Reason)
-		}
-		return x, err
-	})
+	return ofJob(ctx, s, job, func() (core.Explanation, error) { return s.all.Explain(ctx, job) })
 }
 
+// Execution is one of a job of the caller's apps.
 func (s scoped) Execution(ctx context.Context, id string) (core.ExecutionView, error) {
-	v, err := s.execution(ctx, id)
-	v.Reason = withoutOthers(ctx, v.Reason)
-	return v, err
-}
-
-// execution is one of a job of the caller's apps.
-func (s scoped) execution(ctx context.Context, id string) (core.ExecutionView, error) {
 	g, free, err := s.grant(ctx)
 	if err != nil {
 		return core.ExecutionView{}, err
@@ -73,7 +60,6 @@ func (s scoped) Executions(ctx context.Context, f core.ExecutionFilter) ([]core.
 		}
 		for _, e := range page {
 			if names[e.JobName] && len(own) < asked {
-				e.Reason = withoutOthers(ctx, e.Reason)
 				own = append(own, e)
 			}
 		}
@@ -112,7 +98,7 @@ func (s scoped) KillTask(ctx context.Context, id string) error {
 
 func (s scoped) KillExecution(ctx context.Context, id string) error {
 	if _, free, err := s.grant(ctx); err != nil || !free {
-		if _, err := s.execution(ctx, id); err != nil {
+		if _, err := s.Execution(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -121,7 +107,7 @@ func (s scoped) KillExecution(ctx context.Context, id string) error {
 
 func (s scoped) TriggerAgain(ctx context.Context, id, idempotencyKey string, withEnv bool) (string, error) {
 	if _, free, err := s.grant(ctx); err != nil || !free {
-		if _, err := s.execution(ctx, id); err != nil {
+		if _, err := s.Execution(ctx, id); err != nil {
 			return "", err
 		}
 	}
@@ -130,15 +116,4 @@ func (s scoped) TriggerAgain(ctx context.Context, id, idempotencyKey string, wit
 
 func (s scoped) LogPlace(ctx context.Context, id string) (core.LogPlace, error) {
 	return ofTask(ctx, s, id, func() (core.LogPlace, error) { return s.all.LogPlace(ctx, id) })
-}
-
-// otherExecution is how a reason names the execution that room is reserved for. It may be another app's.
-var otherExecution = regexp.MustCompile(`for execution [\w.@:-]+`)
-
-// withoutOthers is a reason without the names of executions, for those who may not know of all.
-func withoutOthers(ctx context.Context, reason string) string {
-	if callerOf(ctx).Unrestricted() {
-		return reason
-	}
-	return otherExecution.ReplaceAllString(reason, "for another execution")
 }

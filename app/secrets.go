@@ -1,6 +1,7 @@
 package app
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/document"
@@ -20,15 +21,60 @@ func (c Config) WithoutSecrets() Config {
 	return c
 }
 
-// KeepSecrets is a document that replaces stored: what of its secrets is hidden, since it was made from WithoutSecrets, is as it was.
-func (c Config) KeepSecrets(stored Config) Config {
+// KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was
+// made from WithoutSecrets, is as it was. Those of bootstrapScript are kept only while the program that gets them
+// comes from where it came from: the violations are those that were not kept for that reason. Within that place
+// whoever publishes the app says what its program does with them.
+func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
+	var bad document.Violations
 	before := stored.secretive()
-	for field, text := range c.secretive() {
-		if strings.Contains(*text, secrets.Hidden) && *text == secrets.HideURLs(*before[field]) {
-			*text = *before[field]
+	for _, field := range []string{"appURL", "bootstrapScript"} { // the URL first: it is one of those places
+		text, old := c.secretive()[field], *before[field]
+		if !strings.Contains(*text, secrets.Hidden) || *text != secrets.HideURLs(old) {
+			continue
+		}
+		moved := c.redirected(stored)
+		switch {
+		case field == "appURL" || moved == "":
+			*text = old
+		case (document.Text{Value: *text}).IsPlaceholder(""):
+			bad = append(bad, document.Violate(field, *text, "holds %s, which keeps the stored secret only while "+
+				"the program comes from where it did, and %s names another place: "+
+				"give the secret itself, or leave %s there",
+				secrets.Hidden, moved, moved))
 		}
 	}
-	return c
+	return c, bad
+}
+
+// redirected names what says where the app's program comes from, and names another host or repository than is stored;
+// "" if nothing does.
+func (c Config) redirected(stored Config) string {
+	switch {
+	case origin(c.AppURL) != origin(stored.AppURL):
+		return "appURL"
+	case repository(c.Image) != repository(stored.Image):
+		return "image"
+	}
+	return ""
+}
+
+// origin is the scheme and the host of a URL; all of what is no URL.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host)
+}
+
+// repository is an image without its tag and digest.
+func repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if colon := strings.LastIndexByte(image, ':'); colon > strings.LastIndexByte(image, '/') {
+		image = image[:colon]
+	}
+	return image
 }
 
 // checkPlaceholders refuses what answers show in place of secrets.

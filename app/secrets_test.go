@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -14,16 +15,34 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 	if shown.AppURL != "https://h/a.tar?token=******&v=1" || shown.BootstrapScript != "run --from https://me:******@h/x" {
 		t.Errorf("%+v", shown)
 	}
-	if got := shown.KeepSecrets(c); got != c {
-		t.Errorf("%+v", got)
+	for name, test := range map[string]struct {
+		url, image string
+		kept       bool
+		field      string // refused
+	}{
+		"as it was":                {shown.AppURL, "", true, ""},
+		"the next version":         {"https://h/b.tar", "", true, ""},
+		"a package from elsewhere": {"https://elsewhere/b.tar", "", false, "bootstrapScript"},
+		"without TLS":              {"http://h/b.tar", "", false, "bootstrapScript"},
+		"in an image":              {shown.AppURL, "elsewhere/x:1", false, "bootstrapScript"},
+		"its secret elsewhere":     {"https://elsewhere/a.tar?token=******&v=1", "", false, "appURL"},
+	} {
+		moved := shown
+		moved.AppURL, moved.Image = test.url, test.image
+		kept, bad := moved.KeepSecrets(c)
+		bad = bad.And(kept.Check(CheckOptions{}))
+		if (kept.BootstrapScript == c.BootstrapScript) != test.kept || test.kept != (len(bad) == 0) || !test.kept && !strings.Contains(fmt.Sprint(bad), test.field+":") && bad[0].Field != test.field {
+			t.Errorf("%s: %+v %v", name, kept, bad)
+		}
 	}
-	moved := shown
-	moved.AppURL = strings.Replace(moved.AppURL, "h/a.tar", "elsewhere/a.tar", 1)
-	bad := moved.KeepSecrets(c).Check(CheckOptions{})
-	if len(bad) != 1 || bad[0].Field != "appURL" || bad[0].Value != moved.AppURL {
-		t.Errorf("sent elsewhere: %v", bad)
+	c.Image = "registry:5000/x:1"
+	shown.Image = "registry:5000/x@sha256:ab"
+	if kept, bad := shown.KeepSecrets(c); len(bad) > 0 || kept.AppURL != c.AppURL || kept.BootstrapScript != c.BootstrapScript {
+		t.Errorf("the image's next version: %+v %v", kept, bad)
 	}
-	if bad := shown.KeepSecrets(Default()).Check(CheckOptions{}); len(bad) != 2 || !strings.Contains(bad[1].Message, "give the secret itself") {
+	c.Image, shown.Image = "", ""
+	asNew, bad := shown.KeepSecrets(Default())
+	if bad = bad.And(asNew.Check(CheckOptions{})); len(bad) != 2 || !strings.Contains(bad[1].Message, "give the secret itself") {
 		t.Errorf("as another app's: %v", bad)
 	}
 	c.AppURL = "ftp://h/a?token=hunter2"

@@ -147,6 +147,27 @@ func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
 	}
 }
 
+// A secret that is now sent elsewhere is sent with the change if the file has it in clear, and refused if it has
+// ******.
+func TestSecretsThatAreSentElsewhere(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	hook := billing + "props:\n  webhook.url: https://a.example/hook\n  webhook.secret: first-secret\njobErrorHandlerType: WEBHOOK\n"
+	apply(t, server, hook, options{})
+	elsewhere := strings.Replace(hook, "a.example", "b.example", 1)
+	hidden := strings.Replace(elsewhere, "first-secret", "'******'", 1)
+	_, err := definitions.NewPlan(read(t, hidden), fetch(t, server), definitions.PlanOptions{})
+	if err == nil || !strings.Contains(err.Error(), "job nightly: props.webhook.secret: holds ******, which keeps the stored secret only while") {
+		t.Errorf("a secret that nobody gave: %v", err)
+	}
+	if shown, _ := apply(t, server, elsewhere, options{}); strings.Contains(shown, "hides") || !strings.Contains(shown, "webhook.secret") || strings.Contains(shown, "first-secret") {
+		t.Errorf("shown\n%s", shown)
+	}
+	if got := server.jobs["nightly"].Props; got["webhook.url"].Value != "https://b.example/hook" || got["webhook.secret"].Value != "first-secret" {
+		t.Errorf("props are %+v", got)
+	}
+}
+
 func TestWhatWasExportedDiffersInNothing(t *testing.T) {
 	t.Parallel()
 	server := newServer()

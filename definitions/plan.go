@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
@@ -76,9 +77,8 @@ func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 	plan, problems := &Plan{}, Problems(nil)
 	for _, d := range set.All {
 		step, unknown := newStep(d, p.server[d.String()], options)
-		for _, field := range unknown {
-			problems = append(problems, Problem{d.lineOf(field), d.String(), field, "",
-				"holds ******, which the server shows in place of a secret, and the server has none there; give the secret, or fromFile or fromEnv"})
+		for _, v := range unknown {
+			problems = append(problems, Problem{d.lineOf(v.Field), d.String(), v.Field, "", v.Message})
 		}
 		if d.Kind == Job {
 			problems = append(problems, p.checkApp(d)...)
@@ -127,7 +127,7 @@ func (p *planner) checkApp(d *Definition) Problems {
 }
 
 // newStep compares one definition with the server's, nil if that has none.
-func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown []string) {
+func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown document.Violations) {
 	step = &Step{Action: Keep, Definition: d}
 	if server == nil {
 		step.Action, step.body = Create, d.values()
@@ -151,7 +151,7 @@ func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown []
 }
 
 // placeholders are the fields of a new document that hold ******: all of them are unknown to the server.
-func (d *Definition) placeholders() []string {
+func (d *Definition) placeholders() document.Violations {
 	empty := &Definition{Kind: d.Kind}
 	return newUpdate(d, empty, false).unknown
 }

@@ -145,9 +145,9 @@ func (s *fakeServer) putApp(method string, body []byte) error {
 	if method == "POST" {
 		base = app.Default()
 	}
-	c, _, decodeErr := app.Schema.Decode(body, base)
-	c = c.KeepSecrets(s.apps[name])
-	if err := errors.Join(err, refusal(decodeErr, c.Check(app.CheckOptions{AllowFile: true}))); err != nil {
+	c, _, decodeErr := app.Schema.Decode(body, base.WithoutSecrets())
+	c, moved := c.KeepSecrets(base)
+	if err := errors.Join(err, refusal(decodeErr, moved.And(c.Check(app.CheckOptions{AllowFile: true})))); err != nil {
 		return err
 	}
 	s.apps[name] = c
@@ -163,13 +163,13 @@ func (s *fakeServer) putJob(method string, body []byte) error {
 	if !exists {
 		base = jobs.Default()
 	}
-	c, _, decodeErr := jobs.Schema.Decode(body, base)
-	c = c.KeepSecrets(s.jobs[name])
+	c, _, decodeErr := jobs.Schema.Decode(body, base.WithoutSecrets())
+	c, moved := c.KeepSecrets(base)
 	bad, _ := c.Check(jobs.CheckOptions{Now: now, Reserved: func(name string) bool { return name == "trigger" }})
 	if _, known := s.apps[c.AppName]; !known {
 		bad = append(bad, document.Violate("appName", c.AppName, "there is no such app"))
 	}
-	if err := errors.Join(err, refusal(decodeErr, bad)); err != nil || strings.HasPrefix(method, "CHECK") {
+	if err := errors.Join(err, refusal(decodeErr, moved.And(bad))); err != nil || strings.HasPrefix(method, "CHECK") {
 		return err
 	}
 	s.jobs[name] = c

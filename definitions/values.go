@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/secrets"
 )
@@ -113,14 +114,18 @@ type update struct {
 	body map[string]any
 	// withheld are secrets that the file has in clear and the server hides: whether they are the same nobody can tell.
 	withheld []string
-	// unknown are placeholders of secrets that the server does not have.
-	unknown []string
+	// unknown are placeholders of secrets that the server does not have, or would not keep.
+	unknown document.Violations
+	// moved says why the server does not keep what it has in some fields: the secret is sent elsewhere, or less
+	// safely, by what the file says.
+	moved map[string]string
 }
 
-// newUpdate compares. A secret that the server hides counts as equal to any that would be shown as it is, and is left as it is on the server,
-// unless sendSecrets has what the files have in clear sent.
+// newUpdate compares. A secret that the server hides counts as equal to any that would be shown as it is, and is left
+// as it is on the server, unless sendSecrets has what the files have in clear sent, or it is sent to another place
+// than before: then the server wants it again.
 func newUpdate(d, server *Definition, sendSecrets bool) update {
-	u := update{body: map[string]any{}}
+	u := update{body: map[string]any{}, moved: d.movedSecrets(server)}
 	mine, shown, there := d.values(), d.shown().values(), server.values()
 	u.differences = compare(d.Kind, there, shown)
 	for _, field := range d.Kind.fields() {
@@ -149,7 +154,12 @@ func (u *update) entries(field string, mine, shown, there values, sendSecrets bo
 // choose is the value to send, and whether it is another one than the server's.
 func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSecrets bool) (value json.RawMessage, differs bool) {
 	hidden := bytes.Contains(mine, []byte(secrets.Hidden))
+	why, moved := u.moved[field]
 	switch same := bytes.Equal(shown, there); {
+	case moved && hidden:
+		u.unknown = append(u.unknown, document.Violation{Field: field, Message: why})
+	case moved:
+		u.differences = append(u.differences, Difference{field, string(there), string(shown)})
 	case same && bytes.Equal(mine, shown):
 		return there, false
 	case same && !sendSecrets:
@@ -158,9 +168,27 @@ func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSe
 	case same:
 		u.differences = append(u.differences, Difference{field, string(there), string(shown)})
 	case hidden:
-		u.unknown = append(u.unknown, field)
+		u.unknown = append(u.unknown, document.Violation{Field: field, Message: "holds " + secrets.Hidden +
+			", which the server shows in place of a secret, and the server has none there; " +
+			"give the secret, or fromFile or fromEnv"})
 	}
 	return mine, true
+}
+
+// movedSecrets are the secrets that the server hides and would refuse to keep with what the definition says, by
+// field, and why.
+func (d *Definition) movedSecrets(server *Definition) map[string]string {
+	var bad document.Violations
+	if shown := d.shown(); d.Kind == Job {
+		_, bad = shown.Job.KeepSecrets(server.Job)
+	} else {
+		_, bad = shown.App.KeepSecrets(server.App)
+	}
+	moved := map[string]string{}
+	for _, v := range bad {
+		moved[v.Field] = v.Message
+	}
+	return moved
 }
 
 // orNull sets the default for what is not given.

@@ -80,7 +80,7 @@ func NotStarted(err error) Ending {
 	status := wire.Status{Phase: wire.PhaseStart, Cause: readable(err.Error(), causeLength), SupervisorLost: errors.Is(err, errBegun)}
 	var failed *pack.Error
 	if errors.As(err, &failed) {
-		status.Phase, status.Unreachable = failed.Phase, failed.Unreachable
+		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
 	}
 	return Ending{Message: readable(err.Error(), messageLength), Status: status}
 }

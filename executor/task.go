@@ -150,7 +150,7 @@ func (t *task) run() {
 		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, readable(err.Error(), causeLength), errors.Is(err, errBegun)
 		var failed *pack.Error
 		if errors.As(err, &failed) {
-			status.Phase, status.Unreachable = failed.Phase, failed.Unreachable
+			status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
 		}
 		t.log.Warn("task failed", "phase", status.Phase, "error", err)
 		t.report(failedState, readable(err.Error(), messageLength), status)

@@ -12,8 +12,8 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestL8UnreachableIsTold: a package's host that gave no answer is named in the status, at once or after the time that a first
-// byte may take; one that gave an answer, however bad, isn't.
+// TestL8UnreachableIsTold: a package's host that was not reached is named in the status; of one that was reached the
+// status says that it has no good answer for the URL, at once or after the time that a first byte may take.
 func TestL8UnreachableIsTold(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and never answers
@@ -33,13 +33,13 @@ func TestL8UnreachableIsTold(t *testing.T) {
 	}
 	a := newAgent(t, env("ELASTICJOB_PACKAGE_FIRST_BYTE", "3s"))
 	for host, want := range map[string]struct {
-		cause       string
-		unreachable bool
+		cause                   string
+		unreachable, unanswered bool
 	}{
-		silent.Addr().String(): {"the server sent nothing of it within 3s", true},
-		gone.Addr().String():   {"connection refused", true},
-		answers(503):           {"503 Service Unavailable", true},
-		answers(404):           {"404 Not Found", false},
+		silent.Addr().String(): {"the server sent nothing of it within 3s", false, true},
+		gone.Addr().String():   {"connection refused", true, false},
+		answers(503):           {"503 Service Unavailable", false, true},
+		answers(404):           {"404 Not Found", false, false},
 	} {
 		for _, cache := range []bool{true, false} {
 			task := taskOf(fmt.Sprint(want.cause, cache), "http://"+host+"/p.tar")
@@ -47,7 +47,7 @@ func TestL8UnreachableIsTold(t *testing.T) {
 			begun := time.Now()
 			a.launch(task)
 			_, status := a.await(task.TaskID, mesos.TASK_FAILED)
-			if unreachable := status.Unreachable == host; unreachable != want.unreachable || !strings.Contains(status.Cause, want.cause) {
+			if unreachable := status.Unreachable == host; unreachable != want.unreachable || status.Unanswered != want.unanswered || !strings.Contains(status.Cause, want.cause) {
 				t.Errorf("%s: %+v", want.cause, status)
 			}
 			if took := time.Since(begun); took > 8*time.Second {

@@ -20,6 +20,8 @@ type family struct {
 	prefix string
 	// handler is the jobErrorHandlerType that they are of, "" if of none.
 	handler string
+	// directs are the properties that say where the secrets of the family are sent, and how safely.
+	directs []string
 	props   []property
 }
 
@@ -35,27 +37,27 @@ type property struct {
 
 // families have the original's properties (contract 5.5, 5.6); those of webhooks are added.
 var families = []family{
-	{"script.", "", []property{{PropScript, true, shown, isCommand}}},
-	{"http.", "", []property{
+	{"script.", "", nil, []property{{PropScript, true, shown, isCommand}}},
+	{"http.", "", []string{PropHTTPURL, PropHTTPURI}, []property{
 		{PropHTTPURL, false, secretUser, isURL}, {PropHTTPURI, false, secretUser, isURL}, {PropHTTPMethod, true, shown, isMethod},
 		{PropHTTPData, false, shown, isAny}, {PropHTTPContentType, false, shown, isLine},
 		{PropHTTPConnectTimeout, false, shown, upTo(maxHTTPTimeout)}, {PropHTTPReadTimeout, false, shown, upTo(maxHTTPTimeout)},
 	}},
-	{"streaming.", "", []property{{PropStreaming, false, shown, isBool}}},
-	{"email.", HandlerEmail, []property{
+	{"streaming.", "", nil, []property{{PropStreaming, false, shown, isBool}}},
+	{"email.", HandlerEmail, []string{PropEmailHost, PropEmailPort, PropEmailSSL, PropEmailTrust}, []property{
 		{PropEmailHost, true, shown, isHost}, {PropEmailPort, true, shown, upTo(65535)}, {PropEmailUsername, true, shown, isAnyLine},
 		{PropEmailPassword, true, secret, isAnyLine}, {PropEmailFrom, true, shown, isAddress}, {PropEmailTo, true, shown, isAddresses},
 		{PropEmailCC, false, shown, isAddresses}, {PropEmailBCC, false, shown, isAddresses}, {PropEmailSubject, false, shown, isLine},
 		{PropEmailSSL, false, shown, isBool}, {PropEmailTrust, false, shown, isLine}, {"email.debug", false, shown, isBool},
 	}},
-	{"wechat.", HandlerWechat, []property{
+	{"wechat.", HandlerWechat, []string{PropWechatWebhook}, []property{
 		{PropWechatWebhook, true, secretToken, isURL}, {PropWechatConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWechatReadTimeout, false, shown, upTo(maxNotifyTimeout)},
 	}},
-	{"dingtalk.", HandlerDingtalk, []property{
+	{"dingtalk.", HandlerDingtalk, []string{PropDingtalkWebhook}, []property{
 		{PropDingtalkWebhook, true, secretToken, isURL}, {PropDingtalkKeyword, false, shown, isLine}, {PropDingtalkSecret, false, secret, isLine},
 		{PropDingtalkConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropDingtalkReadTimeout, false, shown, upTo(maxNotifyTimeout)},
 	}},
-	{"webhook.", HandlerWebhook, []property{
+	{"webhook.", HandlerWebhook, []string{PropWebhookURL}, []property{
 		{PropWebhookURL, true, secretToken, isURL}, {PropWebhookSecret, false, secret, isLine},
 		{PropWebhookConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWebhookReadTimeout, false, shown, upTo(maxNotifyTimeout)},
 	}},

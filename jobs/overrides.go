@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // Overrides are what one run of a job has of its own, instead of the job's: the body of a trigger.
@@ -35,6 +36,16 @@ func (o Overrides) IsZero() bool {
 	return o.JobParameter == nil && o.ShardingItemParameters == nil && len(o.Env) == 0
 }
 
+// HasSecretParameters reports whether the parameters have secrets, such as the password of a URL.
+func (o Overrides) HasSecretParameters() bool {
+	for _, text := range []*string{o.JobParameter, o.ShardingItemParameters} {
+		if text != nil && len(secrets.InURLs(*text)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Apply is the job's document as the run has it. The job's own is not changed; what it marks as a secret is one in the run, too.
 func (o Overrides) Apply(c Config) Config {
 	if o.JobParameter != nil {
@@ -55,8 +66,12 @@ func (o Overrides) Apply(c Config) Config {
 	return c
 }
 
-// KeepSecrets is the overrides with the job's own secrets where they are hidden as in its document.
-func (o Overrides) KeepSecrets(c Config) Overrides { return o.as(o.Apply(c).KeepSecrets(c)) }
+// KeepSecrets is the overrides with the job's own secrets where they are hidden as in its document. Nothing that can
+// be overridden says where they are sent.
+func (o Overrides) KeepSecrets(c Config) Overrides {
+	kept, _ := o.Apply(c).KeepSecrets(c)
+	return o.as(kept)
+}
 
 // WithoutSecrets is the overrides as people may see them, of a run of that job: what it marks as a secret is hidden here, too.
 func (o Overrides) WithoutSecrets(c Config) Overrides { return o.as(o.Apply(c).WithoutSecrets()) }

@@ -47,6 +47,9 @@ func (p *property) show(value string) string {
 // place is where a text stands in the document: in env or props under a name, or in a field of its own without one.
 type place struct{ field, name string }
 
+// path is the place as violations name it.
+func (at place) path() string { return strings.TrimSuffix(at.field+"."+at.name, ".") }
+
 // property is the known property of a place, nil for all else.
 func (at place) property() *property {
 	if f := familyOf(at.name); at.field == "props" && f != nil {
@@ -94,33 +97,89 @@ func (c Config) mapTexts(change func(place, document.Text) document.Text) Config
 // WithoutSecrets is the document as people may see it.
 func (c Config) WithoutSecrets() Config { return c.mapTexts(place.show) }
 
-// KeepSecrets is a document that replaces stored: what of its secrets is hidden, since it was made from WithoutSecrets, is as
-// it was. What was marked as a secret is it still, or whoever takes the mark away would see it.
-func (c Config) KeepSecrets(stored Config) Config {
+// KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was
+// made from WithoutSecrets, is as it was. What was marked as a secret is it still, or whoever takes the mark away
+// would see it.
+//
+// A secret is kept only while all that says where it is sent, and how safely, equals what is stored: else whoever may
+// change a job could send to a server of their own a secret that they can't see. The violations are the secrets that
+// were not kept for that reason.
+func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	before := map[place]document.Text{}
 	stored.mapTexts(func(at place, t document.Text) document.Text {
 		before[at] = t
 		return t
 	})
-	return c.mapTexts(func(at place, t document.Text) document.Text {
-		if old := before[at]; strings.Contains(t.Value, secrets.Hidden) && t.Value == at.show(old).Value {
+	restore := func(keep func(place, document.Text) bool) Config {
+		return c.mapTexts(func(at place, t document.Text) document.Text {
+			old := before[at]
+			shown := at.show(old).Value
 			old.Secret = old.Secret || t.Secret
-			return old
+			hidden := document.Text{Value: shown, Secret: old.Secret}
+			if strings.Contains(shown, secrets.Hidden) && t.Value == shown && keep(at, hidden) {
+				return old
+			}
+			return t
+		})
+	}
+	whole := restore(func(place, document.Text) bool { return true }) // an address may have a secret of its own
+	var bad document.Violations
+	kept := restore(func(at place, hidden document.Text) bool {
+		moved := whole.redirected(at, stored)
+		if moved != "" && at.isPlaceholder(hidden) {
+			bad = append(bad, document.Violate(at.path(), "", "holds %s, which keeps the stored secret only while "+
+				"it is sent to where it was, and %s has changed: give the secret itself, or leave %s as it was",
+				secrets.Hidden, moved, moved))
 		}
-		return t
+		return moved == ""
 	})
+	sortByField(bad)
+	return kept, bad[:min(len(bad), maxMessages)]
+}
+
+// redirected names what says where the secrets of a place are sent, or how safely, and differs from what is stored;
+// "" if nothing does. Secrets of error handlers are sent by the leader, to the address in their family. All others go
+// to the executors of the job's app: what an HTTP job's request has to its address, which gets the parameters of the
+// job in a header, and all else to the job's program.
+func (c Config) redirected(at place, stored Config) string {
+	var directs []string
+	f := familyOf(at.name)
+	if at.field != "props" {
+		f = nil
+	}
+	switch {
+	case at.field == "description":
+		return ""
+	case f != nil:
+		directs = f.directs
+	case at.field == "jobParameter" || at.field == "shardingItemParameters":
+		directs = familyOf(PropHTTPURL).directs
+	}
+	for _, name := range directs {
+		if c.Props[name].Value != stored.Props[name].Value {
+			return "props." + name
+		}
+	}
+	if (f == nil || f.handler == "") && c.AppName != stored.AppName {
+		return "appName"
+	}
+	return ""
 }
 
 // checkPlaceholders refuses what answers show in place of secrets, and what therefore nobody knows.
 func (c Config) checkPlaceholders() (bad document.Violations) {
 	c.mapTexts(func(at place, t document.Text) document.Text {
 		if at.isPlaceholder(t) {
-			bad = append(bad, document.Violate(strings.TrimSuffix(at.field+"."+at.name, "."), "", "%s", document.PlaceholderMessage))
+			bad = append(bad, document.Violate(at.path(), "", "%s", document.PlaceholderMessage))
 		}
 		return t
 	})
-	slices.SortFunc(bad, func(a, b document.Violation) int { return strings.Compare(a.Field, b.Field) })
+	sortByField(bad)
 	return bad[:min(len(bad), maxMessages)]
+}
+
+func sortByField(bad document.Violations) {
+	slices.SortFunc(bad, func(a, b document.Violation) int { return strings.Compare(a.Field, b.Field) })
 }
 
 // WithoutNotifications is the document without the properties of its error handler: a run needs none of them.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,7 +73,11 @@ func TestSecretsAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got.KeepSecrets(c)
+		kept, moved := got.KeepSecrets(c)
+		if len(moved) > 0 {
+			t.Errorf("%s: %v", body, moved)
+		}
+		return kept
 	}
 	if diff := cmp.Diff(c, decode(string(text))); diff != "" {
 		t.Errorf("what came back: %s", diff)
@@ -106,7 +111,8 @@ func TestSecretsAreKept(t *testing.T) {
 		}
 	}
 	registered, _, err := jobs.Schema.Decode(text, jobs.Default())
-	bad, _ := registered.KeepSecrets(jobs.Default()).Check(options())
+	registered, _ = registered.KeepSecrets(jobs.Default())
+	bad, _ := registered.Check(options())
 	var fields []string
 	for _, v := range bad {
 		fields = append(fields, v.Field)
@@ -114,6 +120,81 @@ func TestSecretsAreKept(t *testing.T) {
 	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "jobParameter", "props.apiKey", "props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
 	if diff := cmp.Diff(want, fields); err != nil || diff != "" {
 		t.Errorf("registered as it was shown: %v %s", err, diff)
+	}
+}
+
+// A secret that is hidden is kept only while it goes to where it went: else it is refused, whether the body has it
+// hidden or leaves it out.
+func TestSecretsStayWhereTheyAreSent(t *testing.T) {
+	t.Parallel()
+	c := secretive()
+	c.AppName = "mine"
+	for name, value := range map[string]string{
+		"email.host": "mail.example.com", "email.port": "465", "email.useSsl": "true", "email.username": "me", "email.password": "hunter2",
+		"email.from": "a@example.com", "email.to": "b@example.com", "dingtalk.webhook": "https://ding/robot?access_token=hunter2", "dingtalk.secret": "hunter2",
+		"webhook.url": "https://h/hook?key=hunter2", "webhook.secret": "hunter2", "wechat.webhook": "https://wechat/send?key=hunter2",
+	} {
+		c.Props[name] = document.Text{Value: value}
+	}
+	delete(c.Props, jobs.PropScript)
+	c.Props["http.url"], c.Props["http.method"] = document.Text{Value: "https://api/x?token=hunter2"}, document.Text{Value: "POST"}
+	c.Props["http.data"] = document.Text{Value: "hunter2", Secret: true}
+	notThere := func(name string) func(*jobs.Config) { return func(c *jobs.Config) { delete(c.Props, name) } }
+	prop := func(name, value string) func(*jobs.Config) {
+		return func(c *jobs.Config) { c.Props[name] = document.Text{Value: value} }
+	}
+	parameters := []string{"jobParameter", "shardingItemParameters"}
+	atExecutor := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "props.apiKey", "props.http.data", "props.http.url", "props.marked", "props.source"}, parameters...)
+	for name, test := range map[string]struct {
+		change func(*jobs.Config)
+		moved  []string
+		by     string
+	}{
+		"nothing":                  {func(*jobs.Config) {}, nil, ""},
+		"what is sent nowhere":     {func(c *jobs.Config) { c.Cron, c.Env["LEVEL"] = "0 0 3 * * ?", document.Text{Value: "info"} }, nil, ""},
+		"people":                   {prop("email.to", "c@example.com"), nil, ""},
+		"the handler":              {func(c *jobs.Config) { c.JobErrorHandlerType = jobs.HandlerWebhook }, nil, ""},
+		"the mail server":          {prop("email.host", "mail.evil.example"), []string{"props.email.password"}, "props.email.host"},
+		"its port":                 {prop("email.port", "25"), []string{"props.email.password"}, "props.email.port"},
+		"mail without TLS":         {prop("email.useSsl", "false"), []string{"props.email.password"}, "props.email.useSsl"},
+		"mail without TLS's word":  {notThere("email.useSsl"), []string{"props.email.password"}, "props.email.useSsl"},
+		"whose certificate counts": {prop("email.ssl.trust", "*"), []string{"props.email.password"}, "props.email.ssl.trust"},
+		"the webhook":              {prop("webhook.url", "https://h/other"), []string{"props.webhook.secret"}, "props.webhook.url"},
+		"the robot":                {prop("dingtalk.webhook", "https://evil/robot"), []string{"props.dingtalk.secret"}, "props.dingtalk.webhook"},
+		"the request's address":    {prop("http.url", "http://evil/"), append([]string{"props.http.data"}, parameters...), "props.http.url"},
+		"its other name":           {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
+		"the app":                  {func(c *jobs.Config) { c.AppName = "theirs" }, atExecutor, "appName"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			given := c.WithoutSecrets()
+			given.Env, given.Props = maps.Clone(given.Env), maps.Clone(given.Props)
+			test.change(&given)
+			kept, bad := given.KeepSecrets(c)
+			var fields []string
+			for _, v := range bad {
+				fields = append(fields, v.Field)
+				if !strings.Contains(v.Message, test.by+" has changed: give the secret itself") || strings.Contains(v.Value+v.Message, "hunter2") {
+					t.Errorf("%+v", v)
+				}
+			}
+			slices.Sort(test.moved)
+			if !slices.Equal(fields, test.moved) {
+				t.Errorf("refused are %q, want %q", fields, test.moved)
+			}
+			for _, field := range test.moved {
+				if text, _ := json.Marshal(kept.Props); field == "props.email.password" && strings.Contains(string(text), `"email.password":"hunter2"`) {
+					t.Errorf("kept: %s", text)
+				}
+			}
+		})
+	}
+	elsewhere := c.WithoutSecrets()
+	elsewhere.Props = maps.Clone(elsewhere.Props)
+	prop("email.host", "mail.evil.example")(&elsewhere)
+	prop("email.password", "new")(&elsewhere)
+	if _, bad := elsewhere.KeepSecrets(c); len(bad) > 0 {
+		t.Errorf("with the secret itself: %v", bad)
 	}
 }
 

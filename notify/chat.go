@@ -73,8 +73,7 @@ func postText(ctx context.Context, address, content string, connect, read time.D
 		return err
 	}
 	var result struct {
-		Code    *int   `json:"errcode"`
-		Message string `json:"errmsg"`
+		Code *int `json:"errcode"`
 	}
 	switch {
 	case status != http.StatusOK:
@@ -82,7 +81,8 @@ func postText(ctx context.Context, address, content string, connect, read time.D
 	case json.Unmarshal(answer, &result) != nil || result.Code == nil:
 		return errors.New("the robot's answer has no errcode")
 	case *result.Code != 0:
-		return fmt.Errorf("the robot refuses the message, errcode %d: %s", *result.Code, cut(result.Message, shortAnswer))
+		return fmt.Errorf("the robot refuses the message with errcode %d: its documentation says what that means",
+			*result.Code)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (s *Sender) email(ctx context.Context, n core.Notification) error {
 	}
 	host, port := n.Job.Prop(jobs.PropEmailHost), n.Job.Prop(jobs.PropEmailPort)
 	if err := s.sendMail(ctx, n.Job, host, port, message); err != nil {
-		if ctx.Err() != nil {
+		if err = mailProblem(err); ctx.Err() != nil {
 			err = errors.New("it takes too long")
 		}
 		return fmt.Errorf("send mail by %s: %w", net.JoinHostPort(host, port), err)

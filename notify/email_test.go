@@ -126,8 +126,8 @@ func TestMailServersThatAreOutOfOrder(t *testing.T) {
 	}{
 		"a certificate that nobody has signed": {mailserver.Options{TLS: certificate(), Implicit: true}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate"},
 		"no TLS where it must be":              {mailserver.Options{}, nil, "TLS"},
-		"a wrong password":                     {mailserver.Options{User: "me", Password: token + "!"}, []props{withUser, plain}, "the password ******"},
-		"no user where there must be one":      {mailserver.Options{User: "me", Password: "x"}, []props{plain}, "530"},
+		"a wrong password":                     {mailserver.Options{User: "me", Password: token + "!"}, []props{withUser, plain}, "the server answers 535"},
+		"no user where there must be one":      {mailserver.Options{User: "me", Password: "x"}, []props{plain}, "answers 530 to the text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,6 +141,66 @@ func TestMailServersThatAreOutOfOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever may change a job chooses the mail server, and sees of what answers there no word: it may be any service of
+// the leader's network.
+func TestNoWordOfAServerIsShown(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ says, want string }{
+		"of SSH":                   {"SSH-2.0-OpenSSH_9.2 private\r\n", "the connection broke off"},
+		"of a database":            {"J\x00\x00\x00\n8.0.36-private\x00", "does not answer as a mail server"},
+		"of Redis":                 {"-ERR private\r\n", "does not answer as a mail server"},
+		"of HTTP":                  {"HTTP/1.1 400 Bad Request\r\nServer: private\r\n\r\n", "does not answer as a mail server"},
+		"of a greeting":            {"554-5.7.1 private\r\n554 private too\r\n", "answers 554"},
+		"of what comes after":      {"220 private\r\n550 private\r\n550 private\r\n", "answers 550"},
+		"of one that then goes":    {"220 private\r\n", "broke off"},
+		"of one with other habits": {"220 hi\r\n250-private\r\n250 AUTH PRIVATE\r\n", "does not answer as a mail server"},
+	} {
+		for _, by := range []string{jobs.HandlerEmail, jobs.HandlerWebhook} {
+			t.Run(name+" by "+by, func(t *testing.T) {
+				t.Parallel()
+				host, port := says(t, test.says)
+				p := mailProps(&mailserver.Server{Host: host, Port: port}, props{jobs.PropEmailSSL: "false", jobs.PropEmailUsername: "me", jobs.PropEmailPassword: token})
+				p[jobs.PropWebhookURL] = "http://" + net.JoinHostPort(host, port)
+				err := sender().Notify(t.Context(), failed(by, p))
+				if err == nil || strings.Contains(strings.ToLower(err.Error()), "private") || by == jobs.HandlerEmail && !strings.Contains(err.Error(), test.want) {
+					t.Errorf("got %v, want …%s…", err, test.want)
+				}
+			})
+		}
+	}
+}
+
+// says starts a server that says something to everybody, and then no more.
+func says(t *testing.T, text string) (host, port string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, text)
+			_ = conn.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-done
+	})
+	if host, port, err = net.SplitHostPort(listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	return host, port
 }
 
 // A server that says nothing, or talks without end, is left when the time is over.

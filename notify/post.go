@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,9 @@ type request struct {
 // mostAnswer is how much of an answer is read.
 const mostAnswer = 64 << 10
 
-// post sends a request and returns the status and the body of its answer. Redirects are not followed: they could lead a secret
-// elsewhere. Errors name the host alone, since the rest of the address may be a secret.
+// post sends a request and returns the status and the body of its answer. Redirects are not followed: they could lead
+// a secret elsewhere. Errors name the host alone, since the rest of the address may be a secret, and have nothing
+// that came from there but the status.
 func post(ctx context.Context, r request) (status int, answer []byte, err error) {
 	u, err := url.Parse(r.address)
 	if err != nil {
@@ -47,14 +49,11 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	failed := func(err error) (int, []byte, error) {
-		var withAddress *url.Error
-		if errors.As(err, &withAddress) {
-			err = withAddress.Err
-		}
+		problem := cmp.Or(connectionProblem(err), "it does not answer as an HTTP server")
 		if ctx.Err() != nil {
-			err = fmt.Errorf("no answer within %s", r.connect+r.read)
+			problem = fmt.Sprintf("no answer within %s", r.connect+r.read)
 		}
-		return 0, nil, fmt.Errorf("POST to %s: %w", u.Host, err)
+		return 0, nil, fmt.Errorf("POST to %s: %s", u.Host, problem)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address, bytes.NewReader(r.body))
 	if err != nil {
@@ -75,10 +74,8 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 		return failed(err)
 	}
 	if res.StatusCode >= 300 && res.StatusCode <= 399 {
-		return failed(fmt.Errorf("it answers %d, and no redirect is followed; give the address itself", res.StatusCode))
+		return 0, nil, fmt.Errorf("POST to %s: it answers %d, and no redirect is followed; give the address itself",
+			u.Host, res.StatusCode)
 	}
 	return res.StatusCode, answer, nil
 }
-
-// shortAnswer is how much of an answer an error has.
-const shortAnswer = 200

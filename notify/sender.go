@@ -36,7 +36,7 @@ func New(now func() time.Time) *Sender {
 }
 
 // Notify sends one message by the handler of the job's type. After an error it may have arrived nevertheless. The error holds
-// no secret of the job.
+// no secret of the job, and of what the server said a status code alone.
 func (s *Sender) Notify(ctx context.Context, n core.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {
@@ -69,7 +69,7 @@ const mostRead = 256 << 10
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, fmt.Errorf("more than %d KiB came as an answer", mostRead>>10)
+		return 0, errTooMuch
 	}
 	n, err := l.Conn.Read(p[:min(len(p), l.left)])
 	l.left -= n

@@ -63,7 +63,8 @@ func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Tim
 	r := &termRunner{s: s, term: won, core: c, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger), inbox: inbox{ready: make(chan struct{}, 1)},
 		machine:   term.New(c, s.opt.Random, term.Options{RefusedMost: s.opt.RefusedMost}),
 		launching: semaphore.NewWeighted(maxLaunching),
-		ended:     make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{}, sessions: map[int64]openSession{}, unwatch: func() {}}
+		ended:     make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{},
+		sessions: map[int64]openSession{}, messages: messages{}, unwatch: func() {}}
 	r.outage.Store("")
 	r.view = view.New(r.watched)
 	r.ctx, r.cancel = context.WithCancel(context.Background())

@@ -16,38 +16,50 @@ type Notifier interface {
 }
 
 const (
-	// notifyAtOnce is how many messages are under way at once: one that is slow keeps no other job's waiting.
-	notifyAtOnce = 8
+	// notifyAtOnce is how many messages of one app are under way at once: one that is slow keeps few others of its
+	// app waiting, and none of another app, whose people may have nothing to do with the server that is slow.
+	notifyAtOnce = 4
 	// notifyTimeout is how long one may take; the Notifier's own bounds are narrower.
 	notifyTimeout = time.Minute
 )
 
-// messages are what is to be told in one term. The loop has it for itself.
-type messages struct {
+// messages are what is to be told in one term, by app. The loop has them for itself.
+type messages map[string]*appMessages
+
+// appMessages are those of one app that wait, and how many are under way. An app without any has no entry.
+type appMessages struct {
 	waiting  []core.Notification
 	underWay int
 }
 
-// notify has a message leave as soon as fewer than notifyAtOnce are under way.
+// notify sends a message as soon as fewer than notifyAtOnce of its app are under way.
 func (r *termRunner) notify(n core.Notification) {
-	r.messages.waiting = append(r.messages.waiting, n)
-	r.startNotifying()
+	of := r.messages[n.Job.AppName]
+	if of == nil {
+		of = &appMessages{}
+		r.messages[n.Job.AppName] = of
+	}
+	of.waiting = append(of.waiting, n)
+	r.startNotifying(n.Job.AppName)
 }
 
-func (r *termRunner) startNotifying() {
-	m := &r.messages
-	for m.underWay < notifyAtOnce && len(m.waiting) > 0 {
-		n := m.waiting[0]
-		m.waiting = m.waiting[1:]
-		m.underWay++
+func (r *termRunner) startNotifying(app string) {
+	of := r.messages[app]
+	for of.underWay < notifyAtOnce && len(of.waiting) > 0 {
+		n := of.waiting[0]
+		of.waiting = of.waiting[1:]
+		of.underWay++
 		r.work.Go(func() {
 			err := r.sendNotification(n)
 			r.inbox.put(func(machine *term.Machine) {
-				m.underWay--
-				r.startNotifying()
+				of.underWay--
+				r.startNotifying(app)
 				machine.Notified(n.Job.JobName, n.Seq, err)
 			})
 		})
+	}
+	if of.underWay == 0 {
+		delete(r.messages, app)
 	}
 }
 

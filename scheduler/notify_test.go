@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
@@ -66,8 +67,13 @@ func (p *people) of(job string) (told int) {
 // fail registers a job that tells people, and has a run of it.
 func fail(t *testing.T, s *stage, name string) {
 	t.Helper()
+	failOf(t, s, "my_app", name)
+}
+
+func failOf(t *testing.T, s *stage, app, name string) {
+	t.Helper()
 	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, "my_app", jobs.Transient, 1, 0.1, 32
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, app, jobs.Transient, 1, 0.1, 32
 	j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook, document.Texts{jobs.PropWebhookURL: {Value: "https://h/x?key=hunter2"}}
 	if _, err := s.RegisterJob(t.Context(), j); err != nil {
 		t.Fatal(err)
@@ -82,7 +88,8 @@ func fail(t *testing.T, s *stage, name string) {
 	})
 }
 
-// TestASlowMessageHoldsUpNobodyElses (N2): few are under way at once, one of each job.
+// TestASlowMessageHoldsUpNobodyElses (N2): few of an app are under way at once, one of each job, and none waits for
+// those of another app.
 func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
 	p := newPeople()
 	p.answer = func(ctx context.Context, job string) error {
@@ -93,8 +100,13 @@ func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
 		return nil
 	}
 	leading(t, func(s *stage) { s.cluster.fails, s.opt.Notifier = "bad", p }, func(t *testing.T, s *stage) {
-		for n := range 4 {
-			fail(t, s, fmt.Sprint("bad_slow", n))
+		a := app.Default()
+		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "slow_app", "http://127.0.0.1/p.tar", "run", 0.1
+		if _, err := s.RegisterApp(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 12 {
+			failOf(t, s, "slow_app", fmt.Sprint("bad_slow", n))
 		}
 		began := time.Now()
 		for n := range 20 {
@@ -109,12 +121,9 @@ func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
 				t.Errorf("of job bad%d people are told %d times", n, told)
 			}
 		}
-		for n := range 10 {
-			fail(t, s, fmt.Sprint("bad_slower", n))
-		}
 		eventually(t, "it is logged", func() bool { return s.log.has("too slow") })
 		p.change(func() {
-			if p.most != 8 || p.twice {
+			if p.most != 5 || p.twice { // 4 of the slow app, and one of the other
 				t.Errorf("%d messages were under way at once, two of one job: %v", p.most, p.twice)
 			}
 		})

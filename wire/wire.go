@@ -131,6 +131,9 @@ type Status struct {
 	Phase string `json:"phase,omitempty"`
 	// Unreachable is the host, with its port if the URL names one, that gave no answer when the package was to be fetched.
 	Unreachable string `json:"unreachable,omitempty"`
+	// Unanswered says that the host was reached when the package was to be fetched, and that its answer for the
+	// package's URL was bad or late.
+	Unanswered bool `json:"unanswered,omitempty"`
 	// SupervisorLost says that the process which supervises the executor's tasks was killed, and this one with it, or that its
 	// container was started a second time. It may have begun.
 	SupervisorLost bool `json:"supervisorLost,omitempty"`

@@ -44,8 +44,7 @@ on another one give the secrets, or fromFile or fromEnv, in their place.`,
 		if err != nil {
 			return err
 		}
-		_, err = a.out.Write(text)
-		return err
+		return a.writeDefinitions(text)
 	})
 	return cmd
 }
@@ -114,6 +113,18 @@ func (a *cli) noteStrays(folder string, written map[string]string) error {
 				a.note(path + " was there before, and is of nothing that was exported")
 			}
 		}
+	}
+	return nil
+}
+
+// writeDefinitions writes YAML to standard output, to a terminal without what would steer it.
+func (a *cli) writeDefinitions(text []byte) error {
+	to := a.out
+	if _, ok := terminal(a.out); ok {
+		to = cleanWriter{a.out}
+	}
+	if _, err := to.Write(text); err != nil {
+		return fmt.Errorf("write the definitions: %w", err)
 	}
 	return nil
 }

@@ -75,8 +75,8 @@ func (a *cli) showImported(result *convert.Result) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.out.Write(text); err != nil {
-		return fmt.Errorf("write the definitions: %w", err)
+	if err := a.writeDefinitions(text); err != nil {
+		return err
 	}
 	for _, r := range result.Remarks {
 		fmt.Fprintln(a.err, clean(r.String()))

@@ -21,15 +21,18 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 // mostLine is how long a line may become before it is written in parts, so that it needs no end.
 const mostLine = 64 << 10
 
-// lineWriter writes whole lines only, each behind a prefix, so that the lines of several are not mixed.
+// lineWriter writes whole lines only, each behind a prefix, so that the lines of several are not mixed. A terminal
+// gets them printable.
 type lineWriter struct {
-	w      io.Writer
-	prefix []byte
-	rest   []byte // a line without its end
+	w        io.Writer
+	prefix   []byte
+	terminal bool
+	rest     []byte // a line without its end
 }
 
 func newLineWriter(w io.Writer, prefix string) *lineWriter {
-	return &lineWriter{w: w, prefix: []byte(prefix)}
+	_, toTerminal := terminal(w)
+	return &lineWriter{w: w, prefix: []byte(prefix), terminal: toTerminal}
 }
 
 func (l *lineWriter) Write(p []byte) (int, error) {
@@ -43,7 +46,11 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 		if end < 0 {
 			end = mostLine - 1
 		}
-		out = append(append(out, l.prefix...), l.rest[:end+1]...)
+		line := l.rest[:end+1]
+		if l.terminal {
+			line = printable(line)
+		}
+		out = append(append(out, l.prefix...), line...)
 		if out[len(out)-1] != '\n' {
 			out = append(out, '\n')
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -41,7 +42,7 @@ func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
 			return fmt.Errorf("read the answer: %w", err)
 		}
 		text.WriteByte('\n')
-		_, err := text.WriteTo(a.out)
+		_, err := a.out.Write(escaped(text.Bytes()))
 		return err
 	case "yaml":
 		if begun {
@@ -55,16 +56,18 @@ func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
 // writeYAML writes a JSON document as YAML, its fields in the order that they have.
 func writeYAML(w io.Writer, raw json.RawMessage) error {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(raw, &doc); err != nil {
+	if err := yaml.Unmarshal(escaped(raw), &doc); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	plain(&doc)
-	encoder := yaml.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(&doc); err != nil {
+	if err := errors.Join(encoder.Encode(&doc), encoder.Close()); err != nil {
 		return fmt.Errorf("write YAML: %w", err)
 	}
-	return encoder.Close()
+	_, err := w.Write(escaped(text.Bytes()))
+	return err
 }
 
 // otherBooleans are texts that some readers of YAML take for true or false.
@@ -75,6 +78,9 @@ func plain(n *yaml.Node) {
 	n.Style = 0
 	if n.Tag == "!!str" && slices.Contains(otherBooleans, strings.ToLower(n.Value)) {
 		n.Style = yaml.DoubleQuotedStyle
+	}
+	if strings.ContainsFunc(n.Value, steers) {
+		n.Style = yaml.DoubleQuotedStyle // where it can be escaped
 	}
 	for _, child := range n.Content {
 		plain(child)

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 	"golang.org/x/text/width"
@@ -12,6 +16,9 @@ import (
 
 // terminal is the file of a terminal that something writes to or reads from, if it is one.
 func terminal(stream any) (*os.File, bool) {
+	for locked, ok := stream.(*lockedWriter); ok; locked, ok = stream.(*lockedWriter) {
+		stream = locked.w
+	}
 	f, ok := stream.(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
@@ -77,6 +84,58 @@ func clean(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// colourSequence matches what begins with an escape sequence for colours and the like (SGR), the only one that a
+// job's output may have.
+var colourSequence = regexp.MustCompile(`^\x1b\[[0-9;:]*m`)
+
+// printable is a line of a job's output as a terminal may get it: with its colours, which end with the line, and �
+// for each character that would steer the terminal otherwise, such as to write to the clipboard, set a title, or show
+// a text in another order. The output of whoever may run a job is read by others.
+func printable(line []byte) []byte {
+	text, end, coloured := line, []byte(nil), false
+	if bytes.HasSuffix(text, []byte{'\n'}) {
+		text, end = bytes.TrimSuffix(text[:len(text)-1], []byte{'\r'}), []byte{'\n'}
+	}
+	out := make([]byte, 0, len(line))
+	for rest := text; len(rest) > 0; {
+		if sequence := colourSequence.Find(rest); sequence != nil {
+			out, rest, coloured = append(out, sequence...), rest[len(sequence):], true
+			continue
+		}
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 || r != '\t' && !unicode.IsPrint(r) {
+			out = append(out, "�"...)
+		} else {
+			out = append(out, rest[:size]...)
+		}
+		rest = rest[size:]
+	}
+	if coloured {
+		out = append(out, "\x1b[0m"...)
+	}
+	return append(out, end...)
+}
+
+// steers reports whether a character may steer a terminal and is left as it is by JSON: DEL, C1, and what turns the
+// order of a text round.
+func steers(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
+
+// escaped is a text with \uXXXX for what steers a terminal, which is for documents in which that means the same.
+func escaped(text []byte) []byte {
+	if !bytes.ContainsFunc(text, steers) {
+		return text
+	}
+	var out bytes.Buffer
+	for _, r := range string(text) {
+		if steers(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
 }
 
 // oneLine is a text as one line.

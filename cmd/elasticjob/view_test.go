@@ -3,9 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/elasticjob-go/elasticjob/client"
 )
@@ -164,6 +169,60 @@ func TestLastLines(t *testing.T) {
 	}{{"a\nb\nc\n", 2, "b\nc\n"}, {"a\nb\nc", 1, "c"}, {"a\n", 5, "a\n"}, {"", 1, ""}, {"a\nb\n", 0, ""}, {"\n\n", 1, "\n"}} {
 		if got := string(lastLines([]byte(test.text), test.most)); got != test.want {
 			t.Errorf("the last %d lines of %q are %q, want %q", test.most, test.text, got, test.want)
+		}
+	}
+}
+
+// TestOnlyColoursSteerATerminal: nothing else that a job writes does, and in JSON and YAML nothing at all.
+func TestOnlyColoursSteerATerminal(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"plain\ttext, 作业\n":                     "plain\ttext, 作业\n",
+		"ends with CR\r\n":                      "ends with CR\n",
+		"no end":                                "no end",
+		"\x1b[1;38:5:200mred\x1b[0m then\n":     "\x1b[1;38:5:200mred\x1b[0m then\x1b[0m\n",
+		"\x1b[31mto the end":                    "\x1b[31mto the end\x1b[0m",
+		"\x1b]0;title\a\n":                      "�]0;title�\n",
+		"\x1b]52;c;Y3VybA==\x1b\\\n":            "�]52;c;Y3VybA==�\\\n", // the clipboard
+		"\x1b]8;;http://evil\x1b\\here\n":       "�]8;;http://evil�\\here\n",
+		"\x1b[2J\x1b[1A\x1b[?1049h\x1b[6n\n":    "�[2J�[1A�[?1049h�[6n\n",
+		"\x1bc\x1bP+q\x1b\\\x1b_x\x1b\\\x1b[\n": "�c�P+q�\\�_x�\\�[\n",
+		"shown\rhidden\b\b\x7f\v\f\x00\n":       "shown�hidden������\n",
+		"\u009b31m\u0085\x9b31m\n":              "�31m��31m\n", // C1 in UTF-8, and as a byte
+		"a\u202etxt.exe\u2066\u200f\n":          "a�txt.exe��\n",
+		"\x1b[31\x1b[32mm\n":                    "�[31\x1b[32mm\x1b[0m\n",
+		"\x1b[1 q\x1b[>4;2m\x1b[?1m\n":          "�[1 q�[>4;2m�[?1m\n",
+		"":                                      "",
+	} {
+		if got := string(printable([]byte(text))); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if !newLineWriter(&lockedWriter{w: &lockedWriter{w: f}}, "").terminal || newLineWriter(&lockedWriter{w: io.Discard}, "").terminal {
+		t.Error("it is not known what is a terminal")
+	}
+	const raw = `{"a\u202eb":"\u2066x\u009b31m\u007f 作业　é","n":"yes"}`
+	var text any
+	if err := json.Unmarshal([]byte(raw), &text); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{"json", "yaml"} {
+		var out bytes.Buffer
+		a := &cli{out: &out, output: form}
+		if err := a.showOwn(text, nil); err != nil {
+			t.Fatal(err)
+		}
+		var back any
+		if err := yaml.Unmarshal(out.Bytes(), &back); err != nil || !reflect.DeepEqual(back, text) {
+			t.Errorf("%s is read as %v, %v", form, back, err)
+		}
+		if strings.ContainsFunc(out.String(), steers) || strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "作业") {
+			t.Errorf("%s is %q", form, out.String())
 		}
 	}
 }

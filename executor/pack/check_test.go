@@ -194,7 +194,7 @@ func TestServerIsAway(t *testing.T) {
 	if err := os.Remove(found[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.Get(context.Background(), source); !errors.As(err, &failed) || failed.Unreachable == "" {
+	if _, err := first.Get(context.Background(), source); !errors.As(err, &failed) || !failed.Unanswered {
 		t.Errorf("got %v", err)
 	}
 }

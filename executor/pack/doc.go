@@ -61,9 +61,13 @@ func Defaults() Limits {
 type Error struct {
 	Phase string // wire.PhaseFetch or wire.PhaseUnpack
 	URL   string
-	// Unreachable is the URL's host, with its port if the URL names one, if nothing there gave an answer; else empty.
+	// Unreachable is the URL's host, with its port if the URL names one, if it was not reached: its name is unknown,
+	// nothing accepts connections there, or no TLS comes about; else empty.
 	Unreachable string
-	Err         error
+	// Unanswered is set if the host was reached, and had no good answer for the URL in time: 5xx, a connection
+	// without an answer, or a late first byte.
+	Unanswered bool
+	Err        error
 }
 
 func (e *Error) Error() string {
@@ -96,6 +100,8 @@ func explain(ctx context.Context, source Source, err error) error {
 	switch {
 	case errors.As(err, &unpacking):
 		explained.Phase = wire.PhaseUnpack
+	case errors.As(err, &silent) && silent.reached:
+		explained.Unanswered = true
 	case errors.As(err, &silent):
 		explained.Unreachable = source.parsed().Host
 	}

@@ -3,6 +3,7 @@ package pack
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,11 +12,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -113,7 +117,7 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 	ctx, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
 	t.first = time.AfterFunc(d.limits.FirstByte, func() {
-		silent(unanswered{fmt.Errorf("the server sent nothing of it within %v", d.limits.FirstByte)})
+		silent(unanswered{fmt.Errorf("the server sent nothing of it within %v", d.limits.FirstByte), t.reached.Load()})
 	})
 	defer t.first.Stop()
 	var err error
@@ -122,7 +126,7 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 			if waitErr := wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
 				var late unanswered
 				if errors.As(waitErr, &late) {
-					waitErr = unanswered{err} // which says more than that the time ran out
+					waitErr = unanswered{err, t.reached.Load()} // which says more than that the time ran out
 				}
 				return "", version{}, waitErr
 			}
@@ -166,6 +170,8 @@ type transfer struct {
 	total int64
 	next  time.Time
 	first *time.Timer // until the first byte; nil for a file of this machine
+	// reached is set once the last try had a connection, its TLS included.
+	reached atomic.Bool
 }
 
 var errStall = errors.New("the transfer stalled")
@@ -173,7 +179,10 @@ var errStall = errors.New("the transfer stalled")
 func (t *transfer) once(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url.String(), nil)
+	t.reached.Store(false)
+	trace := httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { t.reached.Store(true) }}
+	traced := httptrace.WithClientTrace(ctx, &trace)
+	request, err := http.NewRequestWithContext(traced, http.MethodGet, t.url.String(), nil)
 	if err != nil {
 		return permanent{err}
 	}
@@ -199,7 +208,7 @@ func (t *transfer) once(ctx context.Context) error {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		return noAnswer(err)
+		return noAnswer(err, t.reached.Load())
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch {
@@ -215,14 +224,14 @@ func (t *transfer) once(ctx context.Context) error {
 			return err
 		}
 	case response.StatusCode >= 500:
-		return unanswered{fmt.Errorf("the server answers %s", response.Status)}
+		return unanswered{fmt.Errorf("the server answers %s", statusText(response.StatusCode)), true}
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout:
-		return fmt.Errorf("the server answers %s", response.Status)
+		return fmt.Errorf("the server answers %s", statusText(response.StatusCode))
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable && resume:
 		t.got = version{} // from the beginning
-		return fmt.Errorf("the server answers %s", response.Status)
+		return fmt.Errorf("the server answers %s", statusText(response.StatusCode))
 	default:
-		return permanent{fmt.Errorf("the server answers %s", response.Status)}
+		return permanent{fmt.Errorf("the server answers %s", statusText(response.StatusCode))}
 	}
 	err = t.copy(response.Body, func() { stall.Reset(t.limits.Stall) })
 	if cause := context.Cause(ctx); cause != nil {
@@ -231,16 +240,40 @@ func (t *transfer) once(ctx context.Context) error {
 	return err
 }
 
-// plainError drops the URL that net/http puts before its errors: ours has it already.
+// statusText is a status in the words of HTTP: those that a server has for it are for nobody who only names a URL.
+func statusText(code int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
+}
+
+// plainError drops the URL that net/http puts before its errors: ours has it already. It also drops what a server has
+// written that is no answer of HTTP, since packages are also fetched to be checked, in the network of the scheduler's
+// servers, for whoever names a URL.
 func plainError(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	if strings.HasPrefix(err.Error(), "failed to parse Location header") {
+	var (
+		network     net.Error
+		refused     permanent
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+	)
+	switch {
+	case strings.HasPrefix(err.Error(), "failed to parse Location header"):
 		return errors.New("the server redirects to what is no URL") // which may hold a password
+	case errors.As(err, &network), errors.As(err, &refused), errors.As(err, &certificate), errors.As(err, &record),
+		errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch), isBroken(err):
+		return err
 	}
-	return err
+	return errors.New("the server does not answer as one of HTTP")
+}
+
+// isBroken reports whether a connection ended before its time.
+func isBroken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // goesOn checks that a part is the one asked for, and of the same content: not every server knows If-Range.

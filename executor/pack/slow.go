@@ -3,9 +3,7 @@ package pack
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"syscall"
 	"time"
 )
 
@@ -13,12 +11,16 @@ import (
 // answer is an error of its own, for the scheduler to try it with few tasks (rule L8), and one that sends next to nothing is given up.
 
 // unanswered is a failure for which the server, or what is at its address, is to blame: it may well be back later.
-type unanswered struct{ error }
+// What was reached is to blame for this URL only.
+type unanswered struct {
+	error
+	reached bool
+}
 
 func (u unanswered) Unwrap() error { return u.error }
 
-// noAnswer is the error of a request without a response.
-func noAnswer(err error) error {
+// noAnswer is the error of a request without a response. Reached says that there was a connection.
+func noAnswer(err error, reached bool) error {
 	err = plainError(err)
 	var (
 		system   *net.OpError
@@ -29,8 +31,8 @@ func noAnswer(err error) error {
 	case errors.As(err, &name),
 		errors.As(err, &system) && system.Op == "dial",
 		errors.As(err, &deadline) && deadline.Timeout(),
-		errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return unanswered{err}
+		isBroken(err):
+		return unanswered{err, reached}
 	}
 	return err
 }

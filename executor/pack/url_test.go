@@ -93,16 +93,16 @@ func TestURL(t *testing.T) {
 	half := len(longScript) / 2
 	resume := fmt.Sprintf("bytes=%d-", half)
 	for _, test := range []struct {
-		name        string
-		path        string // /job.sh if empty
-		answer      answer
-		change      func(*pack.Limits)
-		sum         string
-		want        string   // words of the failure, or
-		content     string   // of the file
-		requests    int      // how many there are, if it matters
-		unreachable bool     // the failure says so
-		ranges      []string // of each
+		name       string
+		path       string // /job.sh if empty
+		answer     answer
+		change     func(*pack.Limits)
+		sum        string
+		want       string   // words of the failure, or
+		content    string   // of the file
+		requests   int      // how many there are, if it matters
+		unanswered bool     // the failure says so
+		ranges     []string // of each
 	}{
 		{name: "good", answer: whole(longScript), content: longScript, requests: 1},
 		{name: "without length, by HTTP 1.0", answer: bare(t, "HTTP/1.0 200 OK\r\n\r\n"+longScript), content: longScript},
@@ -123,12 +123,12 @@ func TestURL(t *testing.T) {
 		{name: "silent before it answers", answer: func(w http.ResponseWriter, r request) { <-r.Context().Done() },
 			change: func(l *pack.Limits) { l.Stall = 400 * time.Millisecond }, want: "the transfer stalled", requests: 2},
 		{name: "silent for too long before it answers", answer: func(w http.ResponseWriter, r request) { <-r.Context().Done() },
-			change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent nothing of it within 400ms", requests: 1, unreachable: true},
+			change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent nothing of it within 400ms", requests: 1, unanswered: true},
 		{name: "silent for too long behind its headers", answer: func(w http.ResponseWriter, r request) {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent nothing of it within 400ms", requests: 1, unreachable: true},
+		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent nothing of it within 400ms", requests: 1, unanswered: true},
 		{name: "slow behind its first byte", answer: func(w http.ResponseWriter, r request) {
 			for i := range 40 {
 				_, _ = io.WriteString(w, longScript[i:i+1])
@@ -151,7 +151,7 @@ func TestURL(t *testing.T) {
 				<-time.After(5 * time.Millisecond)
 			}
 		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond }, want: "; 1024 a second are wanted", requests: 1},
-		{name: "closes without an answer", answer: func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }, want: "EOF", requests: 2, unreachable: true},
+		{name: "closes without an answer", answer: func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }, want: "EOF", requests: 2, unanswered: true},
 		{name: "silent in between", answer: func(w http.ResponseWriter, r request) {
 			_, _ = io.WriteString(w, "#!")
 			_ = http.NewResponseController(w).Flush()
@@ -166,8 +166,8 @@ func TestURL(t *testing.T) {
 		{name: "ends early without length", path: "/p.tgz", answer: bare(t, "HTTP/1.0 200 OK\r\n\r\n"+zipped[:len(zipped)-20]), want: "cut off"},
 		{name: "says more than it sends", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n#!/bin/sh"), want: "broken after 9 bytes: unexpected EOF", requests: 2},
 		{name: "says less than it sends", path: "/p.tgz", answer: bare(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(zipped)-8)+zipped), want: "cut off"},
-		{name: "says nonsense", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n#!/bin/sh"), want: "Content-Length", requests: 2},
-		{name: "isn't HTTP", answer: bare(t, "220 ftp ready\r\n"), want: "malformed HTTP", requests: 2},
+		{name: "says nonsense", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n#!/bin/sh"), want: "does not answer as one of HTTP", requests: 2},
+		{name: "isn't HTTP", answer: bare(t, "220 ftp ready\r\n"), want: "does not answer as one of HTTP", requests: 2},
 		{name: "huge by its own word", answer: func(w http.ResponseWriter, r request) {
 			w.Header().Set("Content-Length", "1099511627776")
 			w.WriteHeader(http.StatusOK)
@@ -190,7 +190,7 @@ func TestURL(t *testing.T) {
 			}
 			whole(longScript)(w, r)
 		}, content: longScript, requests: 2},
-		{name: "500 for ever", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusInternalServerError) }, want: "500 Internal Server Error", requests: 2, unreachable: true},
+		{name: "500 for ever", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusInternalServerError) }, want: "500 Internal Server Error", requests: 2, unanswered: true},
 		{name: "redirection", answer: func(w http.ResponseWriter, r request) {
 			if r.number < 5 {
 				http.Redirect(w, r.Request, fmt.Sprint("/", r.number), http.StatusFound)
@@ -285,8 +285,8 @@ func TestURL(t *testing.T) {
 			switch {
 			case test.want != "" && (!errors.As(err, &failed) || !strings.Contains(err.Error(), test.want)):
 				t.Errorf("got %v; want %q", err, test.want)
-			case test.want != "" && failed.Unreachable != map[bool]string{true: strings.TrimPrefix(server.URL, "http://")}[test.unreachable]:
-				t.Errorf("unreachable is %q", failed.Unreachable)
+			case test.want != "" && (failed.Unreachable != "" || failed.Unanswered != test.unanswered):
+				t.Errorf("unreachable is %q, unanswered %v", failed.Unreachable, failed.Unanswered)
 			case test.content != "" && err != nil:
 				t.Error(err)
 			case test.content != "":
@@ -308,6 +308,42 @@ func TestURL(t *testing.T) {
 	}
 }
 
+// TestNoWordOfAServerIsShown: whoever names a URL reads none of what another service than a web server says there.
+func TestNoWordOfAServerIsShown(t *testing.T) {
+	t.Parallel()
+	limits := pack.Defaults()
+	limits.Tries = 1
+	store := open(t, t.TempDir(), limits)
+	for says, want := range map[string]string{
+		"SSH-2.0-private\r\n": "does not answer as one of HTTP", "-ERR private\r\n": "does not answer as one of HTTP",
+		"HTTP/1.1 404 private\r\n\r\n": "answers 404 Not Found", "HTTP/1.1 299 private\r\n\r\n": "answers 299",
+		"HTTP/1.1 200 OK\r\nprivate\r\n\r\n": "does not answer as one of HTTP",
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, says)
+			_ = conn.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		}()
+		_, err = store.Get(context.Background(), pack.Source{URL: "http://" + listener.Addr().String() + "/job.sh"})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "private") {
+			t.Errorf("%q: got %v, want …%s…", says, err, want)
+		}
+		_ = listener.Close()
+		<-done
+	}
+}
+
 // TestUnreachable: what is at an address that nobody answers at, or isn't there at all.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
@@ -324,7 +360,7 @@ func TestUnreachable(t *testing.T) {
 		for _, cache := range []bool{true, false} {
 			_, err := store.Get(context.Background(), pack.Source{URL: "http://me:secret@" + host + "/job.sh", Cache: cache})
 			var failed *pack.Error
-			if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) || failed.Unreachable != host {
+			if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) || failed.Unreachable != host || failed.Unanswered {
 				t.Errorf("%s: got %+v", host, err)
 			}
 		}

@@ -94,3 +94,40 @@ func TestRunAgain(t *testing.T) {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
 }
+
+// TestOwnSecretsGoWhereTheyWereGivenTo: what a trigger gave to a run of an HTTP job is sent to no other address,
+// whoever changes the job, and neither with a run that repeats it nor with the run itself.
+func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		parameter string
+		change    func(*jobs.Config)
+		moved     bool
+	}{
+		"another address": {"from https://me:hush@h/x", func(j *jobs.Config) { j.Props = httpProps("http://evil/") }, true},
+		"no secret":       {"2026-05-01", func(j *jobs.Config) { j.Props = httpProps("http://evil/") }, false},
+		"another app":     {"2026-05-01", func(j *jobs.Config) { j.AppName = "other_app" }, true},
+		"something else":  {"from https://me:hush@h/x", func(j *jobs.Config) { j.MaxRetries = 1 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.app(func(a *app.Config) { a.AppName = "other_app" })
+			s.job(oneShard, func(j *jobs.Config) { j.Misfire, j.Props = true, httpProps("http://api/") })
+			first := s.step(TriggerRequested{Token: 7, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &test.parameter}}).Replies[0].ExecutionID
+			s.updateJob("my_job", test.change)
+			if v := s.execution(first); (v.State == Killed) != test.moved {
+				t.Errorf("the run itself is %s: %s", v.State, v.Reason)
+			}
+			reply := s.step(TriggerRequested{Token: 8, Again: first}).Replies[0]
+			if (reply.Err != nil && reply.Err.Code == "job_moved") != test.moved {
+				t.Errorf("run again: %v", reply.Err)
+			}
+		})
+	}
+}
+
+func httpProps(address string) document.Texts {
+	return document.Texts{jobs.PropHTTPURL: {Value: address}, jobs.PropHTTPMethod: {Value: "POST"}}
+}

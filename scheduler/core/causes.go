@@ -60,8 +60,9 @@ func describeEnd(u cluster.Update) string {
 // executorDied says what ended a task whose executor ended: what, where, and where to look.
 func executorDied(u cluster.Update, text string) string {
 	which, where := "its executor", "its sandbox"
-	if id, err := jobs.ParseExecutorID(u.ExecutorID); err == nil {
-		which, where = which+" "+u.ExecutorID, "GET /api/operate/sandbox?appName="+id.App
+	if _, err := jobs.ParseExecutorID(u.ExecutorID); err == nil {
+		// The app is not named but by the id: the job may be of another app when this is read.
+		which, where = which+" "+u.ExecutorID, "GET /api/operate/sandbox with the app's name"
 	}
 	return fmt.Sprintf("%s on agent %s ended before the task did (%s, %s: %s): it was killed, was over a limit, or had a fault; its stderr (%s) and that agent's log tell more",
 		which, u.AgentID, u.State, u.Reason, text, where)

@@ -71,9 +71,9 @@ func (c *Core) applyJobState(j *jobState) {
 		c.killExecutionsOf(j, "the job was deregistered")
 	case how == jobPaused:
 	case how == jobShutDown:
-		c.endWaiting(j, c.config.inactiveReason(j))
+		c.endWaiting(j, c.config.endReason(j))
 	case inactive:
-		c.killExecutionsOf(j, c.config.inactiveReason(j))
+		c.killExecutionsOf(j, c.config.endReason(j))
 	}
 	if j.schedule != nil && !inactive {
 		c.schedules.set(j)
@@ -130,7 +130,10 @@ func (c *Core) checkOverrides(j *jobState) {
 		if e.launched() || e.Overrides == nil {
 			continue
 		}
-		if bad := e.Overrides.Check(*j.cfg); len(bad) > 0 {
+		if e.overridesMoved(j.cfg) {
+			c.killExecution(e, "its job has changed, and what the trigger gave it would go to another app or address: "+
+				"trigger it again")
+		} else if bad := e.Overrides.Check(*j.cfg); len(bad) > 0 {
 			c.killExecution(e, fmt.Sprintf("its job has changed, and what the trigger asked for no longer fits: %v", bad))
 		}
 	}

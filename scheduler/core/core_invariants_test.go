@@ -139,9 +139,9 @@ func contradictionOfParts(c *Core) string {
 			}
 		}
 	}
-	for host, t := range c.starts.hosts {
-		if t.Host != host {
-			return "a start failure is misfiled " + host
+	for source, t := range c.starts.sources {
+		if t.source() != source {
+			return "a start failure is misfiled " + source
 		}
 	}
 	for name, of := range c.starts.byApp {
@@ -149,7 +149,7 @@ func contradictionOfParts(c *Core) string {
 			return "start failures are kept without reason " + name
 		}
 		for agent, t := range of {
-			if (agent == everyAgent) != (t.Host != "") || t.Host != "" && c.starts.hosts[t.Host] != t {
+			if (agent == everyAgent) != (t.Host != "") || t.Host != "" && c.starts.sources[t.source()] != t {
 				return "a start failure is not indexed " + startKey(name, agent)
 			}
 		}

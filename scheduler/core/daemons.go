@@ -110,7 +110,7 @@ func (c *Core) tendDaemon(j *jobState) {
 		c.drainShards(e, "the job is paused")
 		return
 	case e != nil && e.launched() && c.config.inactive(j) == jobShutDown:
-		c.drainExecution(e, c.config.inactiveReason(j))
+		c.drainExecution(e, c.config.endReason(j))
 		return
 	case c.config.inactive(j) != active:
 		return // applyJobState has ended what there was

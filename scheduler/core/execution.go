@@ -36,6 +36,8 @@ type execution struct {
 	// Overrides are what the run has instead of its job's settings, and OverridesOf the app that the job was of when they were given.
 	Overrides   *jobs.Overrides `json:"overrides,omitempty"`
 	OverridesOf string          `json:"overridesOf,omitempty"`
+	// OverridesTo stands for the address that parameters with secrets among them were to be sent to, "" for none.
+	OverridesTo string `json:"overridesTo,omitempty"`
 	// Shards is empty in the stored header when Chunks is set (rule T5).
 	Shards []shard `json:"shards,omitempty"`
 	Chunks int     `json:"chunks,omitempty"`

@@ -73,7 +73,7 @@ func TestAnExecutorsEndIsASentence(t *testing.T) {
 	s.run(l)
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated), func(u *cluster.Update) { u.ExecutorID, u.Message = "", "Executor terminated" })
 	want := "its executor my_app@-@S1@-@1 on agent S1 ended before the task did (FAILED, EXECUTOR_TERMINATED: Executor terminated): it was killed, was over a limit, or had a fault; " +
-		"its stderr (GET /api/operate/sandbox?appName=my_app) and that agent's log tell more"
+		"its stderr (GET /api/operate/sandbox with the app's name) and that agent's log tell more"
 	if v := s.execution(id); v.Shards[0].FailureCause != want {
 		t.Errorf("%s\nwant %s", v.Shards[0].FailureCause, want)
 	}

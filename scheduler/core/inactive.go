@@ -62,6 +62,18 @@ func (k *configuration) inactiveReason(j *jobState) string {
 	return ""
 }
 
+// endReason is inactiveReason for what stays with the runs that end for it. The job may be of another app later,
+// whose people may not know of the one before: so it does not name the app.
+func (k *configuration) endReason(j *jobState) string {
+	switch k.inactive(j) {
+	case appMissing:
+		return "its app is not registered, or its document can't be used"
+	case appDisabled:
+		return "its app is disabled"
+	}
+	return k.inactiveReason(j)
+}
+
 // appMissingReason says why a job has no app, and what to do.
 func (k *configuration) appMissingReason(name string) string {
 	if f := k.faulty[under(pathApps, name)]; f.why != "" {

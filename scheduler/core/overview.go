@@ -153,7 +153,7 @@ func (c *Core) startTroubles(f *Facts) {
 			}
 			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Message: s.Reason}
 			if agent == everyAgent {
-				t.Agent, t.Message = "", fmt.Sprintf("the app's package can't be fetched from %s: %s", s.Host, s.Reason)
+				t.Agent, t.Message = "", "the app's package can't be fetched: "+s.whatFailed()
 			}
 			f.trouble(t)
 		}

@@ -64,7 +64,7 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	s.core.starts.hosts["127.0.0.1"] = &startFailure{Host: "127.0.0.1", Tries: 3, Since: s.now}
+	s.core.starts.sources["127.0.0.1"] = &startFailure{Host: "127.0.0.1", Tries: 3, Since: s.now}
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
 		s.accepts = nil
 		s.triggerJob(job)

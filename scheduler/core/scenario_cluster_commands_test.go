@@ -118,7 +118,7 @@ func (s *scene) cmdUpdate(w *scenario.Words) error {
 	default:
 		return fmt.Errorf("no update is from %q", from)
 	}
-	status := wire.Status{Cause: w.Option("cause", ""), Unreachable: w.Option("unreachable", "")}
+	status := wire.Status{Cause: w.Option("cause", ""), Unreachable: w.Option("unreachable", ""), Unanswered: w.Option("unanswered", "") != ""}
 	if _, ok := w.Options["exit"]; ok {
 		exit := int(w.Number("exit", 0))
 		status.ExitStatus = &exit

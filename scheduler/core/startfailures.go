@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,15 +20,21 @@ type startFailure struct {
 	Tries    int       `json:"tries"`
 	Since    time.Time `json:"since"`
 	Reason   string    `json:"reason"`
-	// Host gave no answer when the app's package was to be fetched; Executor is then the execution that tried it last.
-	Host  string `json:"host,omitempty"`
-	probe string // the execution that tries it now
+	// Host is where the app's package could not be fetched from; Executor is then the execution that tried it last.
+	// Package is "" if the host itself was at fault. Otherwise it stands for the one URL there that has no good
+	// answer in time, which may hold a secret.
+	Host    string `json:"host,omitempty"`
+	Package string `json:"package,omitempty"`
+	probe   string // the execution that tries it now
 }
+
+// source is what the failure is kept under among all fetches: a host, or a URL.
+func (t *startFailure) source() string { return cmp.Or(t.Package, t.Host) }
 
 const (
 	// startBackoff bounds how long an app is kept off an agent (rule L6).
 	startBackoff = 5 * time.Minute
-	// packageBackoff bounds the pause between two tries to fetch from an unreachable host. It is short, since a try costs little.
+	// packageBackoff bounds the pause between two tries to fetch a package. It is short, since a try costs little.
 	packageBackoff = time.Minute
 	// everyAgent stands in the place of an agent's id where an app's package could not be fetched: that is no agent's fault.
 	everyAgent = "*"
@@ -44,30 +51,35 @@ func (t *startFailure) until() time.Time {
 
 // startFailures say where apps are not to be placed for a while.
 //
-// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting for nothing,
-// with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found unreachable gets no more room than
-// one execution at a time needs to find out whether it is back, with growing pauses (rule L8). An app that was fetched from
-// it before is tried only if a fetch of its own has failed since: it may be in the agents' caches.
+// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting
+// for nothing, with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found
+// unreachable gets no more room than one execution at a time needs to find out whether it is back, with growing
+// pauses (rule L8). A host that was reached, and whose answer for a package is bad or late, is not to blame: the same
+// holds for the package's URL then, or whoever publishes an app with a bad URL would delay all that have good ones
+// there. An app that was fetched before is tried only if a fetch of its own has failed since: it may be in the
+// agents' caches.
 //
 // What was found out is kept with the app whose fetch failed, so that a new leader does not find it out again (rule F8).
 //
 // These hold between any two calls of its methods:
 //
 //   - byApp has, by agent, the failures of every app that has one, with everyAgent for a package that can't be fetched;
-//   - hosts has every failure to fetch a package by its host, which all apps have that tried to fetch from there;
+//   - sources has every failure to fetch a package by its host or URL, which all apps have that tried to fetch from
+//     there last;
 //   - changed has the key of every one that differs from what is stored, or is stored and was removed.
 type startFailures struct {
 	*shared
 	executions *executions // to be read: whether one that tries a package still does
 	byApp      map[string]map[string]*startFailure
-	hosts      map[string]*startFailure
+	sources    map[string]*startFailure
 	// fetched are the apps of which a process began under this leader, and no fetch has failed since.
 	fetched map[string]bool
 	changed changes
 }
 
 func newStartFailures(s *shared, es *executions) startFailures {
-	return startFailures{shared: s, executions: es, byApp: map[string]map[string]*startFailure{}, hosts: map[string]*startFailure{}, fetched: map[string]bool{}}
+	return startFailures{shared: s, executions: es, byApp: map[string]map[string]*startFailure{},
+		sources: map[string]*startFailure{}, fetched: map[string]bool{}}
 }
 
 // startKey is where the start failures of an app on an agent are kept, below pathStartFailure.
@@ -84,10 +96,12 @@ func (f *startFailures) put(appName, agent string, t *startFailure) {
 	if f.byApp[appName] == nil {
 		f.byApp[appName] = map[string]*startFailure{}
 	}
+	former := f.byApp[appName][agent]
 	f.byApp[appName][agent] = t
 	if t.Host != "" {
-		f.hosts[t.Host] = t
+		f.sources[t.source()] = t
 	}
+	f.dropSource(former)
 	f.forgetLater(appName, agent, t)
 }
 
@@ -105,7 +119,7 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 		return until, nil
 	}
 	kept := &t
-	if known := f.hosts[t.Host]; known != nil { // another app has a package there: what was found out last holds for all
+	if known := f.sources[t.source()]; known != nil { // another app's, too: what was found out last holds for all
 		if t.Since.After(known.Since) {
 			*known = t
 		}
@@ -142,20 +156,21 @@ func (f *startFailures) forget(appName, agent string) {
 	if len(f.byApp[appName]) == 0 {
 		delete(f.byApp, appName)
 	}
-	if agent == everyAgent && !f.anyWith(t) {
-		delete(f.hosts, t.Host)
-	}
+	f.dropSource(t)
 	f.changed.add(startKey(appName, agent))
 }
 
-// anyWith reports whether a failure to fetch a package is kept with any app.
-func (f *startFailures) anyWith(t *startFailure) bool {
+// dropSource removes a failure to fetch a package that no app has any more.
+func (f *startFailures) dropSource(t *startFailure) {
+	if t == nil || t.Host == "" || f.sources[t.source()] != t {
+		return
+	}
 	for _, of := range f.byApp {
 		if of[everyAgent] == t {
-			return true
+			return
 		}
 	}
-	return false
+	delete(f.sources, t.source())
 }
 
 // forgetApp is for an app that was changed or removed: what it fetches and starts is something else.
@@ -226,13 +241,30 @@ func packageHost(packageURL string) string {
 	return u.Host
 }
 
-// unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its host gave no
-// answer. Only the first attempt that finds that out gets a time until which it holds.
+// unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its
+// host was not reached. Only the first attempt that finds that out gets a time until which it holds.
 func (f *startFailures) unreachable(a app.Config, execution string, launched time.Time, reason string) (until time.Time) {
+	return f.notFetched(a, &startFailure{Host: packageHost(a.AppURL)}, execution, launched, reason)
+}
+
+// unanswered notes the same of a package whose host was reached, and had no good answer for its URL in time.
+func (f *startFailures) unanswered(a app.Config, execution string, launched time.Time, reason string) time.Time {
 	host := packageHost(a.AppURL)
-	t := f.hosts[host]
-	if t == nil {
-		t = &startFailure{Host: host}
+	if t := f.sources[host]; t != nil && launched.After(t.Since) {
+		f.fetchable(t)
+	}
+	return f.notFetched(a, &startFailure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, reason)
+}
+
+// urlKey stands for a package's URL, which may hold a secret.
+func urlKey(packageURL string) string { return "url-" + fingerprint(packageURL) }
+
+// notFetched counts one more failure of a source.
+func (f *startFailures) notFetched(
+	a app.Config, t *startFailure, execution string, launched time.Time, reason string,
+) (until time.Time) {
+	if known := f.sources[t.source()]; known != nil {
+		t = known
 	}
 	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
 		t.Executor, t.Since, t.Reason, t.probe = execution, f.now, reason, ""
@@ -248,31 +280,46 @@ func (f *startFailures) unreachable(a app.Config, execution string, launched tim
 // packageFetched notes that a process of an app began, so that its package was there, and reports whether that was doubted.
 func (f *startFailures) packageFetched(a app.Config) (doubted bool) {
 	f.fetched[a.AppName] = true
-	if len(f.hosts) == 0 {
-		return false
+	for _, t := range f.against(a.AppURL) {
+		f.fetchable(t)
+		doubted = true
 	}
-	t := f.hosts[packageHost(a.AppURL)]
-	if t == nil {
-		return false
-	}
-	for _, other := range sortedKeys(f.byApp) {
-		if f.byApp[other][everyAgent] == t {
-			f.forget(other, everyAgent)
+	return doubted
+}
+
+// fetchable forgets a failure to fetch, with all apps.
+func (f *startFailures) fetchable(t *startFailure) {
+	for _, name := range sortedKeys(f.byApp) {
+		if f.byApp[name][everyAgent] == t {
+			f.forget(name, everyAgent)
 		}
 	}
-	return true
 }
 
-// host is what is known against fetching an app's package, or nil.
-func (f *startFailures) host(a *appState) *startFailure {
-	if a == nil || len(f.hosts) == 0 || f.fetched[a.name] {
+// against is what is known against fetching from a URL: of its host, and of itself.
+func (f *startFailures) against(packageURL string) (known []*startFailure) {
+	if len(f.sources) == 0 {
 		return nil
 	}
-	return f.hosts[packageHost(a.cfg.AppURL)]
+	for _, source := range []string{packageHost(packageURL), urlKey(packageURL)} {
+		if t := f.sources[source]; t != nil {
+			known = append(known, t)
+		}
+	}
+	return known
 }
 
-// packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host, and probe
-// the execution that tries it now, "" when the pause before the next try has not passed. The zero value is no wait.
+// doubts are what is known against fetching an app's package.
+func (f *startFailures) doubts(a *appState) []*startFailure {
+	if a == nil || f.fetched[a.name] {
+		return nil
+	}
+	return f.against(a.cfg.AppURL)
+}
+
+// packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or
+// URL, and probe the execution that tries it now, "" when the pause before the next try has not passed. The zero
+// value is no wait.
 type packageWait struct {
 	failure *startFailure
 	probe   string
@@ -283,28 +330,39 @@ func (w packageWait) waits() bool { return w.failure != nil }
 // wait says whether an execution of an app waits because its package can't be fetched. When the pause has passed, one
 // execution at a time may try.
 func (f *startFailures) wait(a *appState, id string) packageWait {
-	t := f.host(a)
-	switch {
-	case t == nil:
-	case t.until().After(f.now):
-		return packageWait{failure: t}
-	case t.probe != "" && t.probe != id && f.executions.open[t.probe] != nil:
-		return packageWait{failure: t, probe: t.probe}
+	for _, t := range f.doubts(a) {
+		switch {
+		case t.until().After(f.now):
+			return packageWait{failure: t}
+		case t.probe != "" && t.probe != id && f.executions.open[t.probe] != nil:
+			return packageWait{failure: t, probe: t.probe}
+		}
 	}
 	return packageWait{}
 }
 
 // waitReason is the same for people.
 func (f *startFailures) waitReason(w packageWait) string {
+	why := fmt.Sprintf("%s, %s", w.failure.whatFailed(), counted(w.failure.Tries, "time"))
 	if w.probe == "" {
-		return fmt.Sprintf("its package can't be fetched: %s did not answer, %s; tried again at %s", w.failure.Host, counted(w.failure.Tries, "time"), f.shown(w.failure.until()).Format(time.TimeOnly))
+		again := f.shown(w.failure.until()).Format(time.TimeOnly)
+		return fmt.Sprintf("its package can't be fetched: %s; tried again at %s", why, again)
 	}
-	return fmt.Sprintf("its package could not be fetched: %s did not answer, %s; execution %s tries it now", w.failure.Host, counted(w.failure.Tries, "time"), w.probe)
+	return fmt.Sprintf("its package could not be fetched: %s; execution %s tries it now", why, w.probe)
+}
+
+// whatFailed says what is wrong with where a package is fetched from. It leaves the cause of the attempt out, which
+// names another app's package where the host is at fault for all that it has.
+func (t *startFailure) whatFailed() string {
+	if t.Package != "" {
+		return t.Host + " has no good answer for its URL"
+	}
+	return t.Host + " did not answer"
 }
 
 // tried notes that an execution, for which there is no wait, is the one that tries.
 func (f *startFailures) tried(a *appState, id string) {
-	if t := f.host(a); t != nil {
+	for _, t := range f.doubts(a) {
 		t.probe = id
 	}
 }

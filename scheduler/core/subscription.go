@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // subscription is what this scheduler is to the cluster: its framework id, and the session that is open or tried.
@@ -142,13 +144,20 @@ func (t *takeover) reason() string {
 	if len(t.unknown) == 0 {
 		return why + "and the master has not reported yet all tasks that run under it (it is silent until all agents are back)"
 	}
-	ids := sortedKeys(t.unknown)
+	// Only ids that name their job are shown: whoever may not see that job does not see them. The log has all of them.
 	const most = 3
-	more := ""
-	if len(ids) > most {
-		more, ids = fmt.Sprintf(" and %d more", len(ids)-most), ids[:most]
+	var named []string
+	for _, id := range sortedKeys(t.unknown) {
+		if _, err := jobs.ParseTaskID(id); err == nil && len(named) < most {
+			named = append(named, "task "+id)
+		}
 	}
-	return why + "and tasks that it left are being ended first: " + strings.Join(ids, ", ") + more
+	if left := len(t.unknown) - len(named); left > 0 && len(named) > 0 {
+		named = append(named, fmt.Sprintf("%d more", left))
+	} else if left > 0 {
+		named = append(named, counted(left, "task")+" of other forms than this scheduler's")
+	}
+	return why + "and what it left is being ended first: " + strings.Join(named, ", ")
 }
 
 // isFormer reports whether an orphan ran under a framework id that was removed.

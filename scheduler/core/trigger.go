@@ -72,7 +72,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	c.stats.Triggers++
 	e := &execution{ID: id, Job: t.Job, Fire: c.wall.Truncate(time.Millisecond), Source: Triggered, Made: c.now}
 	if !t.Overrides.IsZero() {
-		e.Overrides, e.OverridesOf = &t.Overrides, j.cfg.AppName
+		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.cfg.AppName, secretsTo(&t.Overrides, j.cfg)
 	}
 	c.enqueue(j, e)
 	c.auditTrigger(&t, *j.cfg, id)
@@ -100,10 +100,28 @@ func (c *Core) repeated(t *TriggerRequested) *Error {
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
 		return Errorf(Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID, e.Job)
-	case j != nil && j.cfg != nil && j.cfg.AppName != e.OverridesOf: // whoever may trigger it may not know what was given to another app's
-		return Errorf(Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app then: trigger the job with the settings that it is to have, POST /api/job/%s/trigger", e.ID, e.Job)
+	case j != nil && j.cfg != nil && e.overridesMoved(j.cfg):
+		return Errorf(Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app "+
+			"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
+			"POST /api/job/%s/trigger", e.ID, e.Job)
 	}
 	return nil
+}
+
+// overridesMoved reports whether an execution's own settings would go elsewhere than where they were given to:
+// whoever may change the job, or trigger it, may not know them.
+func (e *execution) overridesMoved(now *jobs.Config) bool {
+	return now.AppName != e.OverridesOf || secretsTo(e.Overrides, now) != e.OverridesTo
+}
+
+// secretsTo stands for the address that a run of an HTTP job sends secrets to which are among its own parameters; ""
+// if there are none.
+func secretsTo(own *jobs.Overrides, job *jobs.Config) string {
+	address := job.Prop(jobs.PropHTTPURL) + "\n" + job.Prop(jobs.PropHTTPURI)
+	if address == "\n" || !own.HasSecretParameters() {
+		return ""
+	}
+	return fingerprint(address)
 }
 
 // shownOverrides are an execution's own settings as people may see them.

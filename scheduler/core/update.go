@@ -262,8 +262,8 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		c.learnPackage(ref, st)
 		c.learnRuns(ref, st)
 		switch {
-		case st.Unreachable != "":
-			c.packageUnreachable(ref, st.Unreachable)
+		case st.Unreachable != "", st.Unanswered:
+			c.packageNotFetched(ref, st)
 		case !st.StartTime.IsZero():
 			c.packageFetched(ref)
 		}
@@ -308,12 +308,17 @@ func (c *Core) packageFetched(ref taskRef) {
 	}
 }
 
-// packageUnreachable notes that an attempt could not fetch its package because host gave no answer. An app
-// that was changed since has another package.
-func (c *Core) packageUnreachable(ref taskRef, host string) {
-	s := ref.shard()
-	if a := c.config.apps[ref.exec.Settings.App.AppName]; a != nil && packageHost(a.cfg.AppURL) == host {
+// packageNotFetched notes that an attempt could not fetch its package because nothing answered at its host, or the
+// host had no good answer for its URL. An app that was changed since has another package.
+func (c *Core) packageNotFetched(ref taskRef, st wire.Status) {
+	s, with := ref.shard(), ref.exec.Settings.App
+	a := c.config.apps[with.AppName]
+	switch {
+	case a == nil:
+	case st.Unreachable != "" && packageHost(a.cfg.AppURL) == st.Unreachable:
 		c.placement.wakeAt(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
+	case st.Unanswered && a.cfg.AppURL == with.AppURL:
+		c.placement.wakeAt(c.starts.unanswered(a.cfg, ref.exec.ID, s.Launched, s.Cause))
 	}
 }
 

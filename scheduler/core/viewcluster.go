@@ -127,7 +127,7 @@ type StartFailureView struct {
 	App      string `json:"app"`
 	Agent    string `json:"agent"`
 	Hostname string `json:"hostname"`
-	// Host is where its package is fetched from, if that gave no answer.
+	// Host is where its package could not be fetched from; Cause says whether the host was reached.
 	Host     string `json:"host"`
 	Failures int    `json:"failures"`
 	// NotBefore is when it may be tried again; it may have passed.

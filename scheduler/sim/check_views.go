@@ -52,6 +52,9 @@ func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
 	for _, what := range now.differs {
 		c.w.fail("lists say what explanations say", "%s", what)
 	}
+	for _, what := range othersNamed(l.core) {
+		c.w.fail("reasons name other apps by ids only", "%s", what)
+	}
 	if l.views = now; was == nil {
 		return // the first step of a term: who looked before it looks again
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestL8PackageHostHangs: a run whose package's host accepts and never answers fails with that reason within the time that a first
-// byte may take. The next one waits for the host's turn, and says so, until the host answers.
+// byte may take. The next one waits until the URL is tried again, and says so, until the host answers.
 func TestL8PackageHostHangs(t *testing.T) {
 	m := start(t, "--executor-limit", "package-first-byte=500ms")
 	var answers atomic.Bool
@@ -33,10 +33,10 @@ func TestL8PackageHostHangs(t *testing.T) {
 		t.Errorf("the cause is %q", s.FailureCause)
 	}
 	m.Job("often", "hangs", system.Doc{"cron": "* * * * * ?"})
-	m.Until("a run waits for the host", func() string {
+	m.Until("a run waits for the URL", func() string {
 		waiting := m.Explain("often").Waiting
 		for _, w := range waiting {
-			if strings.Contains(w.Reason, "its package can't be fetched: "+name+" did not answer") {
+			if strings.Contains(w.Reason, "its package can't be fetched: "+name+" has no good answer for its URL") {
 				return ""
 			}
 		}

@@ -7,16 +7,16 @@ const t = texts(
   {
     command: 'Command', commandHelp: 'Run instead of the app’s script, in the package’s folder. Arguments are split as a shell splits words.',
     url: 'Address', urlHelp: 'http or https. The executor sends one request for each shard; 200 to 299 is success.', method: 'Method', data: 'Body', contentType: 'Type of the body', connect: 'Time to connect', read: 'Time between parts of the answer',
-    host: 'SMTP server', port: 'Port', username: 'User', usernameHelp: 'Empty for servers that ask for none.', password: 'Password', passwordHelp: 'Shown to nobody. ****** leaves it as it is.', from: 'From', to: 'To', several: 'Several addresses with commas.', cc: 'Cc', bcc: 'Bcc', subject: 'Subject', ssl: 'TLS',
+    host: 'SMTP server', port: 'Port', username: 'User', usernameHelp: 'Empty for servers that ask for none.', password: 'Password', passwordHelp: 'Shown to nobody. ****** leaves it as it is, while server, port and TLS stay the same.', from: 'From', to: 'To', several: 'Several addresses with commas.', cc: 'Cc', bcc: 'Bcc', subject: 'Subject', ssl: 'TLS',
     sslHelp: 'From the first byte on; on ports 25 and 587 by STARTTLS. Without it the password goes unencrypted.', trust: 'Hosts whose certificates are not checked', trustHelp: 'Or * for all.',
-    webhook: 'Webhook', webhookHelp: 'What follows the host is shown to nobody.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Shown to nobody.', ms: 'ms',
+    webhook: 'Webhook', webhookHelp: 'What follows the host is shown to nobody.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Shown to nobody. ****** leaves it as it is, while the address stays the same.', ms: 'ms',
   },
   {
     command: '命令', commandHelp: '在安装包目录中代替应用的启动脚本运行，参数按 shell 的规则分词。',
     url: '地址', urlHelp: 'http 或 https。执行器为每个分片发送一个请求，200 至 299 为成功。', method: '方法', data: '请求体', contentType: '请求体类型', connect: '连接超时', read: '读取超时',
-    host: 'SMTP 服务器', port: '端口', username: '用户名', usernameHelp: '服务器不需要时留空。', password: '密码', passwordHelp: '不向任何人显示。****** 表示保持不变。', from: '发件人', to: '收件人', several: '多个地址用逗号分隔。', cc: '抄送', bcc: '密送', subject: '主题', ssl: 'TLS',
+    host: 'SMTP 服务器', port: '端口', username: '用户名', usernameHelp: '服务器不需要时留空。', password: '密码', passwordHelp: '不向任何人显示。****** 表示保持不变，前提是服务器、端口和 TLS 不变。', from: '发件人', to: '收件人', several: '多个地址用逗号分隔。', cc: '抄送', bcc: '密送', subject: '主题', ssl: 'TLS',
     sslHelp: '从首字节起加密；端口 25 与 587 使用 STARTTLS。关闭后密码以明文传输。', trust: '不校验证书的主机', trustHelp: '* 表示全部。',
-    webhook: 'Webhook', webhookHelp: '主机之后的部分不向任何人显示。', keyword: '关键词', keywordHelp: '消息以它开头。', secret: '密钥', secretHelp: '用于消息签名，不向任何人显示。', ms: '毫秒',
+    webhook: 'Webhook', webhookHelp: '主机之后的部分不向任何人显示。', keyword: '关键词', keywordHelp: '消息以它开头。', secret: '密钥', secretHelp: '用于消息签名，不向任何人显示。****** 表示保持不变，前提是地址不变。', ms: '毫秒',
   },
 )
 

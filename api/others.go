@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// ofAnotherApp stands in answers where an id is that the caller may not see: "execution of another app", "task of
+// another app".
+const ofAnotherApp = "of another app"
+
+// withoutOthers is an answer as its caller may read it. Why something waits may have to do with an app that the
+// caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and executors. Whatever
+// texts an answer has, those ids are hidden in all of them: no field is left out because nobody thought of it, and no
+// sentence because it is new. Documents are left as they are: their texts are what people have written, and are sent
+// back.
+func (s *Server) withoutOthers(ctx context.Context, answer any) any {
+	who := callerOf(ctx)
+	if answer == nil || !who.letIn() || who.Unrestricted() {
+		return answer
+	}
+	h := hiding{server: s, ctx: ctx, who: who, jobs: map[string]bool{}}
+	return h.value(reflect.ValueOf(answer)).Interface()
+}
+
+// errorWithoutOthers is what the scheduler refuses a request with, as the caller may read it.
+func (s *Server) errorWithoutOthers(ctx context.Context, err error) error {
+	if refused := new(core.Error); errors.As(err, &refused) {
+		shown, _ := s.withoutOthers(ctx, *refused).(core.Error)
+		return &shown
+	}
+	return err
+}
+
+// hiding hides what the caller of one request may not see.
+type hiding struct {
+	server *Server
+	ctx    context.Context
+	who    caller
+	jobs   map[string]bool // whether they may be seen, of those that were asked about
+}
+
+// shown reports whether the caller may see an app or a job. What can't be found out is not shown.
+func (h *hiding) shown(name string, isApp bool) bool {
+	if isApp {
+		return h.who.Covers(name)
+	}
+	shown, known := h.jobs[name]
+	if !known {
+		_, err := h.server.opts.Scheduler.Job(h.ctx, name)
+		shown = err == nil
+		h.jobs[name] = shown
+	}
+	return shown
+}
+
+func (h *hiding) text(text string) string { return jobs.HideIDs(text, ofAnotherApp, h.shown) }
+
+// value is a copy of a value with hidden ids in all texts that an answer has of it.
+func (h *hiding) value(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map, reflect.Struct:
+	default:
+		return v
+	}
+	if isDocument(v.Type()) || v.Kind() != reflect.String && v.Kind() != reflect.Struct && v.IsNil() {
+		return v
+	}
+	hidden := reflect.New(v.Type()).Elem()
+	switch v.Kind() {
+	case reflect.String:
+		hidden.SetString(h.text(v.String()))
+	case reflect.Pointer:
+		hidden.Set(reflect.New(v.Type().Elem()))
+		hidden.Elem().Set(h.value(v.Elem()))
+	case reflect.Interface:
+		hidden.Set(h.value(v.Elem()))
+	case reflect.Slice:
+		hidden.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			hidden.Index(i).Set(h.value(v.Index(i)))
+		}
+	case reflect.Map:
+		hidden.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		for entry := v.MapRange(); entry.Next(); {
+			hidden.SetMapIndex(entry.Key(), h.value(entry.Value()))
+		}
+	case reflect.Struct:
+		hidden.Set(v)
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				hidden.Field(i).Set(h.value(v.Field(i)))
+			}
+		}
+	}
+	return hidden
+}
+
+// documentTypes are those whose texts people have written, and bytes, which are JSON of documents.
+var documentTypes = []reflect.Type{
+	reflect.TypeFor[app.Config](), reflect.TypeFor[jobs.Config](), reflect.TypeFor[jobs.Overrides](),
+}
+
+func isDocument(t reflect.Type) bool {
+	return slices.Contains(documentTypes, t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}

@@ -1,0 +1,51 @@
+package sim
+
+import (
+	"regexp"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// wordInText matches what a name may be in an encoded text.
+var wordInText = regexp.MustCompile(`[\w-]+`)
+
+// othersNamed has what a core says about a job that names another app, or a job of one, otherwise than by an id: of
+// ids the API knows whose they are, and hides them from who may see one app only; a name by itself it could not tell
+// from any other word.
+func othersNamed(c *core.Core) (found []string) {
+	appOf, apps := map[string]string{}, map[string]bool{}
+	for _, j := range c.Jobs() {
+		appOf[j.JobName], apps[j.AppName] = j.AppName, true
+	}
+	look := func(what, own string, said any, err error) {
+		shown := func(name string, isApp bool) bool { return isApp && name == own || !isApp && appOf[name] == own }
+		text := jobs.HideIDs(encoded(said, err), "", shown)
+		for _, at := range wordInText.FindAllStringIndex(text, -1) {
+			word := text[at[0]:at[1]]
+			if app, isJob := appOf[word]; isJob && app != own || apps[word] && word != own {
+				near := text[max(0, at[0]-100):min(len(text), at[1]+100)]
+				found = append(found, what+", of app "+own+", names "+word+": …"+near+"…")
+			}
+		}
+	}
+	for job, app := range appOf {
+		x, err := c.Explain(job)
+		look("the explanation of "+job, app, x, err)
+		row, _ := c.JobRow(job)
+		look("the row of "+job, app, row, nil)
+	}
+	list, _ := c.Executions(core.ExecutionFilter{Limit: 1 << 20})
+	for _, e := range list {
+		if app, there := appOf[e.JobName]; there {
+			v, err := c.Execution(e.ExecutionID)
+			look("execution "+e.ExecutionID, app, v, err)
+		}
+	}
+	for _, t := range c.Facts().Troubles {
+		if t.App != "" {
+			look("what is wrong with "+t.App, t.App, t, nil)
+		}
+	}
+	return found
+}
