@@ -81,3 +81,14 @@ func (s *Server) FillStreams() (leave func()) {
 	s.streams.open.Store(streamsMost)
 	return func() { s.streams.open.Store(0) }
 }
+
+// NewQuota makes one as those of searches and of checks of packages are.
+func NewQuota() *Quota { return &Quota{quota{code: "running", what: "requests of a kind"}} }
+
+// Quota is what bounds costly requests.
+type Quota struct{ quota }
+
+// EnterAs is enter for a request of that caller.
+func (q *Quota) EnterAs(p auth.Principal) (leave func(), err error) {
+	return q.enter(caller{Principal: p})
+}

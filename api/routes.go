@@ -154,7 +154,7 @@ func (s *Server) routes() []route {
 			{method: get, path: "/api/task/{taskId}/logs", rule: readers, raw: s.logs,
 				takes: []declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload}, does: does("Gives the output of a task, and with follow what comes of it").streams("text/plain; charset=utf-8", "The output as it is.", "one line\n", logHeaders...).fails(http.StatusGone)},
 			{method: get, path: "/api/task/{taskId}/logs/search", rule: readers, answer: s.searchLog,
-				takes: []declared{logStream, matchText, logFrom, matchLimit}, does: does("Finds lines in the output of a task").gives(found{}).fails(http.StatusGone)},
+				takes: []declared{logStream, matchText, logFrom, matchLimit}, does: does("Finds lines in the output of a task").gives(found{}).fails(http.StatusGone, http.StatusTooManyRequests)},
 			{method: post, path: "/api/task/{taskId}/kill", rule: operators, answer: withID("taskId", s.killTask),
 				does: does("Ends one task, whatever failover and maxRetries say").gives(wish{})},
 			{method: post, path: "/api/task/{taskId}/forget", rule: operators, answer: withID("taskId", s.forgetTask),

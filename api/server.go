@@ -110,7 +110,7 @@ type Server struct {
 	packedExample func() ([]byte, error)
 	description   func() (*describedAPI, error)
 
-	packageCheck sync.Mutex // held while a package is fetched: one at a time
+	packageChecks, searches quota
 
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
@@ -148,7 +148,9 @@ func New(opts Options) *Server {
 	}
 	opts.Scheduler = scoped{opts.Scheduler}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{}, rules: map[string]rule{},
-		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor()}
+		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor(),
+		packageChecks: quota{code: "check_running", what: "checks of packages", retryAfter: 5 * time.Second},
+		searches:      quota{code: "search_running", what: "searches in output", retryAfter: time.Second}}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.packedExample = sync.OnceValues(packExample)
 	s.description = sync.OnceValues(s.describe)
