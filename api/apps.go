@@ -18,7 +18,7 @@ func (s *Server) newApps() documents[app.Config, core.AppView] {
 		check: func(c app.Config) (document.Violations, []string) {
 			return c.Check(app.CheckOptions{
 				Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile, PodTemplate: s.opts.PodTemplate, NoContainers: s.opts.PodTemplate == nil,
-			}), nil
+			}), c.Notes()
 		},
 		add: of.RegisterApp, change: of.UpdateApp, all: of.Apps, one: of.App, setDisabled: of.SetAppDisabled,
 		keep:   app.Config.KeepSecrets,
