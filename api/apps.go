@@ -23,6 +23,7 @@ func (s *Server) newApps() documents[app.Config, core.AppView] {
 		add: of.RegisterApp, change: of.UpdateApp, all: of.Apps, one: of.App, setDisabled: of.SetAppDisabled,
 		keep:   app.Config.KeepSecrets,
 		config: func(v core.AppView) app.Config { return v.Config.WithoutSecrets() },
+		name:   func(v core.AppView) string { return v.Config.AppName },
 		answer: func(v core.AppView, read []string) any {
 			v.Config, v.Notes = v.Config.WithoutSecrets(), joinNotes(read, v.Notes)
 			return v

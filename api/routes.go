@@ -66,7 +66,7 @@ func (s *Server) routes() []route {
 			{method: put, path: "/api/app", rule: publishers, answer: publishing(s.apps.update, s.updateCheckedApp),
 				takes: []declared{checkFirst}, does: does("Changes the given fields of an app; null sets the default").reads(jsonBody("AppChange", exampleAppChange)).gives(publishedApp{}).fails(http.StatusNotFound, http.StatusTooManyRequests)},
 			{method: get, path: "/api/app/list", rule: readers, answer: s.apps.list,
-				does: does("Lists all apps").gives([]app.Config{})},
+				takes: listTakes, does: does("Lists all apps, by name").gives([]app.Config{}, linkHeader)},
 			{method: get, path: "/api/app/{appName}", rule: readers, answer: s.apps.get,
 				does: does("Gives one app").gives(app.Config{})},
 			{method: del, path: "/api/app/{appName}", rule: publishers, answer: s.deleteApp,
@@ -108,7 +108,7 @@ func (s *Server) routes() []route {
 			{method: post, path: "/api/job/{jobName}/trigger", rule: operators, answer: s.trigger(pathName("job"), true),
 				does: does("Asks for a run of a job, which may have settings of its own").with(idempotencyHeader).mayRead(jsonBody("TriggerSettings", exampleTrigger)).gives(triggered{})},
 			{method: get, path: "/api/job/jobs", rule: readers, answer: s.jobs.list,
-				does: does("Lists all jobs").gives([]jobs.Config{})},
+				takes: listTakes, does: does("Lists all jobs, by name").gives([]jobs.Config{}, linkHeader)},
 			{method: get, path: "/api/job/jobs/{jobName}", rule: readers, answer: s.jobs.get,
 				does: does("Gives one job").gives(jobs.Config{})},
 			{method: get, path: "/api/job/{jobName}/explain", rule: readers, answer: s.explain,
@@ -316,7 +316,13 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 			fail(c.Writer, c.Request, s.log, s.orFaulty(c, err))
 			return
 		}
-		s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, value) })
+		s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
+			if list, ok := value.(rows); ok {
+				s.writeRows(w, r, list)
+				return
+			}
+			writeJSON(w, http.StatusOK, value)
+		})
 	}
 }
 
