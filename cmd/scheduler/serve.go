@@ -176,6 +176,7 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	o.Release = release.Version()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
+	o.DocumentsLimit, o.DocumentsPerAppLimit = int64(c.documents.all), int64(c.documents.perApp)
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
 	switch {
 	case c.kubernetes.on:
