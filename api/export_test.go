@@ -76,12 +76,6 @@ func Find(text, wanted string, most, size int) (found []Match, next int64) {
 // CountFires is what GET /api/overview/fires costs, once in some seconds.
 func CountFires(schedules []core.ScheduleView, now time.Time) { countFires(schedules, now) }
 
-// FillStreams opens as many streams of events as there may be; leave makes room again.
-func (s *Server) FillStreams() (leave func()) {
-	s.streams.open.Store(streamsMost)
-	return func() { s.streams.open.Store(0) }
-}
-
 // NewQuota makes one as those of searches and of checks of packages are.
 func NewQuota() *Quota { return &Quota{quota{code: "running", what: "requests of a kind"}} }
 

@@ -34,6 +34,9 @@ type route struct {
 	does description
 	// raw, instead of answer, writes by itself.
 	raw gin.HandlerFunc
+	// lasts reports whether the answer lasts as long as its client likes, and streams counts those; nil for most routes.
+	lasts   func(*gin.Context) bool
+	streams *streams
 	// local is answered by every server itself, leader or not.
 	local bool
 	// rule says who may use it. A route without a whole one lets nobody in, and fails a test.
@@ -151,7 +154,7 @@ func (s *Server) routes() []route {
 				does: does("Ends what runs of a run, and what waits of it, for good").gives(wish{})},
 			{method: post, path: "/api/execution/{executionId}/again", rule: operators, answer: s.triggerAgain,
 				does: does("Triggers the job of a run with what that run had of its own").with(idempotencyHeader).gives(triggered{}).fails(http.StatusUnprocessableEntity)},
-			{method: get, path: "/api/task/{taskId}/logs", rule: readers, raw: s.logs,
+			{method: get, path: "/api/task/{taskId}/logs", rule: readers, raw: s.logs, lasts: follows, streams: &s.followed,
 				takes: []declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload}, does: does("Gives the output of a task, and with follow what comes of it").streams("text/plain; charset=utf-8", "The output as it is.", "one line\n", logHeaders...).fails(http.StatusGone)},
 			{method: get, path: "/api/task/{taskId}/logs/search", rule: readers, answer: s.searchLog,
 				takes: []declared{logStream, matchText, logFrom, matchLimit}, does: does("Finds lines in the output of a task").gives(found{}).fails(http.StatusGone, http.StatusTooManyRequests)},
@@ -161,7 +164,7 @@ func (s *Server) routes() []route {
 				does: does("Takes your word that a task on an unreachable agent has ended").gives(wish{})},
 		}),
 		under("Live", []route{
-			{method: get, path: "/api/events", rule: readers, raw: s.events,
+			{method: get, path: "/api/events", rule: readers, raw: s.events, lasts: always, streams: &s.streams,
 				does: does("Follows what changes, as server-sent events").streams("text/event-stream", "Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},
 			{method: get, path: "/api/jobs", rule: readers, answer: s.jobPage,
 				takes: jobPageTakes, does: does("Gives one page of the jobs: searched, filtered, sorted").gives(view.Page{})},
@@ -291,6 +294,9 @@ func (s *Server) register(table []route) {
 			work = s.answering(r)
 		}
 		work = s.leaderOnly(r, readingQuery(r.takes, work))
+		if r.lasts != nil {
+			work = s.bounding(r.streams, r.lasts, work)
+		}
 		s.rules[r.method+" "+path] = r.rule
 		s.engine.Handle(r.method, path, work)
 		if r.method == http.MethodGet {

@@ -55,17 +55,22 @@ func (c *config) scheme() string {
 	return "http"
 }
 
-// warning joins what should be looked at: of the history, if there is one, and of the certificate.
-func (c *config) warning(history func() string) func() string {
+// warning joins what should be looked at: of the sources that are not nil, and of the certificate.
+func (c *config) warning(sources ...func() string) func() string {
+	if c.certificate != nil {
+		sources = append(sources, c.certificate.Warning)
+	}
 	return func() string {
 		var found []string
-		if history != nil {
-			found = append(found, history())
+		for _, source := range sources {
+			if source == nil {
+				continue
+			}
+			if text := source(); text != "" {
+				found = append(found, text)
+			}
 		}
-		if c.certificate != nil {
-			found = append(found, c.certificate.Warning())
-		}
-		return strings.Trim(strings.Join(found, "; "), "; ")
+		return strings.Join(found, "; ")
 	}
 }
 
