@@ -78,7 +78,7 @@ func (d *documents[C, V]) update(c *gin.Context) (any, error) {
 
 // What lists of documents take. Without any they have all.
 var (
-	listAfter = textParameter("after", "Those whose names come after this one; or what the header Link of an answer has there, to read on.").such("my_job")
+	listAfter = textParameter("after", "Those whose names come after this one, such as the last one of a page.").such("my_job")
 	listLimit = numberParameter("limit", "How many are listed at most.", mostListed, 1, mostListed)
 	listTakes = []declared{listAfter, listLimit}
 )
@@ -97,7 +97,8 @@ func (d *documents[C, V]) list(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, found := slices.BinarySearchFunc(views, after, func(v V, name string) int { return strings.Compare(d.name(v), name) })
+	byName := func(v V, name string) int { return strings.Compare(d.name(v), name) }
+	from, found := slices.BinarySearchFunc(views, after, byName)
 	if found {
 		from++
 	}

@@ -34,7 +34,7 @@ type route struct {
 	does description
 	// raw, instead of answer, writes by itself.
 	raw gin.HandlerFunc
-	// lasts reports whether the answer lasts as long as its client likes, and streams counts those; nil for most routes.
+	// lasts reports whether the answer lasts as long as its client likes, and streams counts those; nil for most.
 	lasts   func(*gin.Context) bool
 	streams *streams
 	// local is answered by every server itself, leader or not.

@@ -89,7 +89,7 @@ type Options struct {
 	ShutdownGrace time.Duration
 	// WriteStall is how long a client may take for one piece of an answer that comes bit by bit. Default 1 min.
 	WriteStall time.Duration
-	// MaxStreams is how many streams of events, and how many answers that follow output, there are at most. Default 1000.
+	// MaxStreams bounds the streams of events, and the answers that follow output. Default 1000.
 	MaxStreams int
 	// Descriptors, if not nil, has descriptors in reserve for the API's connections.
 	Descriptors *descriptors.Reserve
@@ -155,7 +155,8 @@ func New(opts Options) *Server {
 	}
 	opts.Scheduler = scoped{opts.Scheduler}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{}, rules: map[string]rule{},
-		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor(), streams: streams{what: "events"}, followed: streams{what: "output"},
+		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor(),
+		streams: streams{what: "events"}, followed: streams{what: "output"},
 		packageChecks: quota{code: "check_running", what: "checks of packages", retryAfter: 5 * time.Second},
 		searches:      quota{code: "search_running", what: "searches in output", retryAfter: time.Second}}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())

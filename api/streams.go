@@ -7,8 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// streams counts the answers of a kind that last as long as their clients like, each of which holds descriptors: of this
-// server's own, and of those that it passes on from the leader.
+// streams counts the answers of a kind that last as long as their clients like, each of which holds descriptors: this
+// server's own, and those that it passes on from the leader.
 type streams struct {
 	// what they follow, as messages have it.
 	what string
@@ -44,13 +44,15 @@ func (s *Server) bounding(n *streams, lasts func(*gin.Context) bool, work gin.Ha
 			return
 		}
 		if s.opts.Descriptors != nil && s.opts.Descriptors.Out() {
-			out := unavailable("out_of_descriptors", "this server has no file descriptors left, and so lets nobody follow %s: ask without following, or try again later; its log has the limit", n.what)
+			out := unavailable("out_of_descriptors", "this server has no file descriptors left, and so lets nobody follow %s: "+
+				"ask without following, or try again later; its log has the limit", n.what)
 			out.retryAfter = aliveEvery
 			fail(c.Writer, c.Request, s.log, out)
 			return
 		}
 		if !n.enter(s.opts.MaxStreams) {
-			full := unavailable("too_many_streams", "%d clients follow %s of this server already: close some, or ask for what you need without following", s.opts.MaxStreams, n.what)
+			full := unavailable("too_many_streams", "%d clients follow %s of this server already: close some, or ask for what "+
+				"you need without following", s.opts.MaxStreams, n.what)
 			full.retryAfter = aliveEvery
 			fail(c.Writer, c.Request, s.log, full)
 			return

@@ -50,6 +50,7 @@ func ExposureNotes(field, text string) []string {
 	if len(secrets.InURLs(text)) == 0 {
 		return nil
 	}
-	return []string{field + " has a password or token in a URL: it is on the command line of the job's processes, which all users of " +
-		"the agent can read. Put it into a variable of the job's env instead, best with fromFile, and let the program read that"}
+	return []string{field + " has a password or token in a URL: it is on the command line of the job's processes, which " +
+		"all users of the agent can read. Put it into a variable of the job's env, best with fromFile, and let the " +
+		"program read that"}
 }

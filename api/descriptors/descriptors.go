@@ -25,6 +25,9 @@ import (
 // warnInterval is after how long without descriptors the log says it again.
 const warnInterval = time.Minute
 
+// raiseLimit says what to do about a limit that is too low.
+const raiseLimit = "raise the limit (ulimit -n, LimitNOFILE of systemd)"
+
 // Limit is how many descriptors the process may have open. The Go runtime has raised it to the hard limit at its start.
 func Limit() (int, error) {
 	var limit unix.Rlimit
@@ -53,7 +56,8 @@ type Reserve struct {
 func New(size, most int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
 	r := &Reserve{size: size, most: most, log: log, now: now}
 	if !r.refill() {
-		return nil, errors.Join(fmt.Errorf("reserve %d file descriptors for the API: there are not so many left; raise the limit (ulimit -n, LimitNOFILE of systemd)", size), r.Close())
+		err := fmt.Errorf("reserve %d file descriptors for the API: there are not so many left; %s", size, raiseLimit)
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
@@ -82,7 +86,7 @@ func (r *Reserve) Warning() string {
 	if !r.Out() {
 		return ""
 	}
-	return "this server has used up its file descriptors: raise the limit (ulimit -n, LimitNOFILE of systemd) and look for what holds them"
+	return "this server has used up its file descriptors: look for what holds them, or " + raiseLimit
 }
 
 // Listener is l, which accepts connections with the reserve when there is no other descriptor. changed, which should
@@ -140,8 +144,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// acceptLent accepts a connection with a descriptor of the reserve; nil without an error if none waits. Before one waits
-// the descriptor is not freed: all parts of the process could take it while Accept waits.
+// acceptLent accepts a connection with a descriptor of the reserve; nil without an error if none waits. Before one
+// waits the descriptor is not freed, because all parts of the process could take it while Accept waits.
 func (l *listener) acceptLent() (net.Conn, error) {
 	if waits, err := l.waits(); err != nil || !waits {
 		return nil, err
@@ -249,8 +253,8 @@ func (r *Reserve) set(out bool, why error) {
 	r.mu.Unlock()
 	if warn {
 		limit, _ := Limit() // 0 says that it is not known
-		r.log.Warn("out of file descriptors: few connections are accepted, and nothing new is followed, until some are closed; raise the limit (ulimit -n, LimitNOFILE of systemd) and look for what holds them",
-			"limit", limit, "reserve", left, "error", why)
+		r.log.Warn("out of file descriptors: few connections are accepted, and nothing new is followed, until some are "+
+			"closed; look for what holds them, or "+raiseLimit, "limit", limit, "reserve", left, "error", why)
 	}
 	if !changed {
 		return

@@ -29,8 +29,8 @@ type configuration struct {
 }
 
 func newConfiguration(s *shared) configuration {
-	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]mark{}, faulty: map[string]fault{},
-		sizes: documentSizes{byApp: map[string]int64{}}}
+	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]mark{},
+		faulty: map[string]fault{}, sizes: documentSizes{byApp: map[string]int64{}}}
 }
 
 // touch has a job's record be written.

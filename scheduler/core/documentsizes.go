@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// DocumentSizes is how large the documents in force of apps and jobs are, in bytes as they are stored, and how large they may
-// be; a limit of 0 is none.
+// DocumentSizes is how large the documents in force of apps and jobs are, in bytes as they are stored, and how large they
+// may be; a limit of 0 is none.
 type DocumentSizes struct {
 	Bytes, Limit int64
 	// LargestApp is that of the app whose document and jobs are the largest together.
@@ -35,8 +35,8 @@ type measured struct {
 }
 
 // checkRoom refuses a document that would make all documents, or those of its app, larger than their limit. old is the
-// document that it replaces, if there is one: one that is no larger is always taken, because what is stored may be beyond
-// a limit that was lowered.
+// document that it replaces, if there is one. A document that is no larger than that is always taken, because what is
+// stored may be beyond a limit that was lowered.
 func (k *configuration) checkRoom(document, old measured) error {
 	all := int64(document.bytes - old.bytes)
 	ofApp := int64(document.bytes)
@@ -45,15 +45,17 @@ func (k *configuration) checkRoom(document, old measured) error {
 	}
 	var full []string
 	if limit := k.opt.DocumentsPerAppLimit; limit > 0 && ofApp > 0 && k.sizes.byApp[document.app]+ofApp > limit {
-		full = append(full, fmt.Sprintf("those of app %q and its jobs larger than --documents-per-app-limit (%s)", document.app, byteSize(limit)))
+		full = append(full, fmt.Sprintf("the documents of app %q and its jobs would exceed --documents-per-app-limit (%s)",
+			document.app, byteSize(limit)))
 	}
 	if limit := k.opt.DocumentsLimit; limit > 0 && all > 0 && k.sizes.total+all > limit {
-		full = append(full, fmt.Sprintf("those of all apps and jobs larger than --documents-limit (%s)", byteSize(limit)))
+		full = append(full, fmt.Sprintf("the documents of all apps and jobs would exceed --documents-limit (%s)", byteSize(limit)))
 	}
 	if len(full) == 0 {
 		return nil
 	}
-	return Errorf(Conflict, "documents_full", "this document of %s would make the documents %s. Put data into the package, remove apps or jobs that are not needed, or have the server started with a higher limit",
+	return Errorf(Conflict, "documents_full", "this document of %s does not fit: %s. Put data into the "+
+		"package, remove apps or jobs that are not needed, or have the server started with a higher limit",
 		byteSize(int64(document.bytes)), strings.Join(full, ", and "))
 }
 

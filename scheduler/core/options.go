@@ -61,8 +61,8 @@ type Options struct {
 	DemandsPerStep int
 	// Documents is the form in which documents of apps and jobs are written; both are read.
 	Documents DocumentFormat
-	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and its jobs, in
-	// bytes as they are stored; 0 bounds nothing. What is stored already is kept.
+	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and its
+	// jobs, in bytes as they are stored; 0 bounds nothing. What is stored already is kept.
 	DocumentsLimit, DocumentsPerAppLimit int64
 	// EndedKept is how many ended executions are kept in all; each job keeps fewer (ringSizes). Those whose rows are not in the
 	// history yet are kept beside them, UnstoredKept in all (rule H1).

@@ -45,8 +45,8 @@ type Agents struct {
 	Unreachable int `json:"unreachable"`
 }
 
-// Documents are how many bytes the documents of all apps and jobs have, and those of the app that has the most with its jobs. What
-// would go beyond a limit is refused; a limit of 0 is none.
+// Documents are how many bytes the documents of all apps and jobs have, and those of the app that has the most with its
+// jobs. What would go beyond a limit is refused; a limit of 0 is none.
 type Documents struct {
 	Bytes           int64 `json:"bytes"`
 	LimitBytes      int64 `json:"limitBytes"`
