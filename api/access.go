@@ -115,11 +115,26 @@ func isOfThisMachine(r *http.Request) bool {
 	return !wide && ok && here.IP.IsLoopback() && !isProxied(r)
 }
 
+// proxyHeaders are headers that reverse proxies, load balancers and CDNs add to requests, and that clients of this API
+// don't send. A * at the end of a name stands for any rest. A proxy whose headers are missing here would open a server
+// without users to all its clients.
+var proxyHeaders = []string{
+	"Forwarded*", "X-Forwarded*", "Via", "X-Via*", "Proxy-*", "X-Proxy*", "Wl-Proxy-*", "X-Real-*", "X-Remote-*",
+	"X-Client-*", "Client-Ip", "X-Cluster-*", "True-Client-*", "X-True-Client-*", "X-Original-*", "X-Originating-*",
+	"X-Rewrite-*", "X-Host", "X-Scheme", "X-Url-Scheme", "Front-End-Https", "X-Varnish*", "X-Envoy-*", "X-Arr-*",
+	"Cdn-*", "X-Cdn-*", "Cf-*", "Fastly-*", "X-Fastly-*", "Akamai-*", "X-Akamai-*", "Incap-*", "X-Sucuri-*", "Ali-*",
+	"Eagleid", "Fly-*", "X-Azure-*", "X-Appengine-*", "X-Cloud-Trace-*", "X-Amzn-*", "X-Amz-*", "Cloudfront-*",
+	"Do-Connecting-*", "X-Vercel-*", "X-Nf-*", "X-Heroku-*", "Tailscale-*", "Ngrok-*",
+}
+
 // isProxied reports whether a request has a header that a proxy adds. What the header says is never believed.
 func isProxied(r *http.Request) bool {
-	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via"} {
-		if _, there := r.Header[name]; there {
-			return true
+	for name := range r.Header {
+		for _, known := range proxyHeaders {
+			begin, all := strings.CutSuffix(known, "*")
+			if name == known || all && strings.HasPrefix(name, begin) {
+				return true
+			}
 		}
 	}
 	return false

@@ -74,7 +74,16 @@ func TestAProxyIsNotThisMachine(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
-	for _, header := range []string{"X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: localhost", "X-Forwarded-Proto: https", "X-Real-IP: ::1", "Forwarded: for=127.0.0.1", "Via: 1.1 proxy"} {
+	for _, header := range []string{
+		"X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: localhost", "X-Forwarded-Proto: https", "X-Real-IP: ::1", "Forwarded: for=127.0.0.1", "Via: 1.1 proxy",
+		"X-Forwarded-Server: p", "X-Forwarded-Port: 443", "X-Forwarded-Prefix: /jobs", "X-Forwarded-User: me", "X-Forwarded: for=x", "Forwarded-For: 127.0.0.1",
+		"X-Client-IP: 127.0.0.1", "True-Client-IP: 127.0.0.1", "Client-IP: 127.0.0.1", "X-Cluster-Client-IP: 127.0.0.1", "X-Remote-Addr: 127.0.0.1", "X-Originating-IP: 127.0.0.1",
+		"CF-Connecting-IP: 127.0.0.1", "CF-Ray: 1", "CF-Visitor: {}", "CDN-Loop: cloudflare", "X-Original-Host: localhost", "X-Original-URL: /", "X-Original-Forwarded-For: 127.0.0.1",
+		"X-Rewrite-URL: /", "X-Scheme: https", "Front-End-Https: on", "Proxy-Connection: keep-alive", "WL-Proxy-Client-IP: 127.0.0.1",
+		"Fastly-Client-IP: 127.0.0.1", "Akamai-Origin-Hop: 1", "Fly-Client-IP: 127.0.0.1", "X-Azure-ClientIP: 127.0.0.1", "X-Appengine-User-Ip: 127.0.0.1", "X-Cloud-Trace-Context: 1/1",
+		"X-Amzn-Trace-Id: Root=1", "CloudFront-Viewer-Address: 127.0.0.1:1", "X-Envoy-External-Address: 127.0.0.1", "X-Varnish: 1", "X-ARR-LOG-ID: 1",
+		"DO-Connecting-IP: 127.0.0.1", "X-Vercel-Forwarded-For: 127.0.0.1", "X-NF-Client-Connection-IP: 127.0.0.1", "Incap-Client-IP: 127.0.0.1", "Tailscale-User-Login: me",
+	} {
 		for _, route := range []string{"GET /api/app/list", "POST /api/users", "POST /api/task/t/forget", "GET /metrics"} {
 			method, path, _ := strings.Cut(route, " ")
 			before := b.changed()

@@ -199,15 +199,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body.Bytes()) // the client may have gone
 }
 
-// each is the list of the answers for some views, "[]" in JSON when there are none.
-func each[V, A any](views []V, err error, answer func(V) A) (any, error) {
-	list := make([]A, len(views))
-	for i, v := range views {
-		list[i] = answer(v)
-	}
-	return list, err
-}
-
 // orEmpty makes a missing list "[]" in JSON.
 func orEmpty[S ~[]E, E any](list S) S {
 	if list == nil {

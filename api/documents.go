@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -24,13 +25,15 @@ type documents[C secretive[C], V any] struct {
 	// check applies all rules to what was read, and has notes on it.
 	check func(C) (document.Violations, []string)
 
-	add         func(context.Context, C) (V, error)
-	change      func(context.Context, string, func(C) (C, error)) (V, error)
+	add    func(context.Context, C) (V, error)
+	change func(context.Context, string, func(C) (C, error)) (V, error)
+	// all gives them in the order of their names.
 	all         func(context.Context) ([]V, error)
 	one         func(context.Context, string) (V, error)
 	setDisabled func(context.Context, string, bool) (V, error)
 
 	config func(V) C
+	name   func(V) string
 	// answer is what a command is answered with: the document's own fields, and what is not part of it. The notes
 	// of reading the document come before those of the view.
 	answer func(view V, notes []string) any
@@ -77,9 +80,37 @@ func (d *documents[C, V]) update(c *gin.Context) (any, error) {
 	return d.answer(view, notes), err
 }
 
+// What lists of documents take. Without any they have all.
+var (
+	listAfter = textParameter("after", "Those whose names come after this one, such as the last one of a page.").such("my_job")
+	listLimit = numberParameter("limit", "How many are listed at most.", mostListed, 1, mostListed)
+	listTakes = []declared{listAfter, listLimit}
+)
+
+// mostListed is more documents than there can be.
+const mostListed = 1_000_000
+
+// list gives the documents by their names, all or a page of them.
 func (d *documents[C, V]) list(c *gin.Context) (any, error) {
+	q := queryOf(c)
+	after, limit := listAfter.of(q), listLimit.of(q)
+	if err := q.err(); err != nil {
+		return nil, err
+	}
 	views, err := d.all(c.Request.Context())
-	return each(views, err, d.config)
+	if err != nil {
+		return nil, err
+	}
+	byName := func(v V, name string) int { return strings.Compare(d.name(v), name) }
+	from, found := slices.BinarySearchFunc(views, after, byName)
+	if found {
+		from++
+	}
+	if views = views[from:]; len(views) > limit {
+		views = views[:limit]
+		c.Header("Link", nextPage(c.Request.URL, "after", d.name(views[limit-1])))
+	}
+	return each(views, nil, d.config)
 }
 
 func (d *documents[C, V]) get(c *gin.Context) (any, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -13,28 +12,12 @@ import (
 )
 
 const (
-	// streamsMost is how many streams of events are open at most.
-	streamsMost = 1000
 	// changedEvery and summaryEvery are how long after one of these events the next one comes at the earliest.
 	changedEvery = 250 * time.Millisecond
 	summaryEvery = time.Second
 	// aliveEvery is after how long without an event a comment shows that the stream lives.
 	aliveEvery = 15 * time.Second
 )
-
-// streams counts those that are open.
-type streams struct{ open atomic.Int64 }
-
-// enter reports whether there is room for one more, which leave makes again.
-func (n *streams) enter() bool {
-	if n.open.Add(1) > streamsMost {
-		n.open.Add(-1)
-		return false
-	}
-	return true
-}
-
-func (n *streams) leave() { n.open.Add(-1) }
 
 // events tells what changes, as server-sent events, until the client has gone, this server ends or leads no more, or whoever asked is no
 // longer let in. Browsers come again by themselves.
@@ -43,13 +26,6 @@ func (s *Server) events(c *gin.Context) {
 		fail(c.Writer, c.Request, s.log, err)
 		return
 	}
-	if !s.streams.enter() {
-		full := unavailable("too_many_streams", "%d browsers follow events of this server already: close some, or ask for what you need without following", streamsMost)
-		full.retryAfter = aliveEvery
-		fail(c.Writer, c.Request, s.log, full)
-		return
-	}
-	defer s.streams.leave()
 	c.Set(unmeasured, true)
 	changes, err := s.opts.Scheduler.Follow(c.Request.Context(), nil)
 	if err != nil {

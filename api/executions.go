@@ -165,7 +165,12 @@ func orNil(t search.Time) *time.Time {
 
 // nextExecutions is the header Link to the rows behind the last one.
 func nextExecutions(from *url.URL, last executionRow) string {
+	return nextPage(from, "before", last.FireTime.UTC().Format(time.RFC3339Nano)+","+last.ExecutionID)
+}
+
+// nextPage is the header Link to the page of a list for which a parameter has that value.
+func nextPage(from *url.URL, parameter, value string) string {
 	values := from.Query()
-	values.Set("before", last.FireTime.UTC().Format(time.RFC3339Nano)+","+last.ExecutionID)
+	values.Set(parameter, value)
 	return "<" + (&url.URL{Path: from.Path, RawPath: from.RawPath, RawQuery: values.Encode()}).String() + `>; rel="next"`
 }

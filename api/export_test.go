@@ -64,7 +64,7 @@ func AnswersByApp() map[string]any {
 
 // Shown is an answer as somebody gets it.
 func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) any {
-	return s.withoutOthers(context.WithValue(ctx, callerKey{}, caller{Principal: who}), answer)
+	return s.hidingOthers(context.WithValue(ctx, callerKey{}, caller{Principal: who}))(answer)
 }
 
 // complete reports whether a rule says for whom it is.
@@ -93,8 +93,13 @@ func Find(text, wanted string, most, size int) (found []Match, next int64) {
 // CountFires is what GET /api/overview/fires costs, once in some seconds.
 func CountFires(schedules []core.ScheduleView, now time.Time) { countFires(schedules, now) }
 
-// FillStreams opens as many streams of events as there may be; leave makes room again.
-func (s *Server) FillStreams() (leave func()) {
-	s.streams.open.Store(streamsMost)
-	return func() { s.streams.open.Store(0) }
+// NewQuota makes one as those of searches and of checks of packages are.
+func NewQuota() *Quota { return &Quota{quota{code: "running", what: "requests of a kind"}} }
+
+// Quota is what bounds costly requests.
+type Quota struct{ quota }
+
+// EnterAs is enter for a request of that caller.
+func (q *Quota) EnterAs(p auth.Principal) (leave func(), err error) {
+	return q.enter(caller{Principal: p})
 }

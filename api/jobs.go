@@ -22,6 +22,7 @@ func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
 		},
 		add: of.RegisterJob, change: of.UpdateJob, all: of.Jobs, one: of.Job, setDisabled: of.SetJobDisabled,
 		config: func(v core.JobView) jobs.Config { return v.Config.WithoutSecrets() },
+		name:   func(v core.JobView) string { return v.Config.JobName },
 		answer: func(v core.JobView, read []string) any {
 			v.Config, v.Notes = v.Config.WithoutSecrets(), joinNotes(read, v.Notes)
 			return v

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
 // watchedBy is a scheduler that leads, with jobs of two apps, and its stream of events.
@@ -185,20 +188,59 @@ func TestEventStreamsOfSomeApps(t *testing.T) {
 	}
 }
 
-// TestStreamsAreBounded: beyond 1000 there is none, and each that ends makes room for another.
+// TestStreamsAreBounded: beyond MaxStreams there is none, of events or of output, and each that ends makes room for
+// another. That of a server that passes on what the leader sends counts, too.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
-	b := watchedBy()
-	s := api.New(api.Options{Scheduler: b, Access: noUsers{}, Logs: &files{}})
-	leave := s.FillStreams()
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	answer, text := call(t, server, "GET", "/api/events", "")
-	if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "15" || !strings.Contains(text, "too_many_streams") {
-		t.Errorf("%d %v %s", answer.StatusCode, answer.Header, text)
+	b, f := watchedBy(), &files{}
+	b.place("t1", true)
+	f.set(stdout, "one\n")
+	leader := serveUntilEnd(t, api.Options{Scheduler: b, Logs: f, MaxStreams: 2, FollowEvery: time.Millisecond})
+	standby := newFakeScheduler()
+	standby.follows(addressOf(leader), false)
+	follower := followerOf(t, standby, api.Options{MaxStreams: 1})
+	full := func(url string) error {
+		answer, text := ask(t, "GET", url, "")
+		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "15" || !strings.Contains(text, "too_many_streams") {
+			return fmt.Errorf("%d %v %s", answer.StatusCode, answer.Header, text)
+		}
+		return nil
 	}
-	leave()
-	next(t, eventsOf(t, server.URL), "hello")
+	for _, path := range []string{"/api/events", "/api/task/t1/logs?follow=true"} {
+		passedOn, leave := follow(t, follower+path)
+		own, leaveLeader := follow(t, leader+path)
+		for _, r := range []io.Reader{passedOn, own} {
+			if _, err := io.ReadFull(r, make([]byte, 4)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, url := range []string{follower + path, leader + path} {
+			if err := full(url); err != nil {
+				t.Errorf("%s: %v", url, err)
+			}
+		}
+		leave()
+		eventually.Works(t, "there is room again", func() error {
+			r, err := http.NewRequestWithContext(t.Context(), "GET", follower+path, nil)
+			if err != nil {
+				return err
+			}
+			r.Close = true
+			answer, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = answer.Body.Close() }()
+			if answer.StatusCode != http.StatusOK {
+				return errors.New(answer.Status)
+			}
+			return nil
+		})
+		leaveLeader()
+	}
+	if answer, text := ask(t, "GET", leader+"/api/task/t1/logs", ""); answer.StatusCode != http.StatusOK || text != "one\n" {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
 }
 
 func TestJobPageRefusesWrongQueries(t *testing.T) {

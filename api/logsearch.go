@@ -46,7 +46,11 @@ func (s *Server) searchLog(c *gin.Context) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	var err error
+	leave, err := s.searches.enter(callerOf(c.Request.Context()))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if l.taskID, err = pathValue(c, "taskId"); err == nil {
 		err = l.begin(c.Request.Context())
 	}

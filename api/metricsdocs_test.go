@@ -15,7 +15,8 @@ import (
 // metricSections are the sections of docs/metrics.md, with what follows elasticjob_ in the names of their metrics.
 var metricSections = []struct{ title, metrics string }{
 	{"Leader and cluster", "leading subscribed term subscriptions_total kubernetes_requests_throttled_total build_info"},
-	{"Jobs and fires", "apps jobs fires_total fires_dropped_total fires_missed_total triggers_total fire_delay_seconds fire_begin_delay_seconds"},
+	{"Jobs and fires", `apps jobs documents_bytes documents_limit_bytes documents_largest_app_bytes documents_per_app_limit_bytes
+		fires_total fires_dropped_total fires_missed_total triggers_total fire_delay_seconds fire_begin_delay_seconds`},
 	{"Queues", "executions_waiting shards_waiting oldest_wait_seconds execution_wait_seconds"},
 	{"Executions, tasks, runs", `executions_running executions_ended_total execution_run_seconds tasks_running tasks_launched_total tasks_ended_total
 		tasks_requeued_total task_run_seconds daemon_runs_total daemon_runs_failed_total daemon_run_seconds status_updates_total executors_running`},

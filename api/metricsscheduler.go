@@ -16,6 +16,10 @@ var schedulerFamilies = []family[stats]{
 	counter("subscriptions", "subscriptions to the cluster: more than one in a term mean that the connection was lost", func(s *stats) int64 { return s.Subscriptions }),
 	gauge("apps", "published apps", func(s *stats) int { return s.Apps }),
 	gauge("jobs", "registered jobs", func(s *stats) int { return s.Jobs }),
+	gauge("documents_bytes", "bytes of the documents of all apps and jobs, as they are stored", func(s *stats) int64 { return s.Documents.Bytes }),
+	gauge("documents_limit_bytes", "`--documents-limit`: what would make them larger is refused", func(s *stats) int64 { return s.Documents.Limit }),
+	gauge("documents_largest_app_bytes", "bytes of the documents of the app that has the most, and its jobs", func(s *stats) int64 { return s.Documents.LargestApp }),
+	gauge("documents_per_app_limit_bytes", "`--documents-per-app-limit`: what would make those of an app larger is refused", func(s *stats) int64 { return s.Documents.PerAppLimit }),
 
 	counter("fires", "fires that crons of transient jobs made. Those of daemons are their executors'", func(s *stats) int64 { return s.Fires }),
 	counter("fires_dropped", "fires that found their job busy and were dropped, since it has no `misfire` or too many wait already (F5), those of daemons included", func(s *stats) int64 { return s.FiresDropped }),

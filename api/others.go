@@ -15,24 +15,29 @@ import (
 // another app".
 const ofAnotherApp = "of another app"
 
-// withoutOthers is an answer as its caller may read it. Why something waits may have to do with an app that the
-// caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and executors. Whatever
-// texts an answer has, those ids are hidden in all of them: no field is left out because nobody thought of it, and no
-// sentence because it is new. Documents are left as they are: their texts are what people have written, and are sent
-// back.
-func (s *Server) withoutOthers(ctx context.Context, answer any) any {
+// hidingOthers makes of answers, or of their parts, what the caller may read. Why something waits may have to do with an
+// app that the caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and
+// executors. Whatever texts an answer has, those ids are hidden in all of them: no field is left out because nobody
+// thought of it, and no sentence because it is new. Documents are left as they are: their texts are what people have
+// written, and are sent back.
+func (s *Server) hidingOthers(ctx context.Context) func(any) any {
 	who := callerOf(ctx)
-	if answer == nil || !who.letIn() || who.Unrestricted() {
-		return answer
+	if !who.letIn() || who.Unrestricted() {
+		return func(answer any) any { return answer }
 	}
 	h := hiding{server: s, ctx: ctx, who: who, jobs: map[string]bool{}}
-	return h.value(reflect.ValueOf(answer)).Interface()
+	return func(answer any) any {
+		if answer == nil {
+			return nil
+		}
+		return h.value(reflect.ValueOf(answer)).Interface()
+	}
 }
 
 // errorWithoutOthers is what the scheduler refuses a request with, as the caller may read it.
 func (s *Server) errorWithoutOthers(ctx context.Context, err error) error {
 	if refused := new(core.Error); errors.As(err, &refused) {
-		shown, _ := s.withoutOthers(ctx, *refused).(core.Error)
+		shown, _ := s.hidingOthers(ctx)(*refused).(core.Error)
 		return &shown
 	}
 	return err

@@ -76,11 +76,7 @@ func lastLonger(c *gin.Context) {
 	_ = line.SetWriteDeadline(time.Now().Add(packageTime + 15*time.Second))
 }
 
-var (
-	errNoPackages   = unavailable("no_package_check", "this server can't fetch packages; publish without check")
-	errCheckRunning = &failure{status: http.StatusTooManyRequests, code: "check_running", retryAfter: 5 * time.Second, undone: true,
-		message: "another package is being checked, one at a time: try again in a moment"}
-)
+var errNoPackages = unavailable("no_package_check", "this server can't fetch packages; publish without check")
 
 // factsOf fetches the package of an app that the caller may publish.
 func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
@@ -93,10 +89,11 @@ func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts,
 	if s.opts.Packages == nil {
 		return facts, errNoPackages
 	}
-	if !s.packageCheck.TryLock() {
-		return facts, errCheckRunning
+	leave, err := s.packageChecks.enter(callerOf(c.Request.Context()))
+	if err != nil {
+		return facts, err
 	}
-	defer s.packageCheck.Unlock()
+	defer leave()
 	lastLonger(c)
 	begun := time.Now()
 	facts, err = s.opts.Packages.CheckPackage(c.Request.Context(), config)

@@ -89,7 +89,7 @@ func TestCheckAPackage(t *testing.T) {
 	}
 }
 
-func TestOnePackageIsCheckedAtATime(t *testing.T) {
+func TestACallerHasOnePackageChecked(t *testing.T) {
 	t.Parallel()
 	packages := &fakePackages{wait: make(chan struct{}), came: make(chan struct{}, 2)}
 	leader := newFakeScheduler()

@@ -34,6 +34,9 @@ type route struct {
 	does description
 	// raw, instead of answer, writes by itself.
 	raw gin.HandlerFunc
+	// lasts reports whether the answer lasts as long as its client likes, and streams counts those; nil for most.
+	lasts   func(*gin.Context) bool
+	streams *streams
 	// local is answered by every server itself, leader or not.
 	local bool
 	// rule says who may use it. A route without a whole one lets nobody in, and fails a test.
@@ -66,7 +69,7 @@ func (s *Server) routes() []route {
 			{method: put, path: "/api/app", rule: publishers, answer: publishing(s.apps.update, s.updateCheckedApp),
 				takes: []declared{checkFirst}, does: does("Changes the given fields of an app; null sets the default").reads(jsonBody("AppChange", exampleAppChange)).gives(publishedApp{}).fails(http.StatusNotFound, http.StatusTooManyRequests)},
 			{method: get, path: "/api/app/list", rule: readers, answer: s.apps.list,
-				does: does("Lists all apps").gives([]app.Config{})},
+				takes: listTakes, does: does("Lists all apps, by name").gives([]app.Config{}, linkHeader)},
 			{method: get, path: "/api/app/{appName}", rule: readers, answer: s.apps.get,
 				does: does("Gives one app").gives(app.Config{})},
 			{method: del, path: "/api/app/{appName}", rule: publishers, answer: s.deleteApp,
@@ -108,7 +111,7 @@ func (s *Server) routes() []route {
 			{method: post, path: "/api/job/{jobName}/trigger", rule: operators, answer: s.trigger(pathName("job"), true),
 				does: does("Asks for a run of a job, which may have settings of its own").with(idempotencyHeader).mayRead(jsonBody("TriggerSettings", exampleTrigger)).gives(triggered{})},
 			{method: get, path: "/api/job/jobs", rule: readers, answer: s.jobs.list,
-				does: does("Lists all jobs").gives([]jobs.Config{})},
+				takes: listTakes, does: does("Lists all jobs, by name").gives([]jobs.Config{}, linkHeader)},
 			{method: get, path: "/api/job/jobs/{jobName}", rule: readers, answer: s.jobs.get,
 				does: does("Gives one job").gives(jobs.Config{})},
 			{method: get, path: "/api/job/{jobName}/explain", rule: readers, answer: s.explain,
@@ -151,17 +154,17 @@ func (s *Server) routes() []route {
 				does: does("Ends what runs of a run, and what waits of it, for good").gives(wish{})},
 			{method: post, path: "/api/execution/{executionId}/again", rule: operators, answer: s.triggerAgain,
 				does: does("Triggers the job of a run with what that run had of its own").with(idempotencyHeader).gives(triggered{}).fails(http.StatusUnprocessableEntity)},
-			{method: get, path: "/api/task/{taskId}/logs", rule: readers, raw: s.logs,
+			{method: get, path: "/api/task/{taskId}/logs", rule: readers, raw: s.logs, lasts: follows, streams: &s.followed,
 				takes: []declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload}, does: does("Gives the output of a task, and with follow what comes of it").streams("text/plain; charset=utf-8", "The output as it is.", "one line\n", logHeaders...).fails(http.StatusGone)},
 			{method: get, path: "/api/task/{taskId}/logs/search", rule: readers, answer: s.searchLog,
-				takes: []declared{logStream, matchText, logFrom, matchLimit}, does: does("Finds lines in the output of a task").gives(found{}).fails(http.StatusGone)},
+				takes: []declared{logStream, matchText, logFrom, matchLimit}, does: does("Finds lines in the output of a task").gives(found{}).fails(http.StatusGone, http.StatusTooManyRequests)},
 			{method: post, path: "/api/task/{taskId}/kill", rule: operators, answer: withID("taskId", s.killTask),
 				does: does("Ends one task, whatever failover and maxRetries say").gives(wish{})},
 			{method: post, path: "/api/task/{taskId}/forget", rule: operators, answer: withID("taskId", s.forgetTask),
 				does: does("Takes your word that a task on an unreachable agent has ended").gives(wish{})},
 		}),
 		under("Live", []route{
-			{method: get, path: "/api/events", rule: readers, raw: s.events,
+			{method: get, path: "/api/events", rule: readers, raw: s.events, lasts: always, streams: &s.streams,
 				does: does("Follows what changes, as server-sent events").streams("text/event-stream", "Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},
 			{method: get, path: "/api/jobs", rule: readers, answer: s.jobPage,
 				takes: jobPageTakes, does: does("Gives one page of the jobs: searched, filtered, sorted").gives(view.Page{})},
@@ -291,6 +294,9 @@ func (s *Server) register(table []route) {
 			work = s.answering(r)
 		}
 		work = s.leaderOnly(r, readingQuery(r.takes, work))
+		if r.lasts != nil {
+			work = s.bounding(r.streams, r.lasts, work)
+		}
 		s.rules[r.method+" "+path] = r.rule
 		s.engine.Handle(r.method, path, work)
 		if r.method == http.MethodGet {
@@ -316,8 +322,18 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 			fail(c.Writer, c.Request, s.log, s.errorWithoutOthers(ctx, s.orFaulty(c, err)))
 			return
 		}
-		value = s.withoutOthers(ctx, value)
-		s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, value) })
+		hide := s.hidingOthers(ctx)
+		list, byRow := value.(rows)
+		if !byRow {
+			value = hide(value)
+		}
+		s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
+			if byRow {
+				s.writeRows(w, r, list, hide)
+				return
+			}
+			writeJSON(w, http.StatusOK, value)
+		})
 	}
 }
 

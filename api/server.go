@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/elasticjob-go/elasticjob/api/certificate"
+	"github.com/elasticjob-go/elasticjob/api/descriptors"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/document"
@@ -88,6 +89,10 @@ type Options struct {
 	ShutdownGrace time.Duration
 	// WriteStall is how long a client may take for one piece of an answer that comes bit by bit. Default 1 min.
 	WriteStall time.Duration
+	// MaxStreams bounds the streams of events, and the answers that follow output. Default 1000.
+	MaxStreams int
+	// Descriptors, if not nil, has descriptors in reserve for the API's connections.
+	Descriptors *descriptors.Reserve
 	// FollowEvery is how often the agent is asked for more output. Default 200 ms.
 	FollowEvery time.Duration
 }
@@ -110,13 +115,14 @@ type Server struct {
 	packedExample func() ([]byte, error)
 	description   func() (*describedAPI, error)
 
-	packageCheck sync.Mutex // held while a package is fetched: one at a time
+	packageChecks, searches quota
 
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
 	refusals  refusals
 	fires     firesCache
-	streams   streams
+	streams   streams // of events
+	followed  streams // of output
 
 	ending       context.Context // over at the beginning of the end
 	endFollowers context.CancelFunc
@@ -136,6 +142,7 @@ func New(opts Options) *Server {
 	opts.ShutdownGrace = cmp.Or(opts.ShutdownGrace, 10*time.Second)
 	opts.FollowEvery = cmp.Or(opts.FollowEvery, 200*time.Millisecond)
 	opts.WriteStall = cmp.Or(opts.WriteStall, time.Minute)
+	opts.MaxStreams = cmp.Or(opts.MaxStreams, 1000)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -148,7 +155,10 @@ func New(opts Options) *Server {
 	}
 	opts.Scheduler = scoped{opts.Scheduler}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{}, rules: map[string]rule{},
-		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor()}
+		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor(),
+		streams: streams{what: "events"}, followed: streams{what: "output"},
+		packageChecks: quota{code: "check_running", what: "checks of packages", retryAfter: 5 * time.Second},
+		searches:      quota{code: "search_running", what: "searches in output", retryAfter: time.Second}}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.packedExample = sync.OnceValues(packExample)
 	s.description = sync.OnceValues(s.describe)
@@ -221,6 +231,10 @@ func (s *Server) serve(ctx context.Context, l net.Listener, about func(context.C
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	if s.opts.Descriptors != nil {
+		// Connections that do nothing are closed when descriptors are needed.
+		l = s.opts.Descriptors.Listener(l, func(out bool) { server.SetKeepAlivesEnabled(!out) })
 	}
 	accept := server.Serve
 	if s.opts.TLS != nil && l.Addr().Network() == "tcp" {

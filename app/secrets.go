@@ -86,3 +86,17 @@ func (c Config) checkPlaceholders() (bad document.Violations) {
 	}
 	return bad
 }
+
+// Notes are hints about what is legal in the document but may not be meant.
+func (c Config) Notes() []string { return ExposureNotes("bootstrapScript", c.BootstrapScript) }
+
+// ExposureNotes warns of secrets in URLs of a field's text that becomes part of a process's command line, which every
+// user of the agent can read. The notes don't have the secrets.
+func ExposureNotes(field, text string) []string {
+	if len(secrets.InURLs(text)) == 0 {
+		return nil
+	}
+	return []string{field + " has a password or token in a URL: it is on the command line of the job's processes, which " +
+		"all users of the agent can read. Put it into a variable of the job's env, best with fromFile, and let the " +
+		"program read that"}
+}

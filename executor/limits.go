@@ -42,23 +42,23 @@ type setting struct {
 
 func (c *Config) settings() []setting {
 	return []setting{
-		bound("package-download", &c.Package.Download, parseSize),
-		bound("package-bytes", &c.Package.Bytes, parseSize),
+		bound("package-download", &c.Package.Download, ParseSize),
+		bound("package-bytes", &c.Package.Bytes, ParseSize),
 		bound("package-files", &c.Package.Files, parseCount),
-		bound("package-ratio", &c.Package.Ratio, parseSize),
+		bound("package-ratio", &c.Package.Ratio, ParseSize),
 		bound("package-path", &c.Package.Name, parseCount),
 		bound("package-depth", &c.Package.Depth, parseCount),
 		bound("package-first-byte", &c.Package.FirstByte, parseWait),
 		bound("package-check", &c.Package.Check, parseWait),
 		bound("package-stall", &c.Package.Stall, parseWait),
-		bound("package-rate", &c.Package.Rate, parseSize),
+		bound("package-rate", &c.Package.Rate, ParseSize),
 		bound("package-fetch-time", &c.Package.Transfer, parseWait),
 		bound("package-unpack-time", &c.Package.Unpacking, parseWait),
 		bound("package-tries", &c.Package.Tries, parseCount),
 		bound("processes", &c.Processes, parseCount),
-		bound("output-file", &c.Output.File, parseSize),
+		bound("output-file", &c.Output.File, ParseSize),
 		bound("output-tasks", &c.Output.Tasks, parseCount),
-		bound("output-bytes", &c.Output.Bytes, parseSize),
+		bound("output-bytes", &c.Output.Bytes, ParseSize),
 		bound("keep-failed", &c.KeepFailed, parseNumber),
 		bound("run-as", &c.RunAs, parseUser),
 	}
@@ -122,8 +122,8 @@ func (c *Config) Limit(text string) error {
 	return settings[i].set(value)
 }
 
-// parseSize reads a positive number of bytes.
-func parseSize(text string) (int64, error) {
+// ParseSize reads a positive number of bytes, such as 1048576, 64MiB or 1GiB.
+func ParseSize(text string) (int64, error) {
 	unit := int64(1)
 	digits := text
 	for i, name := range []string{"KiB", "MiB", "GiB"} {

@@ -65,7 +65,7 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		checkRange("killGraceSeconds", c.KillGraceSeconds, MaxKillGraceSeconds),
 	)
 	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
-	return append(bad, c.checkSize()...), slices.Concat(notes, propNotes, handlerNotes)
+	return append(bad, c.checkSize()...), slices.Concat(notes, propNotes, handlerNotes, c.exposureNotes())
 }
 
 func checkRange(field string, value, most int) document.Violations {

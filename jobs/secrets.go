@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/secrets"
 )
@@ -164,6 +165,16 @@ func (c Config) redirected(at place, stored Config) string {
 		return "appName"
 	}
 	return ""
+}
+
+// exposureNotes warn of secrets in texts that become part of the command line of the job's processes: the parameters
+// stand in the sharding context, which is an argument.
+func (c Config) exposureNotes() []string {
+	return slices.Concat(
+		app.ExposureNotes("jobParameter", c.JobParameter),
+		app.ExposureNotes("shardingItemParameters", c.ShardingItemParameters),
+		app.ExposureNotes("props."+PropScript, c.Prop(PropScript)),
+	)
 }
 
 // checkPlaceholders refuses what answers show in place of secrets, and what therefore nobody knows.

@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -53,6 +54,16 @@ type ownSocket struct {
 	log *slog.Logger
 }
 
+// SyscallConn gives the socket below, for who wants to know whether a connection waits.
+func (s *ownSocket) SyscallConn() (syscall.RawConn, error) {
+	below, ok := s.Listener.(syscall.Conn)
+	if !ok {
+		return nil, fmt.Errorf("a listener of type %T has no descriptor", s.Listener)
+	}
+	return below.SyscallConn()
+}
+
+// Accept waits for a connection of those users.
 func (s *ownSocket) Accept() (net.Conn, error) {
 	for {
 		conn, err := s.Listener.Accept()

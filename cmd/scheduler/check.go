@@ -275,6 +275,11 @@ func (c *config) checkRest(bad *complaints) {
 	bad.unless(c.killGrace >= 0, "--kill-grace %s: want 0s or more", c.killGrace)
 	bad.unless(c.reconcile >= time.Minute && c.reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h", c.reconcile)
 	bad.unless(c.jobMetrics >= 0 && c.jobMetrics <= mostJobMetrics, "--job-metrics %d: want 0 to %d", c.jobMetrics, mostJobMetrics)
+	checkSize := func(flag string, size byteSize) {
+		bad.unless(size >= 1<<20 && size <= 1<<40, "%s %s: want 1MiB to 1024GiB", flag, &size)
+	}
+	checkSize("--documents-limit", c.documents.all)
+	checkSize("--documents-per-app-limit", c.documents.perApp)
 	for _, limit := range c.executorLimits {
 		bad.about(fmt.Sprintf("--executor-limit %q", limit), new(executor.Config).Limit(limit))
 	}

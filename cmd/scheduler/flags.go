@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/release"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // config is what the command line, the environment and the file of --config say.
@@ -54,6 +55,7 @@ type config struct {
 	reconcile       time.Duration
 	timeZone        string
 	jobMetrics      int
+	documents       documentLimits
 	spread          bool
 	log             logging
 	configFile      string
@@ -69,6 +71,9 @@ type config struct {
 	remembers       bool // how far the registry in SQL is, as servers do
 	notes           []string
 }
+
+// documentLimits bound the documents of apps and jobs, all of them and those of each app.
+type documentLimits struct{ all, perApp byteSize }
 
 // mesosFiles are files that say how to reach Mesos.
 type mesosFiles struct{ credentials, ca, cert, key string }
@@ -174,6 +179,9 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
+	c.documents = documentLimits{all: byteSize(core.DefaultOptions().DocumentsLimit), perApp: byteSize(core.DefaultOptions().DocumentsPerAppLimit)}
+	f.Var(&c.documents.all, "documents-limit", "how large the documents of all apps and jobs may be together: what would make them larger is refused, what is stored is kept. Each leader has all of them in memory")
+	f.Var(&c.documents.perApp, "documents-per-app-limit", "the same of each app and its jobs")
 	f.IntVar(&c.jobMetrics, "job-metrics", 1000, "of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")
 	c.log.flags(f)
 	f.StringVar(&c.configFile, "config", "", "read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")

@@ -73,6 +73,8 @@ var takes = map[string]setting{
 	"hide-data":               {counts: newStarts},
 	"reconcile-interval":      {takes: "1m to 24h", refused: []string{"59s", "25h"}},
 	"time-zone":               {takes: "an IANA name, `Local`", refused: []string{"Mars/Base"}},
+	"documents-limit":         {takes: "1MiB to 1024GiB", refused: []string{"0", "1023KiB", "1025GiB", "much"}},
+	"documents-per-app-limit": {takes: "1MiB to 1024GiB", refused: []string{"0", "1023KiB", "1025GiB"}},
 	"job-metrics":             {takes: "0 to 100,000", refused: []string{"-1", "100001"}},
 	"log-level":               {takes: "`debug`, `info`, `warn`, `error`", refused: []string{"loud"}},
 	"log-format":              {takes: "`auto`, `text`, `json`", refused: []string{"xml"}},

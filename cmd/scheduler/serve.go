@@ -51,6 +51,11 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if c.failpoint != nil {
 		log.Warn("failure point armed: this process will kill itself", "variable", failpointVariable)
 	}
+	reserve, streams, err := reserveDescriptors(log)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, reserve.Close)
 	if c.runAs, err = openDataFolder(c, log); err != nil {
 		return err
 	}
@@ -101,9 +106,9 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	web := api.Options{
 		Scheduler: sched, Logs: where.output, Artifact: where.artifact, PodTemplate: where.podTemplate, ExampleImage: where.image, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
 		Version: release.Version(), Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
-		History: record.reads, HistoryStats: record.stats, Warning: c.warning(sched.Held, record.warning), TLS: c.certificate,
-		Throttled: where.throttled,
-		Console:   console.New(console.Static()),
+		History: record.reads, HistoryStats: record.stats, Warning: c.warning(sched.Held, record.warning, reserve.Warning), TLS: c.certificate,
+		Throttled: where.throttled, Descriptors: reserve, MaxStreams: streams,
+		Console: console.New(console.Static()),
 	}
 	defer c.keepCertificate(log)()
 	defer c.useKeys(&web, access, log)()
@@ -180,6 +185,7 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	o.Release = release.Version()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
+	o.DocumentsLimit, o.DocumentsPerAppLimit = int64(c.documents.all), int64(c.documents.perApp)
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
 	switch {
 	case c.kubernetes.on:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,19 +55,22 @@ func (c *config) scheme() string {
 	return "http"
 }
 
-// warning joins what should be looked at: what the others say, of which some may be nil, and of the certificate.
-func (c *config) warning(others ...func() string) func() string {
+// warning joins what should be looked at: of the sources that are not nil, and of the certificate.
+func (c *config) warning(sources ...func() string) func() string {
+	if c.certificate != nil {
+		sources = append(sources, c.certificate.Warning)
+	}
 	return func() string {
 		var found []string
-		for _, other := range others {
-			if other != nil {
-				found = append(found, other())
+		for _, source := range sources {
+			if source == nil {
+				continue
+			}
+			if text := source(); text != "" {
+				found = append(found, text)
 			}
 		}
-		if c.certificate != nil {
-			found = append(found, c.certificate.Warning())
-		}
-		return strings.Join(slices.DeleteFunc(found, func(text string) bool { return text == "" }), "; ")
+		return strings.Join(found, "; ")
 	}
 }
 

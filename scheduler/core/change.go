@@ -85,9 +85,13 @@ func (ch RegisterApp) plan(k *configuration) (planned, error) {
 	if k.apps[cfg.AppName] != nil {
 		return p, Errorf(Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", cfg.AppName)
 	}
-	version := k.putNew(&p, under(pathApps, cfg.AppName), k.writeApp(cfg))
+	document := k.writeApp(cfg)
+	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
+		return p, err
+	}
+	version := k.putNew(&p, under(pathApps, cfg.AppName), document)
 	p.putMark(pathAppDisabled, cfg.AppName, notMarked)
-	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version})
+	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version, Bytes: len(document)})
 	return p, nil
 }
 
@@ -101,8 +105,12 @@ func (ch UpdateApp) plan(k *configuration) (planned, error) {
 	case a.version != ch.Version:
 		return p, Errorf(Conflict, StaleVersion, "app %q has changed since it was read; read it again and repeat the change", name)
 	}
-	p.put(under(pathApps, name), k.writeApp(cfg), a.version, false)
-	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled})
+	document := k.writeApp(cfg)
+	if err := k.checkRoom(measured{name, len(document)}, measured{name, a.bytes}); err != nil {
+		return p, err
+	}
+	p.put(under(pathApps, name), document, a.version, false)
+	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled, Bytes: len(document)})
 	return p, nil
 }
 
@@ -156,9 +164,13 @@ func (ch RegisterJob) plan(k *configuration) (planned, error) {
 	if a.disabled {
 		return p, Errorf(Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
-	version := k.putNew(&p, under(pathJobs, cfg.JobName), k.writeJob(cfg))
+	document := k.writeJob(cfg)
+	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
+		return p, err
+	}
+	version := k.putNew(&p, under(pathJobs, cfg.JobName), document)
 	p.putMark(pathJobDisabled, cfg.JobName, notMarked)
-	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version})
+	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version, Bytes: len(document)})
 	return p, nil
 }
 
@@ -175,8 +187,12 @@ func (ch UpdateJob) plan(k *configuration) (planned, error) {
 	if k.apps[cfg.AppName] == nil {
 		return p, Errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
 	}
-	p.put(under(pathJobs, name), k.writeJob(cfg), j.version, false)
-	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.mark.disables(), Shutdown: j.mark == markedShutdown})
+	document := k.writeJob(cfg)
+	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{j.cfg.AppName, j.bytes}); err != nil {
+		return p, err
+	}
+	p.put(under(pathJobs, name), document, j.version, false)
+	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.mark.disables(), Shutdown: j.mark == markedShutdown, Bytes: len(document)})
 	return p, nil
 }
 

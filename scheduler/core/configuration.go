@@ -13,6 +13,7 @@ import (
 //   - apps has every app with a document that can be used, and each of them all its jobs;
 //   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document can't be used;
 //   - marked has every disabled mark by its path, faulty that of every document or mark that can't be used;
+//   - sizes sums up the bytes of the documents in apps and jobs, by the app that they name;
 //   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
 type configuration struct {
 	*shared
@@ -20,6 +21,7 @@ type configuration struct {
 	jobs    map[string]*jobState
 	marked  map[string]mark
 	faulty  map[string]fault
+	sizes   documentSizes
 	changed changes
 	// planned is the change that is being committed, for the request with plannedToken.
 	planned      *planned
@@ -27,7 +29,8 @@ type configuration struct {
 }
 
 func newConfiguration(s *shared) configuration {
-	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]mark{}, faulty: map[string]fault{}}
+	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]mark{},
+		faulty: map[string]fault{}, sizes: documentSizes{byApp: map[string]int64{}}}
 }
 
 // touch has a job's record be written.
@@ -50,7 +53,8 @@ func (k *configuration) loadApp(name string, d Document) {
 		k.addFault(d.path, d.err, d.version)
 		return
 	}
-	k.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}}
+	k.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}, bytes: d.bytes}
+	k.sizes.add(name, d.bytes)
 }
 
 // loadJob takes in the document of a job as it was found.
@@ -60,7 +64,8 @@ func (k *configuration) loadJob(name string, d Document) {
 		k.addFault(d.path, d.err, d.version)
 		return
 	}
-	j.cfg, j.version, j.notes = d.job, d.version, d.notes
+	j.cfg, j.version, j.notes, j.bytes = d.job, d.version, d.notes, d.bytes
+	k.sizes.add(d.job.AppName, d.bytes)
 }
 
 // loaded joins what was loaded: jobs to their apps, and marks to both.
@@ -102,10 +107,15 @@ func (k *configuration) appChanged(e AppChanged) (a *appState, jobs []*jobState,
 			return nil, nil, false
 		}
 		delete(k.apps, e.Name)
+		k.sizes.add(e.Name, -a.bytes)
 		return nil, a.sortedJobs(), true
 	}
 	if a == nil {
 		a = k.addApp(e.Name)
+	}
+	if !e.MarkOnly {
+		k.sizes.add(e.Name, e.Bytes-a.bytes)
+		a.bytes = e.Bytes
 	}
 	key := executorKey(*e.Config)
 	other = key != a.executorKey
@@ -146,6 +156,14 @@ func (k *configuration) jobChanged(e JobChanged) *jobState {
 	if old := j.cfg; old != nil && (e.Config == nil || e.Config.AppName != old.AppName) {
 		if a := k.apps[old.AppName]; a != nil {
 			delete(a.jobs, j.name)
+		}
+	}
+	if !e.MarkOnly {
+		if j.cfg != nil {
+			k.sizes.add(j.cfg.AppName, -j.bytes)
+		}
+		if j.bytes = e.Bytes; e.Config != nil {
+			k.sizes.add(e.Config.AppName, e.Bytes)
 		}
 	}
 	j.cfg, j.version, j.mark, j.notes = e.Config, e.Version, markWhen(e.Disabled, e.Shutdown), e.Notes

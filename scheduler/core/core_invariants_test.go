@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/resources"
@@ -10,6 +11,18 @@ import (
 // contradiction says what in the core contradicts itself, if anything does.
 func (s *stage) contradiction() string {
 	c := s.core
+	sizes := documentSizes{byApp: map[string]int64{}}
+	for name, a := range c.config.apps {
+		sizes.add(name, a.bytes)
+	}
+	for _, j := range c.config.jobs {
+		if j.cfg != nil {
+			sizes.add(j.cfg.AppName, j.bytes)
+		}
+	}
+	if sizes.total != c.config.sizes.total || !maps.Equal(sizes.byApp, c.config.sizes.byApp) {
+		return fmt.Sprintf("documents have %+v, counted %+v", sizes, c.config.sizes)
+	}
 	type acc struct {
 		n    int
 		used resources.Amount

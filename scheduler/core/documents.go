@@ -71,6 +71,7 @@ type Document struct {
 	app     app.Config
 	job     *jobs.Config
 	notes   []string
+	bytes   int
 	err     error
 }
 
@@ -78,7 +79,7 @@ type Document struct {
 // time by which the document's cron is judged. It may be called concurrently: of 100,000 jobs, reading their documents is
 // most of the work of a term that begins.
 func ReadDocument(opt *Options, wall time.Time, e registry.Entry) Document {
-	d := Document{path: e.Path, version: e.Version}
+	d := Document{path: e.Path, version: e.Version, bytes: len(e.Value)}
 	switch dir, name := splitPath(e.Path); dir {
 	case pathApps:
 		d.app, d.notes, d.err = readApp(opt, name, e)

@@ -22,7 +22,9 @@ type AppChanged struct {
 	Disabled bool
 	// Notes are hints about a document that somebody else wrote.
 	Notes []string
-	// MarkOnly: the document did not change, only its disabled mark.
+	// Bytes is the size of the document as it is stored.
+	Bytes int
+	// MarkOnly: the document did not change, only its disabled mark. Bytes is not said then.
 	MarkOnly bool
 }
 
@@ -37,7 +39,9 @@ type JobChanged struct {
 	Shutdown bool
 	// Notes are hints about a document that somebody else wrote.
 	Notes []string
-	// MarkOnly: the document did not change, only its disabled mark.
+	// Bytes is the size of the document as it is stored.
+	Bytes int
+	// MarkOnly: the document did not change, only its disabled mark. Bytes is not said then.
 	MarkOnly bool
 }
 

@@ -20,6 +20,7 @@ type appState struct {
 	// nextDue is when the next of its jobs fires, zero when it is not known.
 	nextDue time.Time
 	notes   []string // about its document
+	bytes   int      // of its document
 }
 
 // jobState is a job, or a removed job whose tasks have not all ended (rule K2).
@@ -35,6 +36,7 @@ type jobState struct {
 	countedShards int
 	since         time.Time // rule F2
 	notes         []string  // about its document
+	bytes         int       // of its document
 	stored        jobRecord
 	isStored      bool
 	// countsWritten is when stored.Fires was written for the counts' sake.

@@ -67,6 +67,9 @@ type Options struct {
 	LaunchBytes, RunBytes int
 	// Documents is the form in which documents of apps and jobs are written; both are read.
 	Documents DocumentFormat
+	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and its
+	// jobs, in bytes as they are stored; 0 bounds nothing. What is stored already is kept.
+	DocumentsLimit, DocumentsPerAppLimit int64
 	// EndedKept is how many ended executions are kept in all; each job keeps fewer (ringSizes). Those whose rows are not in the
 	// history yet are kept beside them, UnstoredKept in all (rule H1).
 	EndedKept, UnstoredKept int
@@ -115,6 +118,7 @@ func DefaultOptions() Options {
 		ExecutorCommand: []string{"./executor"},
 		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 10_000, UnstoredKept: 30_000, JobMetrics: 1000,
 		LaunchBytes: 16 << 20, RunBytes: 2 * jobs.MaxRunBytes,
+		DocumentsLimit: 256 << 20, DocumentsPerAppLimit: 64 << 20,
 		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, RefuseMost: time.Minute,
 		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,

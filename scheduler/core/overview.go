@@ -11,8 +11,9 @@ import (
 type Facts struct {
 	Subscribed bool
 	// Apps are the names of all apps, in no order.
-	Apps   []string
-	Agents AgentTotals
+	Apps      []string
+	Agents    AgentTotals
+	Documents DocumentSizes
 	// Of what could be launched if there were resources for it; see Stats.
 	Ready, Failover, Retry, Daemon Queue
 	// Troubles are what is wrong beside the runs of jobs.
@@ -66,7 +67,7 @@ func (c *Core) Counts() Counts {
 func (c *Core) Facts() Facts {
 	var s Stats
 	c.measureQueues(&s)
-	f := Facts{Subscribed: c.subscription.open, Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon}
+	f := Facts{Subscribed: c.subscription.open, Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: c.config.documentSizes()}
 	for name := range c.config.apps {
 		f.Apps = append(f.Apps, name)
 	}

@@ -39,7 +39,7 @@ func (k *configuration) reloadedApp(path, name string, entry registry.Entry, fou
 	if a != nil && a.version == entry.Version && a.cfg == cfg && !k.hasFault(path) {
 		return nil
 	}
-	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[under(pathAppDisabled, name)].disables(), Notes: notes}}
+	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[under(pathAppDisabled, name)].disables(), Notes: notes, Bytes: len(entry.Value)}}
 }
 
 func (k *configuration) reloadedJob(path, name string, entry registry.Entry, found bool) []Event {
@@ -57,7 +57,7 @@ func (k *configuration) reloadedJob(path, name string, entry registry.Entry, fou
 	if j != nil && j.cfg != nil && j.version == entry.Version && reflect.DeepEqual(*j.cfg, cfg) && !k.hasFault(path) {
 		return nil
 	}
-	return []Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes})}
+	return []Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes, Bytes: len(entry.Value)})}
 }
 
 // marking is a change of a job's document that leaves its disabled mark as it is.

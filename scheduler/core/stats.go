@@ -39,6 +39,8 @@ type Stats struct {
 	CommitTime, CommitWrites, CommitEvents Histogram
 	CommitsFailed                          int64
 
+	Documents DocumentSizes
+
 	// OfJobs are the numbers of the first Options.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics
 	// is how many more have ended one.
 	OfJobs             []JobStats
@@ -125,6 +127,7 @@ func (c *Core) Stats() Stats {
 		}
 		s.ExecutionsWaiting++
 	}
+	s.Documents = c.config.documentSizes()
 	c.measureQueues(&s)
 	for _, ref := range c.executions.tasks {
 		if ref.shard().live() {

@@ -22,6 +22,7 @@ type Summary struct {
 	Agents            *Agents        `json:"agents"`
 	CPUs              *Amounts       `json:"cpus"`
 	MemoryMB          *Amounts       `json:"memoryMB"`
+	Documents         *Documents     `json:"documents"`
 	// LaunchesPerMinute are those of the last full minute; what ended in the last hour did so under this leader.
 	LaunchesPerMinute *int64 `json:"launchesPerMinute"`
 	FinishedLastHour  *int64 `json:"finishedLastHour"`
@@ -42,6 +43,15 @@ type Queue struct {
 type Agents struct {
 	Total       int `json:"total"`
 	Unreachable int `json:"unreachable"`
+}
+
+// Documents are how many bytes the documents of all apps and jobs have, and those of the app that has the most with its
+// jobs. What would go beyond a limit is refused; a limit of 0 is none.
+type Documents struct {
+	Bytes           int64 `json:"bytes"`
+	LimitBytes      int64 `json:"limitBytes"`
+	LargestAppBytes int64 `json:"largestAppBytes"`
+	AppLimitBytes   int64 `json:"appLimitBytes"`
 }
 
 // Amounts are what was seen of all agents, what executors and tasks of this scheduler have of it, and the rest, which others may use.
@@ -114,6 +124,8 @@ func (j *Jobs) summary(ctx context.Context, covers func(app string) bool, now ti
 	r := j.minutes.upTo(&f.counts)
 	s.Queues = []Queue{queueOf("READY", &f.Ready), queueOf("FAILOVER", &f.Failover), queueOf("RETRY", &f.Retry), queueOf("DAEMON", &f.Daemon)}
 	s.Subscribed, s.Agents = &f.Subscribed, &Agents{Total: f.Agents.Total, Unreachable: f.Agents.Unreachable}
+	d := f.Facts.Documents
+	s.Documents = &Documents{Bytes: d.Bytes, LimitBytes: d.Limit, LargestAppBytes: d.LargestApp, AppLimitBytes: d.PerAppLimit}
 	amounts := func(part func(resources.Amount) int64) *Amounts {
 		total, used := part(f.Agents.Capacity), part(f.Agents.Used)
 		return &Amounts{Total: float64(total) / 1000, Used: float64(used) / 1000, Free: float64(max(total-used, 0)) / 1000}

@@ -292,6 +292,19 @@ func TestOneReadForAPage(t *testing.T) {
 	}
 }
 
+// TestASummaryHasTheSizeOfDocuments, but not for who sees some apps only.
+func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, anApp("a"), aJob("job", "a"))
+	sum, err := s.Summary(t.Context(), nil, s.now)
+	if d := sum.Documents; err != nil || d == nil || d.Bytes < 100 || d.LargestAppBytes != d.Bytes || d.LimitBytes != 256<<20 || d.AppLimitBytes != 64<<20 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if sum, err := s.Summary(t.Context(), func(string) bool { return true }, s.now); err != nil || sum.Documents != nil {
+		t.Errorf("%+v, %v", sum.Documents, err)
+	}
+}
+
 // TestManySummariesReadTheClusterSeldom: of many who watch while things change not each has the core look at all that runs.
 func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,58 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// rows is an answer that is a list, which is written row by row: a list of all documents may be hundreds of megabytes,
+// and many may read it at once.
+type rows struct {
+	n int
+	// at makes a row.
+	at func(i int) any
+}
+
+// each is the list of the answers for some views.
+func each[V, A any](views []V, err error, answer func(V) A) (any, error) {
+	return rows{len(views), func(i int) any { return answer(views[i]) }}, err
+}
+
+// rowsPiece is how many bytes of rows are written at once, and a row more.
+const rowsPiece = 64 << 10
+
+// writeRows sends a list, each row as shown makes it, as writeJSON does, "[]" when it is empty. It gives the client
+// WriteStall for each piece.
+func (s *Server) writeRows(w http.ResponseWriter, r *http.Request, list rows, shown func(any) any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return
+	}
+	out := &patientWriter{ResponseWriter: w, line: http.NewResponseController(w), stall: s.opts.WriteStall}
+	var piece bytes.Buffer
+	enc := json.NewEncoder(&piece)
+	enc.SetEscapeHTML(false)
+	piece.WriteByte('[')
+	for i := range list.n {
+		if i > 0 {
+			piece.WriteByte(',')
+		}
+		row := shown(list.at(i))
+		if err := enc.Encode(row); err != nil {
+			panic(fmt.Errorf("encode a row of type %T: %w", row, err))
+		}
+		piece.Truncate(piece.Len() - 1) // the newline
+		if piece.Len() < rowsPiece {
+			continue
+		}
+		if _, err := out.Write(piece.Bytes()); err != nil {
+			return // the client has gone
+		}
+		piece.Reset()
+	}
+	piece.WriteString("]\n")
+	_, _ = out.Write(piece.Bytes()) // the client may have gone
+}

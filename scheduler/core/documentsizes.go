@@ -1,0 +1,80 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DocumentSizes is how large the documents in force of apps and jobs are, in bytes as they are stored, and how large they
+// may be; a limit of 0 is none.
+type DocumentSizes struct {
+	Bytes, Limit int64
+	// LargestApp is that of the app whose document and jobs are the largest together.
+	LargestApp, PerAppLimit int64
+}
+
+// documentSizes sums up the documents in force: of all of them, and of each app with its jobs. Every reader of a list,
+// and every leader, has them in memory.
+type documentSizes struct {
+	total int64
+	byApp map[string]int64
+}
+
+// add counts a document of an app, or one that is no more with a negative size.
+func (d *documentSizes) add(app string, bytes int) {
+	d.total += int64(bytes)
+	if d.byApp[app] += int64(bytes); d.byApp[app] == 0 {
+		delete(d.byApp, app)
+	}
+}
+
+// measured is a document of an app by its size.
+type measured struct {
+	app   string
+	bytes int
+}
+
+// checkRoom refuses a document that would make all documents, or those of its app, larger than their limit. old is the
+// document that it replaces, if there is one. A document that is no larger than that is always taken, because what is
+// stored may be beyond a limit that was lowered.
+func (k *configuration) checkRoom(document, old measured) error {
+	all := int64(document.bytes - old.bytes)
+	ofApp := int64(document.bytes)
+	if old.app == document.app {
+		ofApp = all
+	}
+	var full []string
+	if limit := k.opt.DocumentsPerAppLimit; limit > 0 && ofApp > 0 && k.sizes.byApp[document.app]+ofApp > limit {
+		full = append(full, fmt.Sprintf("the documents of app %q and its jobs would exceed --documents-per-app-limit (%s)",
+			document.app, byteSize(limit)))
+	}
+	if limit := k.opt.DocumentsLimit; limit > 0 && all > 0 && k.sizes.total+all > limit {
+		full = append(full, fmt.Sprintf("the documents of all apps and jobs would exceed --documents-limit (%s)", byteSize(limit)))
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	return Errorf(Conflict, "documents_full", "this document of %s does not fit: %s. Put data into the "+
+		"package, remove apps or jobs that are not needed, or have the server started with a higher limit",
+		byteSize(int64(document.bytes)), strings.Join(full, ", and "))
+}
+
+// byteSize is a number of bytes for people.
+func byteSize(n int64) string {
+	for shift, unit := 30, "GiB"; shift > 0; shift -= 10 {
+		if n >= 1<<shift && n%(1<<shift) == 0 {
+			return fmt.Sprintf("%d %s", n>>shift, unit)
+		}
+		unit = map[int]string{30: "MiB", 20: "KiB"}[shift]
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// documentSizes are how large the documents are now.
+func (k *configuration) documentSizes() DocumentSizes {
+	s := DocumentSizes{Bytes: k.sizes.total, Limit: k.opt.DocumentsLimit, PerAppLimit: k.opt.DocumentsPerAppLimit}
+	for _, bytes := range k.sizes.byApp {
+		s.LargestApp = max(s.LargestApp, bytes)
+	}
+	return s
+}

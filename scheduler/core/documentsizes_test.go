@@ -1,0 +1,71 @@
+package core
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// sized gives a job's document a description of so many bytes.
+func sized(name, appName string, bytes int) jobs.Config {
+	c := jobs.Default()
+	c.JobName, c.AppName, c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB = name, appName, jobs.Transient, 1, 1, 64
+	c.Description = strings.Repeat("x", bytes)
+	return c
+}
+
+// TestDocumentsAreBounded: what would make all documents, or those of one app, larger than their limit is refused. What
+// is stored already is kept, also under a smaller limit, and can be made smaller, disabled and removed.
+func TestDocumentsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.DocumentsLimit, s.opt.DocumentsPerAppLimit = 19_000, 12_000
+	s.restart()
+	s.app()
+	s.app(func(c *app.Config) { c.AppName = "other" })
+	refused := func(change Change, want ...string) {
+		t.Helper()
+		_, err := change.plan(&s.core.config)
+		e, _ := err.(*Error)
+		if e == nil || e.Kind != Conflict || e.Code != "documents_full" {
+			t.Errorf("want documents_full, got %v", err)
+			return
+		}
+		for _, part := range want {
+			if !strings.Contains(e.Message, part) {
+				t.Errorf("%q is not in: %s", part, e.Message)
+			}
+		}
+	}
+	do := func(change Change) {
+		t.Helper()
+		s.apply(change.plan(&s.core.config))
+	}
+	perApp, all := "--documents-per-app-limit (12000 bytes)", "--documents-limit (19000 bytes)"
+	do(RegisterJob{sized("a", "my_app", 8000)})
+	refused(RegisterJob{sized("b", "my_app", 8000)}, `app "my_app"`, perApp)
+	do(RegisterJob{sized("c", "other", 8000)})
+	refused(RegisterJob{sized("d", "other", 8000)}, `app "other"`, perApp, all)
+	refused(UpdateJob{sized("a", "my_app", 11_000), 0}, all)
+	refused(UpdateJob{sized("a", "other", 8000), 0}, `app "other"`, perApp) // no larger, but of another app
+	refused(RegisterApp{app.Config{AppName: "third", BootstrapScript: strings.Repeat("x", 5000)}}, all)
+	if _, err := s.core.CheckJob(RegisterJob{sized("d", "other", 8000)}); err == nil {
+		t.Error("the check of a job does not say it")
+	}
+
+	s.opt.DocumentsLimit, s.opt.DocumentsPerAppLimit = 10_000, 5000
+	s.restart()
+	got := s.core.Facts().Documents
+	if sum := int64(len(s.stored["/config/app/my_app"]) + len(s.stored["/config/app/other"]) + len(s.stored["/config/job/a"]) + len(s.stored["/config/job/c"])); got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 || got.LargestApp < 8000 {
+		t.Errorf("%+v, want %d bytes", got, sum)
+	}
+	refused(UpdateJob{sized("a", "my_app", 8001), 0})
+	do(UpdateJob{sized("a", "my_app", 7000), 0})
+	do(DisableJob{"c", true})
+	s.edit("/config/job/c", string(encode(sized("c", "other", 9000))), 1) // by hand
+	do(DeregisterJob{"a"})
+	do(DeleteApp{Name: "other", WithJobs: true})
+	do(RegisterJob{sized("a", "my_app", 4000)})
+}
