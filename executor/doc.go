@@ -55,8 +55,10 @@
 // pass through them and read packages; working and temporary folders are his, and nothing in them is touched but with his rights. Output files are his in
 // folders that are root's. An executor that is root without being told who tasks run as refuses them.
 //
-// Of an executor and its supervisor tasks see nothing below /proc. Where they are the executor's user and the agent is that of
-// scheduler --local, the data folder is hidden from them, but for the sandbox and the cache.
+// Of an executor and its supervisor tasks see nothing below /proc. Where they are the executor's user and the agent is
+// that of scheduler --local, the data folder is hidden from the executor, but for the sandbox, the cache and the folder of
+// secrets, and from the tasks, but for the first two (HiddenFrom): what tasks put in the place of the executor's files
+// leads it nowhere that they could not go themselves.
 //
 // # What is beyond reach
 //

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,10 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 
 func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (err error) {
 	defer of.close()
+	if config.Hide != nil && !isolation.Entered() && os.Geteuid() != 0 {
+		return fmt.Errorf("hide %s from tasks: the agent has started this executor where it is in sight; start the server again",
+			config.Hide.Folder)
+	}
 	var as *isolation.Account
 	var refuses error
 	if config.container == nil { // who runs in one, its image and the pod say
@@ -103,7 +108,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	}
 	for _, folder := range []string{config.Sandbox, config.Cache} {
 		if refuses == nil {
-			refuses = as.Reaches(folder)
+			refuses = cmp.Or(as.Reaches(folder), as.LeavesAlone(folder))
 		}
 	}
 	if refuses != nil {
@@ -174,8 +179,8 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	return nil
 }
 
-// launchSupervisor starts the supervisor, with what is to be hidden from tasks out of its sight. The server has tried that the kernel can
-// do that: where it can't any more, perhaps because a task has used up the namespaces of its user, nothing is run.
+// launchSupervisor starts the supervisor. An executor that sees nothing of the data folder has its secrets in sight,
+// which tasks must not see: the supervisor is started without.
 func launchSupervisor(config Config) (*supervisor.Client, error) {
 	if config.container != nil {
 		return supervisor.Inside()
@@ -188,16 +193,7 @@ func launchSupervisor(config Config) (*supervisor.Client, error) {
 	}
 	// The sandbox is there to be seen in a list of processes.
 	args := append(slices.Clone(config.Supervisor[1:]), config.Sandbox)
-	if config.Hide == nil || os.Geteuid() == 0 {
-		return supervisor.Launch(nil, config.Supervisor[0], args...)
-	}
-	hidden := *config.Hide
-	hidden.Keep = []string{config.Sandbox, config.Cache}
-	supervised, err := supervisor.Launch(&hidden, config.Supervisor[0], args...)
-	if err != nil {
-		return nil, fmt.Errorf("hide %s from tasks: %w; start the server again, which then finds out whether the kernel can do it", hidden.Folder, err)
-	}
-	return supervised, nil
+	return supervisor.Launch(config.hiddenFromTasks(), config.Supervisor[0], args...)
 }
 
 // makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can reach is
