@@ -212,8 +212,13 @@ func makeFolders(config Config, as *isolation.Account) error {
 	err := letPass(config.Sandbox, as)
 	for _, folder := range folders {
 		err = errors.Join(err, makeSpread(config.Sandbox, folder))
-		if err == nil && as != nil && folder != tasksFolder {
-			err = os.Lchown(filepath.Join(config.Sandbox, folder), int(as.UID), int(as.GID))
+		path := filepath.Join(config.Sandbox, folder)
+		switch {
+		case err != nil || as == nil:
+		case folder == tasksFolder:
+			err = os.Chmod(path, 0o700) // tasks have their output open, and nothing to look for there
+		default:
+			err = os.Lchown(path, int(as.UID), int(as.GID))
 		}
 	}
 	if err != nil {
