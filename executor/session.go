@@ -106,6 +106,11 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	if err := makeFolders(config, as); err != nil {
 		return err
 	}
+	sandbox, err := os.OpenRoot(config.Sandbox)
+	if err != nil {
+		return fmt.Errorf("open the sandbox: %w", err)
+	}
+	defer func() { _ = sandbox.Close() }()
 	for _, folder := range []string{config.Sandbox, config.Cache} {
 		if refuses == nil {
 			refuses = cmp.Or(as.Reaches(folder), as.LeavesAlone(folder))
@@ -122,9 +127,9 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 		config: config, log: log, agent: of, supervisor: supervised, store: store,
 		references: references{folders: config.Secrets, lookup: os.LookupEnv},
 		ledger:     newLedger(), outputs: newOutput(config, as, log), base: config.container.environment(baseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
-		temporaries: workFolders{dir: filepath.Join(config.Sandbox, temporariesFolder), as: as, log: log},
+		temporaries: workFolders{sandbox: sandbox, dir: temporariesFolder, as: as, log: log},
 		works: workFolders{
-			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, as: as, log: log,
+			sandbox: sandbox, dir: workFoldersFolder, kept: failedFolder, keep: config.KeepFailed, as: as, log: log,
 		},
 		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), alarm: newAlarm(), reports: newReports(), orphaned: make(chan struct{}),
 	}
