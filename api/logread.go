@@ -167,6 +167,12 @@ func (l *log) problem(ctx context.Context, err error) error {
 		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))
 	case ctx.Err() != nil:
 		return err
+	case refusedFile(err):
+		unreadable := failed(http.StatusConflict, "log_unreadable",
+			"the %s of task %s can't be read: "+
+				"its job has put something else in its place, or keeps others from reading it", l.stream, quoted(l.taskID))
+		unreadable.cause = err
+		return unreadable
 	}
 	keeper := "the cluster"
 	if l.place.AgentURL != "" {
@@ -175,6 +181,13 @@ func (l *log) problem(ctx context.Context, err error) error {
 	silent := unavailable("agent_unreachable", "%s, which keeps the output of task %s, did not give it: try again", keeper, quoted(l.taskID))
 	silent.cause = err
 	return silent
+}
+
+// refusedFile reports whether an agent has found a file that it can't read, as Mesos' agents and those of this machine
+// say it.
+func refusedFile(err error) bool {
+	var refused *cluster.Refused
+	return errors.As(err, &refused) && refused.Status == http.StatusInternalServerError
 }
 
 // inFileNames are what the names of files may not have.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -58,6 +59,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	b.place("live", true)
 	b.places["pod"] = core.LogPlace{Dir: "jobs/p/u"} // whose agent has no address
 	broken, single := &files{err: errors.New("connection refused by 10.1.2.3")}, &files{err: cluster.ErrOneStream}
+	blocked := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 500, Message: "Failed to open /10.1.2.3"})}
 	for _, c := range []struct {
 		files  *files
 		path   string
@@ -75,6 +77,8 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		{broken, "/api/task/over/logs", 503, "agent_unreachable", "http://agent:5051"},
 		{broken, "/api/task/live/logs?follow=true", 503, "agent_unreachable", ""},
 		{broken, "/api/task/pod/logs", 503, "agent_unreachable", `"the cluster, which keeps the output of task`},
+		{blocked, "/api/task/live/logs", 409, "log_unreadable", "put something else in its place"},
+		{blocked, "/api/task/over/logs?follow=true", 409, "log_unreadable", ""},
 		{single, "/api/task/pod/logs?stream=stderr", 404, "one_stream", "ask for stdout"},
 	} {
 		server := start(t, api.Options{Scheduler: b, Logs: c.files})

@@ -67,8 +67,12 @@ func packageOpener(as *isolation.Account, hide *isolation.Places) func(path stri
 			file, err = pack.OpenFile(path)
 			return err
 		})
-		if err == nil && hide.Hides(file) {
-			return nil, errors.Join(fmt.Errorf("%s is hidden from jobs: put packages into a folder of their own", path), file.Close())
+		hidden := fmt.Errorf("%s is hidden from jobs: put packages into a folder of their own", path)
+		switch {
+		case err == nil && hide.Hides(file):
+			return nil, errors.Join(hidden, file.Close())
+		case err != nil && hide.Has(path): // this executor does not see it either
+			return nil, hidden
 		}
 		return file, err
 	}

@@ -97,10 +97,6 @@ func head(file string) string {
 // explainStart says why the system refused to start a file.
 func explainStart(file, name string, refused *supervisor.StartError) error {
 	if refused.Op != "exec" {
-		switch refused.Errno {
-		case syscall.ENXIO, syscall.ELOOP, syscall.EISDIR:
-			return fmt.Errorf("start command %q: %s: something else than a file lies there; another task of this app put it in the place of the output", name, refused.Op)
-		}
 		return fmt.Errorf("start command %q: %w", name, refused)
 	}
 	what := refused.Errno.Error()

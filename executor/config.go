@@ -54,7 +54,7 @@ type Config struct {
 	// RunAs is who the processes of tasks are, by name, uid or uid:gid; empty for who the executor is, unless that is
 	// root: then tasks are refused.
 	RunAs string
-	// Hide is what tasks of the executor's own user don't see, nil for nothing.
+	// Hide is what an executor whose tasks are its own user's does not see, nor they; nil for nothing.
 	Hide *isolation.Places
 	// KeepFailed is how many working folders of failed tasks are kept, in the sandbox's folder "failed", each by the
 	// number that its output has in "tasks". The newest are.
@@ -62,9 +62,6 @@ type Config struct {
 
 	container *container // the pod's that this runs in, nil elsewhere
 }
-
-// HideVariable has, in an executor's environment, what is hidden from its tasks: isolation.Places in JSON.
-const HideVariable = "ELASTICJOB_HIDE"
 
 // DefaultProcesses bounds each task's processes and threads.
 const DefaultProcesses = 4096

@@ -52,11 +52,13 @@
 // can't write there (cache.go). Each task works in a folder of its own that shows its package (work.go).
 //
 // With --run-as tasks are another user's, and the executor is root's (package isolation). The sandbox and the cache are root's then, and that user may
-// pass through them and read packages; working and temporary folders are his, and nothing in them is touched but with his rights. Output files are his in
-// folders that are root's. An executor that is root without being told who tasks run as refuses them.
+// pass through them and read packages; working and temporary folders are his, and nothing in them is touched but with his rights. Output files are root's,
+// and he has them open for writing. An executor that is root without being told who tasks run as refuses them.
 //
-// Of an executor and its supervisor tasks see nothing below /proc. Where they are the executor's user and the agent is that of
-// scheduler --local, the data folder is hidden from them, but for the sandbox and the cache.
+// Of an executor and its supervisor tasks see nothing below /proc. Where they are the executor's user and the agent is
+// that of scheduler --local, the data folder is hidden from the executor, but for the sandbox, the cache and the folder of
+// secrets, and from the tasks, but for the first two (HiddenFrom): what tasks put in the place of the executor's files
+// leads it nowhere that they could not go themselves.
 //
 // # What is beyond reach
 //

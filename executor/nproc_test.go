@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 // forkToLimit is a task that starts as many processes as it may have, says so, and keeps them: its subshell ends
@@ -39,8 +41,22 @@ func asUserOfItsOwn(t testing.TB, user uint32, hide bool) option {
 			}
 		}
 		if hide {
-			cmd.Env = append(cmd.Env, fmt.Sprintf(`ELASTICJOB_HIDE={"folder":%q}`, folder))
+			hideFrom(t, cmd, folder)
 		}
+	}
+}
+
+// hideFrom has an executor be started as an agent does that hides a folder from it.
+func hideFrom(t testing.TB, cmd *exec.Cmd, folder string) {
+	cmd.Env = append(cmd.Env, fmt.Sprintf(`ELASTICJOB_HIDE={"folder":%q}`, folder))
+	attr := cmd.SysProcAttr
+	if err := (isolation.Places{Folder: folder}).Start(attr, &cmd.Env, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if as := attr.Credential; as != nil { // the user himself can't map his groups
+		as.NoSetGroups = true
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: int(as.Uid), HostID: int(as.Uid), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: int(as.Gid), HostID: int(as.Gid), Size: 1}}
 	}
 }
 

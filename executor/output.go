@@ -2,6 +2,8 @@ package executor
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -52,12 +54,13 @@ type output interface {
 	watch(ctx context.Context)
 }
 
-// outputs looks after the files that tasks write to. They are plain files, so that output costs
-// a task nothing and outlives everything; so a size is only noticed after the fact.
+// outputs looks after the files that tasks write to. They are plain files, so that output costs a task nothing and
+// outlives everything; so a size is only noticed after the fact. They are the executor's own. Where tasks are another
+// user's, that user can't reach them by a path, and can open them again by the descriptors that its processes have.
 type outputs struct {
 	sandbox string
 	limits  OutputLimits
-	owner   uint32 // of the files
+	as      *isolation.Account // who writes to them, nil for the executor's own user
 	log     *slog.Logger
 
 	mu       sync.Mutex
@@ -85,11 +88,7 @@ func newOutput(config Config, as *isolation.Account, log *slog.Logger) output {
 }
 
 func newOutputs(sandbox string, limits OutputLimits, as *isolation.Account, log *slog.Logger) *outputs {
-	owner := uint32(os.Geteuid())
-	if as != nil {
-		owner = as.UID
-	}
-	return &outputs{sandbox: sandbox, limits: limits, owner: owner, log: log, live: map[string]*watched{}, begun: make(chan struct{}, 1)}
+	return &outputs{sandbox: sandbox, limits: limits, as: as, log: log, live: map[string]*watched{}, begun: make(chan struct{}, 1)}
 }
 
 func (o *outputs) file(number, name string) string {
@@ -100,36 +99,102 @@ func (o *outputs) begin(number string) (end func(), err error) {
 	if _, err := o.folder(number); err != nil {
 		return nil, err
 	}
-	return o.add(number), nil
+	w := &watched{every: o.often(), due: time.Now().Add(o.often())}
+	for _, name := range streamNames {
+		f, err := o.open(o.file(number, name))
+		if err != nil {
+			closeAll(w.files)
+			return nil, fmt.Errorf("make the file of the task's %s: %w", name, err)
+		}
+		w.files, w.paths = append(w.files, f), append(w.paths, o.file(number, name))
+	}
+	o.add(number, w)
+	return func() { o.end(number) }, nil
 }
 
-func (o *outputs) streams(number string, spec *supervisor.Spec) ([]*os.File, func(), error) {
-	spec.Stdout, spec.Stderr = o.file(number, streamNames[0]), o.file(number, streamNames[1])
-	return nil, func() {}, nil
+// open makes an output file, or takes one that is empty.
+func (o *outputs) open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err = errors.Join(err, o.permit(f)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
-func (o *outputs) answers(number string) (io.WriteCloser, error) {
-	return os.OpenFile(o.file(number, streamNames[0]), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
+// permit lets tasks open an output file again, as by /dev/stdout. The folder above keeps others of their group from
+// it.
+func (o *outputs) permit(f *os.File) error {
+	if o.as == nil {
+		return f.Chmod(0o644)
+	}
+	return errors.Join(f.Chown(os.Geteuid(), int(o.as.GID)), f.Chmod(0o660))
 }
 
-// add begins to look after a task's output. The function that it gives must be called when its processes are gone.
-func (o *outputs) add(number string) (end func()) {
+// filesOf are the output files of a running task.
+func (o *outputs) filesOf(number string) []*os.File {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.live[number] = &watched{
-		paths: [2]string{o.file(number, streamNames[0]), o.file(number, streamNames[1])}, every: o.often(), due: time.Now().Add(o.often()),
+	if w := o.live[number]; w != nil {
+		return w.files
 	}
+	return nil
+}
+
+// streams opens the files again, so that no flag that a process sets on its descriptors counts for the executor's.
+func (o *outputs) streams(number string, _ *supervisor.Spec) (files []*os.File, ended func(), err error) {
+	for i := range streamNames {
+		f, err := o.writer(number, i)
+		if err != nil {
+			closeAll(files)
+			return nil, nil, err
+		}
+		files = append(files, f)
+	}
+	return files, func() {}, nil
+}
+
+func (o *outputs) answers(number string) (io.WriteCloser, error) { return o.writer(number, 0) }
+
+// writer opens a running task's file for what is added to it.
+func (o *outputs) writer(number string, stream int) (*os.File, error) {
+	files := o.filesOf(number)
+	if files == nil {
+		return nil, errors.New("open the task's output: it has ended")
+	}
+	err := o.permit(files[stream]) // which its user may have changed
+	if err == nil {
+		var f *os.File
+		if f, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", files[stream].Fd()), os.O_WRONLY|os.O_APPEND, 0); err == nil {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("open the task's %s: %w", streamNames[stream], err)
+}
+
+// add begins to look after a task's output.
+func (o *outputs) add(number string, w *watched) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.live[number] = w
 	select {
 	case o.begun <- struct{}{}:
 	default:
 	}
-	return func() { o.end(number) }
 }
 
 func (o *outputs) end(number string) {
 	o.mu.Lock()
+	w := o.live[number]
 	delete(o.live, number)
 	o.mu.Unlock()
+	w.close()
 	dir := filepath.Join(o.sandbox, tasksFolder, number)
 	found := o.contentsOf(dir)
 	if found.largest > o.limits.File {
@@ -160,7 +225,8 @@ func (o *outputs) end(number string) {
 func (o *outputs) shorten(number string) {
 	for _, stream := range streamNames {
 		path := o.file(number, stream)
-		if sizeOf(path) > o.limits.File {
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().IsRegular() && outputSize(info, o.limits.File) > o.limits.File {
 			if err := keepEnd(path, o.limits.File); err != nil {
 				o.log.Warn("output not shortened", "file", path, "error", err)
 			}
@@ -222,12 +288,25 @@ func remake(path string) error {
 	return os.Mkdir(path, folderMode)
 }
 
-// watched is a running task's output as it was seen last. Only watch uses it once it is in live.
+// watched is a running task's output as it was seen last. Only watch uses what is not its files once it is in live.
 type watched struct {
-	paths [2]string // of streams
+	paths []string // of streams
 	sizes [2]int64
 	every time.Duration
 	due   time.Time
+
+	files []*os.File // of streams, by the executor's own descriptors
+
+	// mu is held while they are looked at, and to close them.
+	mu     sync.Mutex
+	closed bool
+}
+
+func (w *watched) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	closeAll(w.files)
 }
 
 // often is how often a task is looked at that is new, or whose output grows fast.
@@ -278,9 +357,18 @@ func (o *outputs) lookAtDue() (next time.Time) {
 
 // look rotates what is too large, and says when to look again.
 func (o *outputs) look(w *watched) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
 	w.every = min(2*w.every, o.limits.Every)
-	for i, path := range w.paths {
-		size := sizeOf(path)
+	for i, f := range w.files {
+		info, err := f.Stat()
+		if err != nil {
+			continue
+		}
+		size := outputSize(info, o.limits.File)
 		if size-w.sizes[i] > o.limits.File/4 {
 			w.every = o.often()
 		}
@@ -289,8 +377,8 @@ func (o *outputs) look(w *watched) {
 			continue
 		}
 		w.sizes[i] = 0
-		if err := rotate(path, o.limits.File); err != nil {
-			o.log.Warn("output not rotated, and lost", "file", path, "error", err)
+		if err := rotate(f, w.paths[i], o.limits.File); err != nil {
+			o.log.Warn("output not rotated, and lost", "file", w.paths[i], "error", err)
 		}
 	}
 }

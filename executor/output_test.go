@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func newTestOutputs(t *testing.T, limits OutputLimits) *outputs {
@@ -25,6 +27,16 @@ func newTestOutputs(t *testing.T, limits OutputLimits) *outputs {
 		watcher.Wait()
 	})
 	return o
+}
+
+// mustBegin begins a task's output.
+func (o *outputs) mustBegin(t *testing.T, number string) (end func()) {
+	t.Helper()
+	end, err := o.begin(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
 }
 
 func (o *outputs) write(t *testing.T, number, stream, text string) {
@@ -43,13 +55,22 @@ func (o *outputs) write(t *testing.T, number, stream, text string) {
 	}
 }
 
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
 func TestOutputIsRotatedWhileItGrows(t *testing.T) {
 	t.Parallel()
 	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Millisecond})
-	end := o.add("1")
+	end := o.mustBegin(t, "1")
 	o.write(t, "1", "stdout", strings.Repeat("a", 1500)+strings.Repeat("b", 1000))
 	path := o.file("1", "stdout")
-	for deadline := time.Now().Add(10 * time.Second); sizeOf(path) > 0; <-time.After(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); size(t, path) > 0; <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not rotated")
 		}
@@ -62,6 +83,104 @@ func TestOutputIsRotatedWhileItGrows(t *testing.T) {
 	end()
 	if text, _ := os.ReadFile(path); string(text) != "new" {
 		t.Errorf("stdout: %q", text)
+	}
+}
+
+// TestOutputIsBoundedWhateverATaskDoesToItsFile: it can make the file larger than any disk is, allocate what its size
+// does not show, or take its name away; what it has written is kept as far as its file still has it.
+func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	for name, c := range map[string]struct {
+		spoil func(f *os.File, path string) error
+		kept  string // in stdout.1
+	}{
+		"a hole": {func(f *os.File, _ string) error { return f.Truncate(1 << 40) }, "precious"},
+		"blocks behind it": {func(f *os.File, _ string) error {
+			return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 8*limit)
+		}, "precious"},
+		"holes among parts": {func(f *os.File, _ string) error {
+			return errors.Join(f.Truncate(1<<30), writeString(f, "end"), f.Truncate(1<<40))
+		}, ""},
+		"its name removed": {func(f *os.File, path string) error {
+			return errors.Join(os.Remove(path), writeString(f, strings.Repeat("x", 2*limit)))
+		}, ""},
+		"another file instead": {func(f *os.File, path string) error {
+			return errors.Join(os.Rename(path, path+".2"), os.WriteFile(path, nil, 0o600), writeString(f, strings.Repeat("x", 2*limit)))
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newTestOutputs(t, OutputLimits{File: limit, Tasks: 10, Bytes: 100 * limit, Every: time.Millisecond})
+			end := o.mustBegin(t, "1")
+			files, ended, err := o.streams("1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeAll(files)
+			path := o.file("1", "stdout")
+			if err := errors.Join(writeString(files[0], "precious"), c.spoil(files[0], path)); err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(20 * time.Second); ; <-time.After(time.Millisecond) {
+				info, err := files[0].Stat()
+				if err != nil || time.Now().After(deadline) {
+					t.Fatalf("not bounded: %v bytes, %v", info.Size(), err)
+				}
+				if info.Size() <= limit && diskSize(info) <= 2*limit {
+					break
+				}
+			}
+			ended()
+			end()
+			if text, _ := os.ReadFile(path + ".1"); c.kept != "" && strings.TrimRight(string(text), "\x00") != c.kept {
+				t.Errorf("kept are %d bytes, %.20q", len(text), text)
+			}
+		})
+	}
+}
+
+func writeString(f *os.File, text string) error {
+	_, err := f.WriteString(text)
+	return err
+}
+
+// TestWhatIsWrittenBehindAHoleIsKept: a process that does not append leaves a hole after each rotation.
+func TestWhatIsWrittenBehindAHoleIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "stdout")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const block = 1 << 16
+	for i, text := range []string{"first ", "second ", "third "} {
+		_, err := f.WriteAt([]byte(text), int64(i)*block)
+		if err = errors.Join(err, rotate(f, path, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(path + ".1")
+	if text := strings.ReplaceAll(string(kept), "\x00", ""); err != nil || text != "first second third " {
+		t.Errorf("kept are %q, %v", text, err)
+	}
+}
+
+// TestNobodyLeasesARunningTasksOutput: a lease would keep the executor and the agent from opening the file.
+func TestNobodyLeasesARunningTasksOutput(t *testing.T) {
+	t.Parallel()
+	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Hour})
+	defer o.mustBegin(t, "1")()
+	for kind, flags := range map[int]int{unix.F_WRLCK: os.O_WRONLY, unix.F_RDLCK: os.O_RDONLY} {
+		f, err := os.OpenFile(o.file("1", "stdout"), flags, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, kind); !errors.Is(err, unix.EAGAIN) {
+			t.Errorf("a lease of kind %d: %v", kind, err)
+		}
+		_ = f.Close()
 	}
 }
 
@@ -92,30 +211,30 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 	}
 	for i := range 5 {
 		number := strconv.Itoa(i)
-		end := o.add(number)
+		end := o.mustBegin(t, number)
 		o.write(t, number, "stderr", "x")
 		o.write(t, number, "stdout", "")
 		end()
 	}
-	// 0 and 1 may be used again, and are until then still there.
-	if got := kept(); got != "0 1 2 3 4" {
+	// 0 was used again, and 1 may be, which is until then still there.
+	if got := kept(); got != "1 2 3 4" {
 		t.Errorf("kept %s", got)
 	}
-	if dir, err := o.folder("5"); err != nil || sizeOf(filepath.Join(dir, "stderr")) != 0 || kept() != "1 2 3 4 5" {
+	if dir, err := o.folder("5"); err != nil || size(t, filepath.Join(dir, "stderr")) != 0 || kept() != "2 3 4 5" {
 		t.Errorf("kept %s, %v", kept(), err)
 	}
 	if _, err := o.folder("6"); err != nil || kept() != "2 3 4 5 6" {
 		t.Errorf("kept %s, %v", kept(), err)
 	}
 	for _, number := range []string{"5", "6", "7"} {
-		end := o.add(number)
+		end := o.mustBegin(t, number)
 		o.write(t, number, "stdout", strings.Repeat("a", 5000)+strings.Repeat("b", 100_000))
 		end()
 		if text, _ := os.ReadFile(o.file(number, "stdout")); string(text) != strings.Repeat("b", 100_000) {
 			t.Errorf("of ended task %s: %d bytes", number, len(text))
 		}
 	}
-	if got := kept(); got != "2 3 4 6 7" {
+	if got := kept(); got != "4 6 7" {
 		t.Errorf("kept %s", got)
 	}
 }
@@ -153,9 +272,9 @@ func TestOutputFolderIsNew(t *testing.T) {
 			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 				t.Errorf("%d: %v, %v", i, entries, err)
 			}
-			end := o.add(filepath.Base(path))
+			end := o.mustBegin(t, filepath.Base(path))
 			if path == during {
-				if err := errors.Join(os.Remove(path), put(path)); err != nil {
+				if err := errors.Join(os.RemoveAll(path), put(path)); err != nil {
 					t.Fatal(err)
 				}
 			}

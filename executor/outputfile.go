@@ -12,10 +12,14 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 )
 
-// Tasks can reach the files that their output goes to, and put links, pipes or folders in their
-// place. So nothing here follows a link or waits for a pipe.
+// As long as a task runs, the files that its output goes to are held open, and looked at by their descriptors: it can
+// put links, pipes or folders in their place, where they are its user's, and yet writes to these. Nobody can take a
+// lease of a file that is held open for writing, which would keep others from opening it. Of ended tasks nothing here
+// follows a link or waits for a pipe.
 
 const (
 	// causeLength bounds the output in a failure's cause, in bytes. The scheduler keeps the last 2,000 of all, and
@@ -54,20 +58,20 @@ func readOwnDir(path string) ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// sizeOf is what a file takes on the disk, at most: one that was cut and is then written to
-// at its old end has a hole before it.
-func sizeOf(path string) int64 {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return 0
+// outputSize is the size of an output file. One with more blocks on the disk than such a size explains, which were
+// allocated behind its end, has that of its blocks.
+func outputSize(info fs.FileInfo, limit int64) int64 {
+	if disk := diskSize(info); disk-limit > info.Size() { // file systems allocate some ahead
+		return disk
 	}
-	return diskSize(info)
+	return info.Size()
 }
 
+// diskSize is what a file takes on the disk.
 func diskSize(info fs.FileInfo) int64 {
 	const block = 512
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return min(info.Size(), stat.Blocks*block)
+		return stat.Blocks * block
 	}
 	return info.Size()
 }
@@ -110,12 +114,12 @@ func (o *outputs) contentsOf(dir string) (c contents) {
 			c.bytes += sizeOfAll(filepath.Join(dir, entry.Name()))
 			continue
 		}
-		size := diskSize(info)
+		size := outputSize(info, o.limits.File)
 		c.bytes, c.largest = c.bytes+size, max(c.largest, size)
 		c.empty = c.empty && info.Size() == 0
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		c.plain = c.plain && slices.Contains(streamNames, entry.Name()) &&
-			(!ok || stat.Nlink == 1 && stat.Uid == o.owner && info.Mode().Perm()&0o600 == 0o600)
+			(!ok || stat.Nlink == 1 && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o600 == 0o600)
 	}
 	return c
 }
@@ -136,15 +140,11 @@ func (o *outputs) emptied(dir string) bool {
 	return true
 }
 
-// rotate copies the file's end to path.1 and empties it, the latter also when there is no space for a
-// copy. Its writers append, so they go on at its new end. What they write between the copy and the cut is lost.
-func rotate(path string, limit int64) error {
-	f, err := openOwn(path, os.O_RDWR)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	return errors.Join(copyEnd(f, path+".1", limit), f.Truncate(0))
+// rotate moves the end of a file to path.1 and empties the file, the latter also when there is no space for a copy.
+// Its writers append, so they go on at its new end; one that does not leaves a hole before what it writes next, which
+// then goes to path.1 by parts. What they write between the copy and the cut is lost.
+func rotate(f *os.File, path string, limit int64) error {
+	return errors.Join(appendEnd(f, path+".1", limit), f.Truncate(0))
 }
 
 // keepEnd shortens a file that nobody writes to any more.
@@ -160,18 +160,85 @@ func keepEnd(path string, limit int64) error {
 	return os.Rename(path+".new", path)
 }
 
-// endOf reads the last bytes that a file has now.
-func endOf(f *os.File, limit int64) (io.Reader, error) {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = f.Seek(max(size-limit, 0), io.SeekStart)
+// part is of a file, in bytes from its begin.
+type part struct{ from, to int64 }
+
+// maxParts bounds the memory for a file that is full of holes.
+const maxParts = 256
+
+// endOf lists the last bytes that were written to a file, as it is now. A task can make its output larger than any
+// disk is, by a hole, which is left out.
+func endOf(f *os.File, limit int64) ([]part, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
 	}
-	return io.LimitReader(f, limit), err // the kernel copies from this one by itself
+	var parts []part
+	for at := int64(0); at < info.Size(); {
+		p := part{at, info.Size()}
+		from, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			break // all that follows is a hole
+		}
+		if err == nil {
+			if p.to, err = unix.Seek(int(f.Fd()), from, unix.SEEK_HOLE); err == nil {
+				p.from = from
+			}
+		}
+		if err != nil {
+			p.to = info.Size() // it has been cut meanwhile, or the file system knows no holes
+		}
+		if parts = append(parts, p); len(parts) > maxParts {
+			parts = parts[1:]
+		}
+		at = p.to
+	}
+	first := len(parts)
+	for ; first > 0 && limit > 0; first-- {
+		p := &parts[first-1]
+		p.from = max(p.from, p.to-limit)
+		limit -= p.to - p.from
+	}
+	return parts[first:], nil
+}
+
+// appendEnd adds the last bytes of a file to another one, or replaces that where it would become too large.
+func appendEnd(source *os.File, to string, limit int64) error {
+	parts, err := endOf(source, limit)
+	if err != nil {
+		return err
+	}
+	target, err := openOwn(to, os.O_WRONLY|os.O_APPEND)
+	if err != nil {
+		return copyEnd(source, to, limit)
+	}
+	defer func() { _ = target.Close() }()
+	info, err := target.Stat()
+	if err != nil || info.Size()+lengthOf(parts) > limit {
+		return copyEnd(source, to, limit)
+	}
+	return copyParts(target, source, parts)
+}
+
+func lengthOf(parts []part) (bytes int64) {
+	for _, p := range parts {
+		bytes += p.to - p.from
+	}
+	return bytes
+}
+
+func copyParts(target, source *os.File, parts []part) error {
+	for _, p := range parts {
+		if _, err := io.Copy(target, io.NewSectionReader(source, p.from, p.to-p.from)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyEnd leaves nothing behind when it fails.
 func copyEnd(source *os.File, to string, limit int64) error {
-	end, err := endOf(source, limit)
+	parts, err := endOf(source, limit)
 	if err != nil {
 		return err
 	}
@@ -182,7 +249,7 @@ func copyEnd(source *os.File, to string, limit int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(target, end)
+	err = copyParts(target, source, parts)
 	if err = errors.Join(err, target.Close()); err != nil {
 		_ = os.Remove(to)
 	}
@@ -193,8 +260,8 @@ func copyEnd(source *os.File, to string, limit int64) error {
 type outputMark [2]int64
 
 func (o *outputs) mark(number string) (m outputMark) {
-	for i, stream := range streamNames {
-		if info, err := os.Lstat(o.file(number, stream)); err == nil {
+	for i, f := range o.filesOf(number) {
+		if info, err := f.Stat(); err == nil {
 			m[i] = info.Size()
 		}
 	}
@@ -206,11 +273,13 @@ func (o *outputs) cause(number, what string, since outputMark, hide func(string)
 	if diskFull(o.sandbox) {
 		what += "; the agent's disk is full"
 	}
-	for i := len(streamNames) - 1; i >= 0; i-- {
-		path := o.file(number, streamNames[i])
-		end, whole := tail(path, since[i], hide)
+	for i, f := range slices.Backward(o.filesOf(number)) {
+		end, whole := tail(f, since[i], hide)
 		if end == "" && whole {
-			end, _ = tail(path+".1", 0, hide)
+			if rotated, err := openOwn(o.file(number, streamNames[i]+".1"), os.O_RDONLY); err == nil {
+				end, _ = tail(rotated, 0, hide)
+				_ = rotated.Close()
+			}
 		}
 		if end != "" {
 			return withEnd(what, streamNames[i], end)
@@ -225,29 +294,30 @@ func withEnd(what, stream, end string) string {
 }
 
 // tail reads the end of a file, what was in it at a mark left out. whole says that all of the file is newer: it was empty then, or was rotated since.
-func tail(path string, since int64, hide func(string) string) (text string, whole bool) {
-	f, err := openOwn(path, os.O_RDONLY)
+func tail(f *os.File, since int64, hide func(string) string) (text string, whole bool) {
+	info, err := f.Stat()
 	if err != nil {
 		return "", since == 0
 	}
-	defer func() { _ = f.Close() }()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return "", false
-	}
+	size := info.Size()
 	if size < since {
 		since = 0
 	}
-	enough := min(size-since, keptOutput)
-	end, err := endOf(f, enough)
+	parts, err := endOf(f, min(size-since, keptOutput))
 	if err != nil {
 		return "", since == 0
 	}
-	data, err := io.ReadAll(end)
-	if err != nil {
-		return "", since == 0
+	var end bytes.Buffer
+	for _, p := range parts {
+		if p.to <= since {
+			continue
+		}
+		p.from = max(p.from, since)
+		if _, err := io.Copy(&end, io.NewSectionReader(f, p.from, p.to-p.from)); err != nil {
+			return "", since == 0
+		}
 	}
-	return lastOf(data, hide), since == 0
+	return lastOf(end.Bytes(), hide), since == 0
 }
 
 // lastOf is the end of a stream, of which at most keptOutput bytes were read, as a cause has it.

@@ -1,6 +1,7 @@
 package executor_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,8 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 const nobody = 65534
@@ -62,11 +65,13 @@ echo "home $HOME"
 cd "$ELASTICJOB_WORK_DIR" && echo mine >here && cat here
 echo mine >"$TMPDIR/there" && cat "$TMPDIR/there"
 echo again >>/dev/stdout
+stat -Lc '%u %a' /dev/stdout
+chmod 777 /dev/stdout 2>/dev/null || echo "no output is its own"
 (echo no >"$ELASTICJOB_PACKAGE_DIR/planted") 2>/dev/null || echo "no package is written to"
 (ls /proc/$PPID/fd /proc/$PPID/root) >/dev/null 2>&1 || echo "no supervisor is looked into"
 ls "$ELASTICJOB_WORK_DIR/../.." >/dev/null 2>&1 || echo "no sandbox is listed"
 kill -9 $PPID 2>/dev/null || echo "no supervisor is killed"`)))
-			want := "65534\n65534\n65534\nhome /nonexistent\nmine\nmine\nagain\nno package is written to\nno supervisor is looked into\nno sandbox is listed\nno supervisor is killed\n"
+			want := "65534\n65534\n65534\nhome /nonexistent\nmine\nmine\nagain\n0 660\nno output is its own\nno package is written to\nno supervisor is looked into\nno sandbox is listed\nno supervisor is killed\n"
 			if said != want {
 				t.Errorf("it wrote\n%s, want\n%s", said, want)
 			}
@@ -196,22 +201,53 @@ func whoCannot(t *testing.T, asRoot bool, user, want string) {
 	}
 }
 
-// TestNothingRunsThatSeesTooMuch: an executor that can't hide what it was told to hide runs nothing, and its log says why. A task could use up
-// the namespaces of its user, so that the next one would see everything.
+// TestNothingRunsThatSeesTooMuch: an executor that is told to hide something, and sees it, does not even subscribe,
+// and says why.
 func TestNothingRunsThatSeesTooMuch(t *testing.T) {
 	t.Parallel()
-	a := newAgentIn(t, openFolder(t), env("ELASTICJOB_HIDE", `{"folder":"/no/such/folder"}`), asNobody(t))
-	mark := filepath.Join(openFolder(t), "mark")
-	a.launch(taskOf("t", script(t, "touch "+mark)))
-	if status := a.exit(); status != 1 {
-		t.Errorf("status %d", status)
+	work := openFolder(t)
+	cmd := exec.Command(binary)
+	cmd.Dir, cmd.SysProcAttr = work, &syscall.SysProcAttr{}
+	cmd.Env = []string{
+		"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E",
+		"MESOS_SANDBOX=" + work, "MESOS_DIRECTORY=" + work,
+		`ELASTICJOB_HIDE={"folder":"/some/folder"}`,
 	}
-	if _, err := os.Stat(mark); err == nil {
-		t.Error("it ran")
+	asNobody(t)(cmd)
+	said, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(said), "hide /some/folder from tasks") {
+		t.Errorf("%v: %s", err, said)
 	}
-	text, err := os.ReadFile(a.log.Name())
-	if err != nil || !strings.Contains(string(text), "/no/such/folder") {
-		t.Errorf("its log, %v:\n%s", err, text)
+}
+
+// TestAnotherFolderIsNotHidden: where somebody has put another folder in the place of the one that is to be hidden, nothing is run, which would see
+// that.
+func TestAnotherFolderIsNotHidden(t *testing.T) {
+	t.Parallel()
+	work := openFolder(t)
+	folder, err := os.Open(work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	is, err := isolation.IdentityOf(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := is
+	other.Inode++
+	for want, is := range map[string]isolation.Identity{"": is, "another folder is there": other} {
+		places, err := json.Marshal(isolation.Places{Folder: work, Is: is})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(binary, "can-hide")
+		cmd.Dir, cmd.SysProcAttr, cmd.Env = work, &syscall.SysProcAttr{}, []string{"ELASTICJOB_HIDE=" + string(places)}
+		asNobody(t)(cmd)
+		said, err := cmd.CombinedOutput()
+		if (err == nil) != (want == "") || !strings.Contains(string(said), want) {
+			t.Errorf("%v: %s, want %q", err, said, want)
+		}
 	}
 }
 
@@ -224,7 +260,8 @@ func TestPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	if err := errors.Join(os.Mkdir(hidden, 0o755), os.WriteFile(secret, []byte("#!/bin/sh\n"), 0o755), os.Symlink(secret, link)); err != nil {
 		t.Fatal(err)
 	}
-	a := newAgentIn(t, work, env("ELASTICJOB_HIDE", fmt.Sprintf(`{"folder":%q}`, hidden)), asNobody(t))
+	a := newAgentIn(t, work, asNobody(t),
+		env("ELASTICJOB_HIDE", fmt.Sprintf(`{"folder":%q}`, hidden)), env("ELASTICJOB_ENTERED", hidden))
 	for id, path := range map[string]string{"named": secret, "linked": link} {
 		a.launch(taskOf(id, "file://"+path))
 		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause, "hidden from jobs") {

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,10 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 
 func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (err error) {
 	defer of.close()
+	if config.Hide != nil && !isolation.Entered() && os.Geteuid() != 0 {
+		return fmt.Errorf("hide %s from tasks: the agent has started this executor where it is in sight; start the server again",
+			config.Hide.Folder)
+	}
 	var as *isolation.Account
 	var refuses error
 	if config.container == nil { // who runs in one, its image and the pod say
@@ -101,9 +106,14 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	if err := makeFolders(config, as); err != nil {
 		return err
 	}
+	sandbox, err := os.OpenRoot(config.Sandbox)
+	if err != nil {
+		return fmt.Errorf("open the sandbox: %w", err)
+	}
+	defer func() { _ = sandbox.Close() }()
 	for _, folder := range []string{config.Sandbox, config.Cache} {
 		if refuses == nil {
-			refuses = as.Reaches(folder)
+			refuses = cmp.Or(as.Reaches(folder), as.LeavesAlone(folder))
 		}
 	}
 	if refuses != nil {
@@ -117,9 +127,9 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 		config: config, log: log, agent: of, supervisor: supervised, store: store,
 		references: references{folders: config.Secrets, lookup: os.LookupEnv},
 		ledger:     newLedger(), outputs: newOutput(config, as, log), base: config.container.environment(baseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
-		temporaries: workFolders{dir: filepath.Join(config.Sandbox, temporariesFolder), as: as, log: log},
+		temporaries: workFolders{sandbox: sandbox, dir: temporariesFolder, as: as, log: log},
 		works: workFolders{
-			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, as: as, log: log,
+			sandbox: sandbox, dir: workFoldersFolder, kept: failedFolder, keep: config.KeepFailed, as: as, log: log,
 		},
 		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), alarm: newAlarm(), reports: newReports(), orphaned: make(chan struct{}),
 	}
@@ -174,8 +184,8 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	return nil
 }
 
-// launchSupervisor starts the supervisor, with what is to be hidden from tasks out of its sight. The server has tried that the kernel can
-// do that: where it can't any more, perhaps because a task has used up the namespaces of its user, nothing is run.
+// launchSupervisor starts the supervisor. An executor that sees nothing of the data folder has its secrets in sight,
+// which tasks must not see: the supervisor is started without.
 func launchSupervisor(config Config) (*supervisor.Client, error) {
 	if config.container != nil {
 		return supervisor.Inside()
@@ -188,16 +198,7 @@ func launchSupervisor(config Config) (*supervisor.Client, error) {
 	}
 	// The sandbox is there to be seen in a list of processes.
 	args := append(slices.Clone(config.Supervisor[1:]), config.Sandbox)
-	if config.Hide == nil || os.Geteuid() == 0 {
-		return supervisor.Launch(nil, config.Supervisor[0], args...)
-	}
-	hidden := *config.Hide
-	hidden.Keep = []string{config.Sandbox, config.Cache}
-	supervised, err := supervisor.Launch(&hidden, config.Supervisor[0], args...)
-	if err != nil {
-		return nil, fmt.Errorf("hide %s from tasks: %w; start the server again, which then finds out whether the kernel can do it", hidden.Folder, err)
-	}
-	return supervised, nil
+	return supervisor.Launch(config.hiddenFromTasks(), config.Supervisor[0], args...)
 }
 
 // makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can reach is
@@ -216,8 +217,13 @@ func makeFolders(config Config, as *isolation.Account) error {
 	err := letPass(config.Sandbox, as)
 	for _, folder := range folders {
 		err = errors.Join(err, makeSpread(config.Sandbox, folder))
-		if err == nil && as != nil && folder != tasksFolder {
-			err = os.Lchown(filepath.Join(config.Sandbox, folder), int(as.UID), int(as.GID))
+		path := filepath.Join(config.Sandbox, folder)
+		switch {
+		case err != nil || as == nil:
+		case folder == tasksFolder:
+			err = os.Chmod(path, 0o700) // tasks have their output open, and nothing to look for there
+		default:
+			err = os.Lchown(path, int(as.UID), int(as.GID))
 		}
 	}
 	if err != nil {

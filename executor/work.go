@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
-	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // Every attempt works in a folder of its own, in which it finds its package: what it writes there neither reaches the
@@ -117,12 +116,12 @@ type workFolder struct {
 }
 
 // untouched reports whether nothing was added to the folder, removed from it or exchanged in it.
-func (w *workFolder) untouched(v *view) bool {
+func (w *workFolder) untouched(sandbox *os.Root, v *view) bool {
 	if len(w.stamps) != len(v.folders) {
 		return false
 	}
 	for i, dir := range v.folders {
-		info, err := os.Lstat(filepath.Join(w.path, dir))
+		info, err := sandbox.Lstat(filepath.Join(w.path, dir))
 		if err != nil || w.stamps[i] == (stamp{}) || stampOf(info) != w.stamps[i] {
 			return false
 		}
@@ -131,15 +130,15 @@ func (w *workFolder) untouched(v *view) bool {
 }
 
 // restore makes the folder what the view says: it removes what doesn't belong there, and makes what is missing.
-func (w *workFolder) restore(v *view) error {
+func (w *workFolder) restore(sandbox *os.Root, v *view) error {
 	w.stamps = w.stamps[:0]
 	for _, dir := range v.folders {
 		path := filepath.Join(w.path, dir)
-		before, err := realFolder(path)
+		before, err := realFolder(sandbox, path)
 		if err != nil {
 			return err
 		}
-		if err := restoreEntries(path, v.entries[dir]); err != nil {
+		if err := restoreEntries(sandbox, path, v.entries[dir]); err != nil {
 			return err
 		}
 		w.stamps = append(w.stamps, stampOf(before))
@@ -148,29 +147,29 @@ func (w *workFolder) restore(v *view) error {
 }
 
 // realFolder makes sure that the path is a folder that this user can write to, and gives what was seen of it last.
-func realFolder(path string) (fs.FileInfo, error) {
-	info, err := os.Lstat(path)
+func realFolder(sandbox *os.Root, path string) (fs.FileInfo, error) {
+	info, err := sandbox.Lstat(path)
 	if err == nil && !info.IsDir() {
-		if err = os.Remove(path); err == nil {
+		if err = sandbox.Remove(path); err == nil {
 			err = fs.ErrNotExist
 		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = os.MkdirAll(path, folderMode)
+		err = sandbox.MkdirAll(path, folderMode)
 	case err == nil && info.Mode().Perm() == folderMode:
 		return info, nil
 	case err == nil:
-		err = os.Chmod(path, folderMode)
+		err = sandbox.Chmod(path, folderMode)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return os.Lstat(path)
+	return sandbox.Lstat(path)
 }
 
-func restoreEntries(path string, want map[string]string) error {
-	found, err := os.ReadDir(path)
+func restoreEntries(sandbox *os.Root, path string, want map[string]string) error {
+	found, err := listFolder(sandbox, path)
 	if err != nil {
 		return err
 	}
@@ -178,11 +177,11 @@ func restoreEntries(path string, want map[string]string) error {
 	for _, e := range found {
 		name := filepath.Join(path, e.Name())
 		to, wanted := want[e.Name()]
-		if wanted && (to == "" && e.IsDir() || to != "" && leadsTo(name, to)) {
+		if wanted && (to == "" && e.IsDir() || to != "" && leadsTo(sandbox, name, to)) {
 			right++
 			continue
 		}
-		if err := pack.RemoveTree(name); err != nil {
+		if err := removeTree(sandbox, name); err != nil {
 			return err
 		}
 	}
@@ -193,16 +192,48 @@ func restoreEntries(path string, want map[string]string) error {
 		if to == "" {
 			continue // made when its turn comes
 		}
-		if err := os.Symlink(to, filepath.Join(path, name)); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := sandbox.Symlink(to, filepath.Join(path, name)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-func leadsTo(link, target string) bool {
-	to, err := os.Readlink(link)
+func leadsTo(sandbox *os.Root, link, target string) bool {
+	to, err := sandbox.Readlink(link)
 	return err == nil && to == target
+}
+
+func listFolder(sandbox *os.Root, path string) ([]fs.DirEntry, error) {
+	folder, err := sandbox.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }()
+	return folder.ReadDir(-1)
+}
+
+// removeTree removes a folder with all that is in it, also where a task has taken its own permissions away.
+func removeTree(sandbox *os.Root, path string) error {
+	if err := sandbox.RemoveAll(path); err == nil {
+		return nil
+	}
+	openTree(sandbox, path)
+	return sandbox.RemoveAll(path)
+}
+
+// openTree gives the folders of a tree their permissions back, as far as they are this user's.
+func openTree(sandbox *os.Root, path string) {
+	if info, err := sandbox.Lstat(path); err != nil || !info.IsDir() {
+		return
+	}
+	_ = sandbox.Chmod(path, 0o700) // before it is read
+	entries, _ := listFolder(sandbox, path)
+	for _, e := range entries {
+		if e.IsDir() {
+			openTree(sandbox, filepath.Join(path, e.Name()))
+		}
+	}
 }
 
 // inView gives the paths of a command in the working folder instead of those in the package, so that what a program
@@ -228,8 +259,11 @@ func inView(root, work, path string, args []string) (string, []string) {
 	return program, args
 }
 
-// workFolders are the working folders, or those for TMPDIR, of an executor's tasks.
+// workFolders are the working folders, or those for TMPDIR, of an executor's tasks. All is done below the sandbox, which is
+// held open: tasks can put links in the place of their folders at any moment, and none leads out of it.
 type workFolders struct {
+	sandbox *os.Root
+	// These are names in the sandbox.
 	dir  string             // of the folders in use, and of those that wait to be
 	kept string             // of those of failed tasks
 	keep int                // how many of these
@@ -269,13 +303,13 @@ func (f *workFolders) take(root, state string) (path string, release func(keepAs
 		w.path = filepath.Join(f.dir, strconv.Itoa(f.made))
 	}
 	f.mu.Unlock()
-	if !w.untouched(pool.view) {
-		if err := f.as.Do(func() error { return w.restore(pool.view) }); err != nil {
+	if !w.untouched(f.sandbox, pool.view) {
+		if err := f.as.Do(func() error { return w.restore(f.sandbox, pool.view) }); err != nil {
 			f.remove(w.path)
 			return "", nil, err
 		}
 	}
-	return w.path, func(keepAs string) { f.put(pool, w, keepAs) }, nil
+	return filepath.Join(f.sandbox.Name(), w.path), func(keepAs string) { f.put(pool, w, keepAs) }, nil
 }
 
 func (f *workFolders) pool(root, state string) (*workPool, error) {
@@ -321,8 +355,8 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 		f.remove(w.path)
 		return
 	}
-	if !w.untouched(pool.view) {
-		if err := f.as.Do(func() error { return w.restore(pool.view) }); err != nil {
+	if !w.untouched(f.sandbox, pool.view) {
+		if err := f.as.Do(func() error { return w.restore(f.sandbox, pool.view) }); err != nil {
 			f.log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
 			f.remove(w.path)
 			return
@@ -337,11 +371,11 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 func (f *workFolders) keepFailed(path, name string) {
 	to := filepath.Join(f.kept, name)
 	err := f.as.Do(func() error {
-		if err := os.MkdirAll(f.kept, folderMode); err != nil {
+		if err := f.sandbox.MkdirAll(f.kept, folderMode); err != nil {
 			return err
 		}
-		_ = pack.RemoveTree(to) // which is a task's doing
-		return os.Rename(path, to)
+		_ = removeTree(f.sandbox, to) // which is a task's doing
+		return f.sandbox.Rename(path, to)
 	})
 	if err != nil {
 		f.log.Warn("working folder of a failed task not kept", "folder", path, "error", err)
@@ -361,7 +395,7 @@ func (f *workFolders) keepFailed(path, name string) {
 }
 
 func (f *workFolders) remove(path string) {
-	if err := f.as.Do(func() error { return pack.RemoveTree(path) }); err != nil {
+	if err := f.as.Do(func() error { return removeTree(f.sandbox, path) }); err != nil {
 		f.log.Warn("working folder of a task not removed", "folder", path, "error", err)
 	}
 }
@@ -369,13 +403,13 @@ func (f *workFolders) remove(path string) {
 // removeAll removes the folders in use and those that wait to be, and the folder of all of them, which is the executor's to remove.
 func (f *workFolders) removeAll() {
 	_ = f.as.Do(func() error {
-		entries, err := os.ReadDir(f.dir) // its own folder is closed to who isn't its executor
+		entries, err := listFolder(f.sandbox, f.dir) // its own folder is closed to who isn't its executor
 		for _, e := range entries {
-			err = errors.Join(err, pack.RemoveTree(filepath.Join(f.dir, e.Name())))
+			err = errors.Join(err, removeTree(f.sandbox, filepath.Join(f.dir, e.Name())))
 		}
 		return err
 	})
-	if err := os.Remove(f.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.sandbox.Remove(f.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.log.Warn("working folders of tasks not removed", "folder", f.dir, "error", err)
 	}
 }

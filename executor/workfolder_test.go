@@ -11,8 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
-
-	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // contentOf lists what a folder holds, without following links.
@@ -126,9 +124,9 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := map[string]string{"run": root + "/run", "a": "d---------", "a/b": "d---------", "a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
-			works := workFolders{dir: filepath.Join(t.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+			works := workFolders{sandbox: openSandbox(t), dir: "work", log: slog.New(slog.DiscardHandler)}
 			t.Cleanup(func() {
-				if err := pack.RemoveTree(works.dir); err != nil { // what was closed last
+				if err := removeTree(works.sandbox, works.dir); err != nil { // what was closed last
 					t.Error(err)
 				}
 			})
@@ -165,6 +163,17 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 	}
 }
 
+// openSandbox is an empty sandbox.
+func openSandbox(t testing.TB) *os.Root {
+	t.Helper()
+	sandbox, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sandbox.Close() })
+	return sandbox
+}
+
 func relink(path, to string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return err
@@ -187,7 +196,7 @@ func TestLargePackageIsLinked(t *testing.T) {
 	for i := range viewEntries {
 		write(t, root, fmt.Sprint("many/", i))
 	}
-	works := workFolders{dir: filepath.Join(t.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+	works := workFolders{sandbox: openSandbox(t), dir: "work", log: slog.New(slog.DiscardHandler)}
 	path, _, err := works.take(root, "")
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +210,7 @@ func TestLargePackageIsLinked(t *testing.T) {
 // TestWorkFoldersOfOldPackagesGo: a package that isn't used any more has no folders on the disk.
 func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 	t.Parallel()
-	works := workFolders{dir: filepath.Join(t.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+	works := workFolders{sandbox: openSandbox(t), dir: "work", log: slog.New(slog.DiscardHandler)}
 	root := t.TempDir()
 	write(t, root, "run")
 	late := func(string) {}
@@ -217,7 +226,7 @@ func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 		release("")
 	}
 	late("")
-	if found, err := os.ReadDir(works.dir); err != nil || len(found) != workPools {
+	if found, err := listFolder(works.sandbox, works.dir); err != nil || len(found) != workPools {
 		t.Errorf("%d folders, %v", len(found), err)
 	}
 }
@@ -236,7 +245,7 @@ func BenchmarkWorkFolder(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				works := workFolders{dir: filepath.Join(b.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+				works := workFolders{sandbox: openSandbox(b), dir: "work", log: slog.New(slog.DiscardHandler)}
 				for b.Loop() {
 					path, release, err := works.take(root, "state")
 					if err != nil {

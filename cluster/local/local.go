@@ -27,6 +27,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/agent"
@@ -62,6 +63,9 @@ type Options struct {
 	GiveUpExecutors bool
 	// ExecutorEnvironment is added to that of every executor, as what a Mesos agent has of its operator.
 	ExecutorEnvironment map[string]string
+	// IsolateExecutor, if not nil, starts each executor so that neither it nor its tasks see what is not theirs: it is
+	// given the executor's sandbox, adds to its attributes and its environment, and calls start.
+	IsolateExecutor func(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error
 	// NoCredentials lets everybody of this machine use the APIs, for tests and for programs that can't send credentials.
 	NoCredentials bool
 	// Secret is asked for and shown, by the agents to the master, instead of what the data folder holds, if not nil: the processes

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
@@ -23,7 +24,8 @@ func canHide() int {
 		places.Try = true
 		try := exec.Command(supervisorCommand[0], "can-hide")
 		try.Env, try.Stderr = []string{}, os.Stderr
-		if err = places.Start(try); err == nil {
+		try.SysProcAttr = &syscall.SysProcAttr{}
+		if err = places.Start(try.SysProcAttr, &try.Env, try.Start); err == nil {
 			err = try.Wait()
 		}
 	}

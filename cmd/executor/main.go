@@ -26,6 +26,8 @@ func main() {
 
 func run() int {
 	err := isolation.Enter()
+	// It was executed by a descriptor, whose number would be its name in lists of processes. Without the name it does as well.
+	_ = os.WriteFile("/proc/self/comm", []byte("executor"), 0)
 	if err == nil {
 		err = isolation.Conceal()
 	}

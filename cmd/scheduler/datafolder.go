@@ -77,16 +77,38 @@ func openDataFolder(c config, log *slog.Logger) (runAs string, err error) {
 		return c.runAs, nil
 	}
 	if c.runAs == "" && os.Geteuid() == 0 {
-		return userOfJobs(c.dataDir, log), nil
+		return userOfJobs(c.dataDir, log)
 	}
 	as, err := isolation.Needed(c.runAs, os.Geteuid())
 	if err != nil || as == nil {
 		return c.runAs, nil // the executors say what is wrong
 	}
-	if err := letJobsPass(c.dataDir); err != nil {
-		return "", err
+	if err := errors.Join(as.LeavesAlone(c.dataDir), letJobsPass(c.dataDir)); err != nil {
+		return "", fmt.Errorf("open the data folder: %w", err)
 	}
 	return c.runAs, nil
+}
+
+// linklessDataFolder is the data folder without links on the way to it, so that none of them counts any more while
+// this server runs. It warns of those that jobs of this server's user could replace: folders are kept in their place
+// where jobs see them, and links can't be.
+func linklessDataFolder(c config, log *slog.Logger) (string, error) {
+	path, err := filepath.Abs(c.dataDir)
+	if err != nil {
+		return "", fmt.Errorf("find the data folder: %w", err)
+	}
+	linkless, err := filepath.EvalSymlinks(path)
+	if err != nil || linkless == path {
+		return c.dataDir, err
+	}
+	steps, err := (*isolation.Account)(nil).Steps(path)
+	for _, step := range steps {
+		if c.local && os.Geteuid() != 0 && step.Link && step.Movable {
+			log.Warn("data folder reached by a link that jobs can replace: the next start would then take another folder for it",
+				"link", step.Path, "change", "--data-dir "+linkless)
+		}
+	}
+	return linkless, err
 }
 
 // letJobsPass opens the way through the data folder to what jobs need in it: the folder itself, and those that are
@@ -102,18 +124,24 @@ func letJobsPass(dir string) error {
 }
 
 // userOfJobs chooses the user that jobs run as where root has named none, and logs the choice: a user of their own, if
-// that keeps them from this server's secrets, or else root.
-func userOfJobs(dir string, log *slog.Logger) (runAs string) {
+// that keeps them from this server's secrets, or else root. A folder that everybody can move is none for a server of
+// root's.
+func userOfJobs(dir string, log *slog.Logger) (runAs string, err error) {
 	as, err := jobsOwnUser(dir)
+	if err == nil {
+		if err := as.LeavesAlone(dir); err != nil {
+			return "", fmt.Errorf("open the data folder: %w", err)
+		}
+	}
 	if err != nil {
 		log.Warn("job user not chosen: jobs run as root and can read and change everything on this machine, "+
 			"this server's secrets too", "reason", err,
 			"change", "--run-as USER runs them as another user, --run-as root ends this warning")
-		return "root"
+		return "root", nil
 	}
 	log.Info("job user chosen: an unprivileged one, whose ids no one else on this machine has",
 		"user", as.IDs(), "change", "--run-as USER runs them as another user, --run-as root as root")
-	return as.IDs()
+	return as.IDs(), nil
 }
 
 // jobsOwnUser finds a user that no one else is and tries whether jobs can run as that user with their files in the

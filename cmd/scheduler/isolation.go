@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -87,34 +90,77 @@ func (s *settings) checkRunAs(bad *complaints) {
 		}
 	}
 	if err == nil {
-		err = as.Reaches(parent)
+		err = errors.Join(as.Reaches(parent), as.LeavesAlone(parent))
 	}
 	bad.about(s.said("run-as"), err)
 }
 
-// hiding is what executors of this machine are told to hide from jobs of the same user, nil for nothing. Where the kernel can't
-// hide it, the log says so.
-func hiding(ctx context.Context, c config, program string, log *slog.Logger) (map[string]string, error) {
+// hidden is what executors of this machine, whose jobs run as this server's user, are started without.
+type hidden struct {
+	folder *os.File // the data folder, open so that no other one can be taken for it
+	places isolation.Places
+	// secrets are the folders for jobs' secrets in it, which executors read.
+	secrets []string
+	// text is places, as executors have them in their environment.
+	text string
+}
+
+// hiding finds out what executors don't see, nil for nothing. Where the kernel can't hide it, the log says so.
+func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ *hidden, err error) {
 	if os.Geteuid() == 0 || !c.hideData {
 		return nil, nil
 	}
-	folder, err := filepath.Abs(c.dataDir)
+	path, err := filepath.Abs(c.dataDir)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(isolation.Places{Folder: folder, Files: c.secretFiles()})
+	h := &hidden{places: isolation.Places{Folder: path, Files: c.secretFiles()}, secrets: []string{secretsFolder(path)}}
+	if h.folder, err = os.Open(path); err != nil {
+		return nil, fmt.Errorf("hide the data folder from jobs: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = h.folder.Close()
+		}
+	}()
+	if h.places.Is, err = isolation.IdentityOf(h.folder); err != nil {
+		return nil, err
+	}
+	// Executors that run already see what is put into it later, if it is there.
+	if err := os.MkdirAll(h.secrets[0], 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder for jobs' secrets: %w", err)
+	}
+	text, err := json.Marshal(h.places)
 	if err != nil {
 		return nil, err
 	}
+	h.text = string(text)
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	try := exec.CommandContext(ctx, program, "can-hide")
-	try.Env = []string{executor.HideVariable + "=" + string(text)}
-	if said, err := try.CombinedOutput(); err != nil {
+	try.Env = []string{executor.HideVariable + "=" + h.text}
+	if said, failed := try.CombinedOutput(); failed != nil {
 		log.Warn("data folder not hidden from jobs: they run as the user of this server and can read its secrets. "+
 			"Start the server as root with --run-as USER, or allow user namespaces (user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns); "+
-			"--hide-data=false ends this warning", "error", err, "said", strings.TrimSpace(string(said)))
-		return nil, nil
+			"--hide-data=false ends this warning", "error", failed, "said", strings.TrimSpace(string(said)))
+		return nil, h.folder.Close()
 	}
-	return map[string]string{executor.HideVariable: string(text)}, nil
+	return h, nil
+}
+
+// start starts an executor without what is hidden.
+func (h *hidden) start(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error {
+	places, err := executor.HiddenFrom(sandbox, h.places, h.secrets)
+	if err != nil {
+		return err
+	}
+	return places.Start(attr, env, start)
+}
+
+// close lets go of the data folder.
+func (h *hidden) close() error {
+	if h == nil {
+		return nil
+	}
+	return h.folder.Close()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
@@ -12,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/executor"
 )
 
 // platform is where jobs run, as a server uses it.
@@ -73,15 +75,21 @@ func openLocal(ctx context.Context, c config, address string, executors *artifac
 	if err != nil {
 		return platform{}, err
 	}
-	machine, err := local.Start(ctx, local.Options{
-		ExecutorEnvironment: hidden,
-		DataDir:             filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
+	options := local.Options{
+		DataDir: filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
 		GiveUpExecutors: c.giveUpExecutors, Logger: slog.New(quieter{log.Handler()}),
-	})
-	if err != nil {
-		return platform{}, err
 	}
-	end := func() error { return within(5*time.Second, machine.Close) }
+	if hidden != nil {
+		options.ExecutorEnvironment = map[string]string{
+			executor.HideVariable: hidden.text, executor.SecretsVariable: strings.Join(hidden.secrets, ":"),
+		}
+		options.IsolateExecutor = hidden.start
+	}
+	machine, err := local.Start(ctx, options)
+	if err != nil {
+		return platform{}, errors.Join(err, hidden.close())
+	}
+	end := func() error { return errors.Join(within(5*time.Second, machine.Close), hidden.close()) }
 	c.mesos = machine.MasterURL()
 	own := machine.Credentials()
 	c.credentials, c.principal = &mesos.Credentials{User: own.Principal, Secret: own.Secret}, own.Principal

@@ -59,6 +59,9 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if c.runAs, err = openDataFolder(c, log); err != nil {
 		return err
 	}
+	if c.dataDir, err = linklessDataFolder(c, log); err != nil {
+		return err
+	}
 	c.remembers = true
 	reg, err := openRegistry(c, log)
 	if err != nil {

@@ -6,7 +6,8 @@
 //     root's: he can put a link in the place of any file of his while it is being looked at.
 //   - [Unshared] finds an account for jobs where root has named none: ids that no one else on the machine has.
 //   - [Places] are hidden from jobs that run as the same user as the server (--local on a laptop): a mount namespace shows
-//     something empty in their place ([Command], [Enter]).
+//     something empty in their place ([Places.Start], [Enter]).
+//   - [Account.Steps] says which names on the way to a path a user could put something else in the place of.
 //
 // Whoever is the same user can do more than read files: signal the server, or have a service of that user, such as
 // cron or systemd --user, start a process that sees everything. Another user is the safe way.

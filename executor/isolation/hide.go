@@ -6,51 +6,86 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// Places are what jobs of the same user don't see: in the place of a folder there is an empty one that can't be written to, with nothing
-// in it but what is kept, and in the place of each file one that nobody can read.
+// Places are what the processes of a user's own jobs don't see: in the place of a folder there is an empty one that
+// can't be written to, with nothing in it but what is kept, and in the place of each file one that nobody can read.
 //
-// A mount namespace does it, which a program enters at its start, and all that it starts with it, so that it costs nothing by task.
-// Who is not root gets one in a user namespace in which he is himself and has no rights over it: programs that become
-// another user by their file's mode, such as sudo, don't work in it. And nobody in it can look into a process outside of it, even
-// into one that isn't concealed, but for the numbers of its descriptors. A file that is replaced by another one, by rename, is seen from then on; in the hidden folder nothing is.
+// A mount namespace does it, which a program enters at its start, and all that it starts with it, so that it costs
+// nothing by task. Who is not root gets one in a user namespace in which he is himself and has no rights over it:
+// programs that become another user by their file's mode, such as sudo, don't work in it. And nobody in it can look
+// into a process outside of it, even into one that isn't concealed, but for the numbers of its descriptors. A file
+// that is replaced by another one, by rename, is seen from then on; in the hidden folder nothing is.
+//
+// Executors are in there with their tasks: what a task puts in the place of the executor's files, such as a link,
+// leads the executor nowhere either that the task could not go by itself. Who is in there can't rename a folder on the
+// way to what is hidden: otherwise the next program would hide an empty folder of that name, and see the hidden one
+// under its new name.
 type Places struct {
-	Folder string   `json:"folder,omitempty"`
-	Files  []string `json:"files,omitempty"`
-	// Keep are folders below Folder.
-	Keep []string `json:"keep,omitempty"`
+	Folder string `json:"folder,omitempty"`
+	// Is, unless it is zero, is which folder must be at Folder: another one is not hidden in its place.
+	Is    Identity `json:"is,omitzero"`
+	Files []string `json:"files,omitempty"`
+	// Keep are folders below Folder. Of those that are also in Closed nothing can be changed, and one that isn't there
+	// is left out.
+	Keep   []string `json:"keep,omitempty"`
+	Closed []string `json:"closed,omitempty"`
 	// Try says that the program is only to find out whether it can be done.
 	Try bool `json:"try,omitempty"`
 }
 
-// enterVariable tells a program what it is to hide from itself.
-const enterVariable = "ELASTICJOB_ENTER"
+// Identity tells a folder from all others as long as somebody has it open.
+type Identity struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+}
 
-// Start starts a program that calls [Enter] first, so that it sees nothing of the places. The error may say that the kernel makes no such
-// namespaces for this user; what fails in the program itself ends it. It is for who isn't root.
-func (p Places) Start(command *exec.Cmd) error {
+// IdentityOf is that of an open folder.
+func IdentityOf(folder interface{ Fd() uintptr }) (Identity, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(folder.Fd()), &stat); err != nil {
+		return Identity{}, fmt.Errorf("identify a folder: %w", err)
+	}
+	return Identity{Device: stat.Dev, Inode: stat.Ino}, nil
+}
+
+const (
+	// enterVariable tells a program what it is to hide from itself.
+	enterVariable = "ELASTICJOB_ENTER"
+	// enteredVariable tells it that it has done so.
+	enteredVariable = "ELASTICJOB_ENTERED"
+)
+
+// Entered reports whether this process was started by [Places.Start], and so sees nothing of its places.
+func Entered() bool { return os.Getenv(enteredVariable) != "" }
+
+// exposing guards for how long this process is not concealed.
+var exposing sync.Mutex
+
+// Start starts a program that calls [Enter] first, so that it sees nothing of the places. attr and env are what it
+// will be started with, by the function. The error may say that the kernel makes no such namespaces for this user;
+// what fails in the program itself ends it. It is for who isn't root.
+func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() error) error {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
-	command.Env = append(command.Env, enterVariable+"="+string(text))
-	if command.SysProcAttr == nil {
-		command.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	attr, uid, gid := command.SysProcAttr, os.Geteuid(), os.Getegid()
+	*env = append(*env, enterVariable+"="+string(text))
+	uid, gid := os.Geteuid(), os.Getegid()
 	attr.Cloneflags |= unix.CLONE_NEWUSER | unix.CLONE_NEWNS
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+	exposing.Lock()
+	defer exposing.Unlock()
 	// Of a concealed process, and so of what it forks, the files that the ids are written to belong to root. For this moment it is not
 	// concealed; jobs that run already are in namespaces of their own, from which they can't look into it.
 	concealed, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
@@ -60,7 +95,7 @@ func (p Places) Start(command *exec.Cmd) error {
 		}
 		defer func() { _ = Conceal() }()
 	}
-	return command.Start()
+	return start()
 }
 
 // Enter hides what [Places.Start] was told to hide, and then executes the program again, without the rights that it took. It
@@ -92,7 +127,7 @@ func Enter() error {
 		err = unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 	}
 	if err == nil {
-		err = os.Unsetenv(enterVariable)
+		err = errors.Join(os.Unsetenv(enterVariable), os.Setenv(enteredVariable, p.Folder))
 	}
 	if err == nil {
 		err = os.Chdir("/") // the working folder is still the one that was there before
@@ -103,56 +138,126 @@ func Enter() error {
 	return fmt.Errorf("start again without rights: %w", err)
 }
 
-// hide hides the places from this process. What it did of it is undone when it fails.
-func (p Places) hide() (err error) {
+// hide hides the places from this process, which ends if that fails.
+func (p Places) hide() error {
+	for _, path := range append([]string{p.Folder}, p.Files...) {
+		if err := pin(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	folder, err := filepath.EvalSymlinks(p.Folder)
 	if err != nil {
 		return err
 	}
-	kept := make([]*os.File, 0, len(p.Keep))
-	defer func() {
-		for _, f := range kept {
-			_ = f.Close()
+	hidden, err := openFolder(folder)
+	if err != nil {
+		return err
+	}
+	defer hidden.Close()
+	if is, err := IdentityOf(hidden); err != nil || p.Is != (Identity{}) && is != p.Is {
+		return errors.Join(err,
+			errors.New("another folder is there: move the right one back, or start the server again with its path"))
+	}
+	type keeping struct {
+		folder *os.File
+		path   string
+		closed bool
+	}
+	var kept []keeping
+	for _, name := range p.Keep {
+		path, err := filepath.EvalSymlinks(name)
+		closed := slices.Contains(p.Closed, name)
+		if closed && errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-	}()
-	var paths []string
-	for _, path := range p.Keep {
-		if path, err = filepath.EvalSymlinks(path); err != nil {
+		if err != nil {
 			return err
 		}
 		if path == folder || !strings.HasPrefix(path, folder+"/") {
 			continue // it isn't hidden
 		}
-		fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		opened, err := openFolder(path)
 		if err != nil {
-			return fmt.Errorf("open %s: %w", path, err)
+			return err
 		}
-		kept, paths = append(kept, os.NewFile(uintptr(fd), path)), append(paths, path)
+		defer opened.Close()
+		kept = append(kept, keeping{opened, path, closed})
 	}
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	if err := unix.Mount("elasticjob", folder, "tmpfs", flags, "mode=0755,size=1m"); err != nil {
 		return fmt.Errorf("mount an empty folder on %s: %w", folder, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = unix.Unmount(folder, unix.MNT_DETACH)
-		}
-	}()
-	for i, path := range paths {
-		if err := os.MkdirAll(path, 0o755); err != nil {
+	for _, k := range kept {
+		if err := os.MkdirAll(k.path, 0o755); err != nil {
 			return err
 		}
-		if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", kept[i].Fd()), path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-			return fmt.Errorf("keep %s: %w", path, err)
+		opened := fmt.Sprintf("/proc/self/fd/%d", k.folder.Fd())
+		if err := unix.Mount(opened, k.path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("keep %s: %w", k.path, err)
+		}
+		if k.closed {
+			if err := closeMount(k.path); err != nil {
+				return err
+			}
 		}
 	}
 	if err := p.hideFiles(folder); err != nil {
 		return err
 	}
-	if err := unix.Mount("", folder, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, ""); err != nil {
+	return closeMount(folder)
+}
+
+func openFolder(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// closeMount keeps what is mounted on a folder from being written to. What else it forbids stays forbidden.
+func closeMount(folder string) error {
+	// These are the same numbers as in calls of mount.
+	const kept = unix.ST_NOSUID | unix.ST_NODEV | unix.ST_NOEXEC | unix.ST_NOATIME | unix.ST_NODIRATIME
+	var system unix.Statfs_t
+	err := unix.Statfs(folder, &system)
+	if err == nil {
+		flags := uintptr(system.Flags & kept)
+		if system.Flags&unix.ST_RELATIME != 0 {
+			flags |= unix.MS_RELATIME
+		}
+		err = unix.Mount("", folder, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
+	}
+	if err != nil {
 		return fmt.Errorf("keep %s from being written to: %w", folder, err)
 	}
 	return nil
+}
+
+// pin keeps each folder that leads to a path where it is: whoever is in a mount namespace can neither rename nor
+// remove what something is mounted on in it. So each that this user could rename is mounted on itself.
+func pin(path string) error {
+	steps, err := (*Account)(nil).Steps(path)
+	if err != nil {
+		return err
+	}
+	for _, step := range steps[:max(len(steps)-1, 0)] {
+		if step.Link || !step.Movable || isMountPoint(step.Path) {
+			continue
+		}
+		if err := unix.Mount(step.Path, step.Path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("keep %s in its place: %w", step.Path, err)
+		}
+	}
+	return nil
+}
+
+// isMountPoint reports whether something is mounted on a folder. Kernels that can't say it (before 5.8) say no.
+func isMountPoint(path string) bool {
+	var inside, around unix.Statx_t
+	err := errors.Join(unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_MNT_ID, &inside),
+		unix.Statx(unix.AT_FDCWD, filepath.Dir(path), 0, unix.STATX_MNT_ID, &around))
+	return err == nil && inside.Mask&around.Mask&unix.STATX_MNT_ID != 0 && inside.Mnt_id != around.Mnt_id
 }
 
 // Hides reports whether an open file is one of those that are hidden. A nil Places hides nothing.
@@ -172,6 +277,11 @@ func (p *Places) Hides(file *os.File) bool {
 		at, err := filepath.EvalSymlinks(named)
 		return err == nil && at == path
 	})
+}
+
+// Has reports whether a path, as it is written, leads into the hidden folder. A nil Places hides nothing.
+func (p *Places) Has(path string) bool {
+	return p != nil && strings.HasPrefix(filepath.Clean(path), p.Folder+"/")
 }
 
 // hideFiles mounts a file without content and permissions on each, which is made in the folder.

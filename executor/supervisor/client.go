@@ -70,7 +70,7 @@ func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, erro
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	start := command.Start
 	if hidden != nil {
-		start = func() error { return hidden.Start(command) }
+		start = func() error { return hidden.Start(command.SysProcAttr, &command.Env, command.Start) }
 	}
 	if err := start(); err != nil {
 		_ = conn.Close()
@@ -172,7 +172,7 @@ func (c *Client) PID() int {
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
 // Start starts a process and returns as soon as it runs. An error of the
-// system is a [*StartError]. The files become the process's descriptors after its output; Start closes them,
+// system is a [*StartError]. The files become the process's descriptors from 1 on; Start closes them,
 // whatever it returns, and before the process is forked: when the process runs, it alone holds its end of a pipe.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	defer closeAll(files)
@@ -200,7 +200,7 @@ func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 
 // StartError says which step of a start failed.
 type StartError struct {
-	// Op is "exec", or what was done to the output files.
+	// Op is "exec", or what was done before it.
 	Op    string
 	Errno syscall.Errno
 }

@@ -23,7 +23,7 @@
 // Where the executor may make a cgroup of version 2, the supervisor and all of its descendants are in one of their own, and one
 // write to it kills them all.
 //
-// A process may get descriptors beside its output ([Client.Start]), from 3 on. They go to the supervisor over a second socket, which
+// A process gets the descriptors of its start ([Client.Start]), from 1 on: its output, and more. They go to the supervisor over a second socket, which
 // keeps descriptors of one start together, before the request that they belong to.
 //
 // Tasks stay in the executor's session, where the agent finds them.
@@ -57,19 +57,8 @@ type Spec struct {
 	// user; 0 does not. Those that the user has at the start, and the threads of the executor and of the
 	// supervisor, don't count. Root's are not bounded.
 	Processes int
-	// As is the user that the process runs as, and to whom its output files belong; nil for that of the supervisor, which must be
-	// root for any other.
+	// As is the user that the process runs as; nil for that of the supervisor, which must be root for any other.
 	As *isolation.Account
-	// Stdout and Stderr are files that are made, or appended to. Without them the first two of the descriptors of a start are the
-	// process's standard output and standard error.
-	Stdout, Stderr string
-}
-
-func (s Spec) outputFiles() []string {
-	if s.Stdout == "" {
-		return nil
-	}
-	return []string{s.Stdout, s.Stderr}
 }
 
 // Exit is how a task's main process ended.

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
 // pipes makes two pipes: what a process gets, and the other ends.
@@ -40,7 +38,7 @@ func TestFiles(t *testing.T) {
 	for i := range 40 {
 		theirs, in, out := pipes(t)
 		all.Go(func() {
-			process, err := client.Start(shell(dir, strconv.Itoa(i), `read line <&3; echo "$line $$" >&4; exec ls /proc/self/fd`), theirs...)
+			process, err := run(client, shell(dir, strconv.Itoa(i), `read line <&3; echo "$line $$" >&4; exec ls /proc/self/fd`), theirs...)
 			if err != nil {
 				t.Error(err)
 				return
@@ -77,24 +75,18 @@ func TestFilesOfStartThatFails(t *testing.T) {
 	}
 	wait(t, start(t, client, shell(dir, "first", "exit 0")))
 	before := open()
-	for _, spoil := range []func(*supervisor.Spec){
-		func(s *supervisor.Spec) { s.Path = "/nonexistent" },
-		func(s *supervisor.Spec) { s.Stderr = "/nonexistent/err" },
-	} {
-		spec := shell(dir, "t", "exit 0")
-		spoil(&spec)
-		theirs, _, out := pipes(t)
-		_, err := client.Start(spec, theirs...)
-		if err == nil {
-			t.Error("it started")
-		}
-		_ = out.SetReadDeadline(time.Now().Add(10 * time.Second))
-		if rest, err := io.ReadAll(out); len(rest) > 0 || err != nil {
-			t.Errorf("the pipe has %q, %v", rest, err)
-		}
-	}
+	spec := shell(dir, "t", "exit 0")
+	spec.Path = "/nonexistent"
 	theirs, _, out := pipes(t)
-	process, err := client.Start(shell(dir, "last", "echo mine >&4"), theirs...)
+	if _, err := run(client, spec, theirs...); err == nil {
+		t.Error("it started")
+	}
+	_ = out.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if rest, err := io.ReadAll(out); len(rest) > 0 || err != nil {
+		t.Errorf("the pipe has %q, %v", rest, err)
+	}
+	theirs, _, out = pipes(t)
+	process, err := run(client, shell(dir, "last", "echo mine >&4"), theirs...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func threadsOf(uid int) threads {
 			sizes[pid], _ = strconv.Atoi(stat[threadsField])
 		}
 	}
-	apart := hasOwnNamespace()
+	apart := isolation.Entered() // then nothing but this process and its descendants is in its user namespace
 	for pid, size := range sizes {
 		if apart && !descends(pid, os.Getpid(), parents) {
 			count.outside += size
@@ -161,17 +161,6 @@ func threadsOf(uid int) threads {
 		}
 	}
 	return count
-}
-
-// hasOwnNamespace reports whether this process is in a user namespace in which its parent isn't: then nothing but the
-// process and its descendants is in there (see isolation.Places).
-func hasOwnNamespace() bool {
-	own, err := os.ReadFile("/proc/self/uid_map")
-	if err != nil {
-		return false
-	}
-	parents, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/uid_map")
-	return err == nil && string(own) != string(parents)
 }
 
 // descends reports whether a process is another one, or a descendant of it. Pids that were given away again while

@@ -178,7 +178,7 @@ func receive(socket, count int) (fds []int, err error) {
 
 // start starts a process and reports that it runs, or what kept it from being started.
 func (s *server) start(id uint64, spec *Spec, passed int) {
-	files, failed := s.collectFiles(spec, passed)
+	files, failed := s.collectFiles(passed)
 	if failed != nil {
 		closeFiles(files)
 		s.refuse(id, failed)
@@ -222,24 +222,17 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// collectFiles returns the descriptors that a process gets after its standard input: its output files, and those
-// that the executor has passed. The caller closes what it returns, also beside an error.
-func (s *server) collectFiles(spec *Spec, passed int) (files []int, failed *StartError) {
-	var received []int
-	if passed > 0 {
-		var err error
-		if received, err = receive(s.files, passed); err != nil {
-			return received, &StartError{Op: "pass descriptors", Errno: errnoOf(err)}
-		}
+// collectFiles returns the descriptors that the executor has passed for a process. The caller closes what it returns,
+// also beside an error.
+func (s *server) collectFiles(passed int) (files []int, failed *StartError) {
+	if passed == 0 {
+		return nil, nil
 	}
-	for _, path := range spec.outputFiles() {
-		fd, err := openOutput(path, spec.As)
-		if err != nil {
-			return append(files, received...), &StartError{Op: "open " + path, Errno: errnoOf(err)}
-		}
-		files = append(files, fd)
+	files, err := receive(s.files, passed)
+	if err != nil {
+		return files, &StartError{Op: "pass descriptors", Errno: errnoOf(err)}
 	}
-	return append(files, received...), nil
+	return files, nil
 }
 
 func closeFiles(files []int) {
@@ -271,32 +264,6 @@ func credential(as *isolation.Account) *syscall.Credential {
 		return nil
 	}
 	return &syscall.Credential{Uid: as.UID, Gid: as.GID, Groups: as.Groups}
-}
-
-// openOutput opens a regular file and nothing else: tasks can reach where others' output goes. The supervisor does one
-// thing at a time, so it must not wait at a pipe for somebody to read from it.
-func openOutput(path string, as *isolation.Account) (int, error) {
-	const flags = syscall.O_WRONLY | syscall.O_CREAT | syscall.O_APPEND | syscall.O_CLOEXEC | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
-	fd, err := syscall.Open(path, flags, 0o644)
-	if err != nil {
-		return -1, err // ENXIO for a pipe that nobody reads from
-	}
-	var info syscall.Stat_t
-	err = syscall.Fstat(fd, &info)
-	if err == nil && info.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		err = syscall.ENXIO
-	}
-	if err == nil && as != nil {
-		err = syscall.Fchown(fd, int(as.UID), int(as.GID)) // it may open it again, by /dev/stdout
-	}
-	if err == nil {
-		err = syscall.SetNonblock(fd, false) // the task gets this very descriptor
-	}
-	if err != nil {
-		_ = syscall.Close(fd)
-		return -1, err
-	}
-	return fd, nil
 }
 
 func (s *server) kill(id uint64, grace time.Duration) {

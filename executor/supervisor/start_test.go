@@ -44,7 +44,12 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _, err = conn.WriteMsgUnix([]byte{0}, unix.UnixRights(fds[0], fds[3]), nil)
+			null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			output := int(null.Fd())
+			_, _, err = conn.WriteMsgUnix([]byte{0}, unix.UnixRights(output, output, fds[0], fds[3]), nil)
 			if err = errors.Join(err, unix.Close(fds[0]), unix.Close(fds[3])); err != nil {
 				t.Fatal(err)
 			}
@@ -69,8 +74,7 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 			s.start(1, &Spec{
 				Path: test.path, Args: []string{"sh", "-c", test.script},
 				Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir,
-				Stdout: dir + "/out", Stderr: dir + "/err",
-			}, 2)
+			}, 4)
 			if !reported {
 				t.Error("nothing was reported")
 			}
@@ -79,7 +83,7 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			_, _, _, _, _ = in.Close(), out.Close(), conn.Close(), theirs.Close(), syscall.Close(s.null)
+			_, _, _, _, _, _ = in.Close(), out.Close(), conn.Close(), theirs.Close(), null.Close(), syscall.Close(s.null)
 		})
 	}
 }

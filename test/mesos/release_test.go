@@ -1,9 +1,6 @@
 package mesos_test
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
@@ -13,18 +10,7 @@ import (
 // whatever they have of an old one; also the second time, when both are kept.
 func TestNewReleaseIsFetched(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
-		release := func(name string) string {
-			build, err := os.ReadFile(filepath.Join(bin.Dir, "executor"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "executor"), append(build, name...), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			return dir
-		}
-		first, second := release("release one"), release("release two")
+		first, second := bin.Release(t, "release one"), bin.Release(t, "release two")
 		// runs runs a job of a new app, and counts the executors of a release then.
 		runs := func(app, release string, want int) {
 			t.Helper()
@@ -33,8 +19,7 @@ func TestNewReleaseIsFetched(t *testing.T) {
 			c.Run(app, "FINISHED")
 			n := 0
 			for _, sandbox := range c.Sandboxes() {
-				program, err := os.ReadFile(filepath.Join(sandbox, "executor"))
-				if err == nil && strings.HasSuffix(string(program), release) { // it may be one that just ends
+				if system.ReleaseOf(sandbox) == release { // it may be one that just ends
 					n++
 				}
 			}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -97,15 +95,7 @@ func TestUpgrade(t *testing.T) {
 	before := fmt.Sprint(m.Executors())
 	m.Kill()
 
-	build, err := os.ReadFile(filepath.Join(bin.Dir, "executor"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "executor"), append(build, "a new build"...), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	m.Start("--executor-dir", dir)
+	m.Start("--executor-dir", bin.Release(t, "a new build"))
 	next := m.Trigger("j")
 	release()
 	m.Await(id, "FINISHED")
@@ -120,9 +110,8 @@ func TestUpgrade(t *testing.T) {
 		if len(pids) != 1 || len(m.Sandboxes()) != 1 || fmt.Sprint(pids) == before {
 			return fmt.Sprint(pids)
 		}
-		program, err := os.ReadFile(filepath.Join(m.Sandboxes()[0], "executor"))
-		if err != nil || !strings.HasSuffix(string(program), "a new build") {
-			return fmt.Sprintf("%d bytes, %v", len(program), err)
+		if release := system.ReleaseOf(m.Sandboxes()[0]); release != "a new build" {
+			return fmt.Sprintf("it is of %q", release)
 		}
 		return ""
 	})

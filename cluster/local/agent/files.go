@@ -27,7 +27,10 @@ import (
 // readLimit is the most that one read returns: 16 pages.
 const readLimit = 64 << 10
 
-var errDirectory = errors.New("is a directory")
+var (
+	errDirectory = errors.New("is a directory")
+	errNoFile    = errors.New("is no regular file")
+)
 
 // openFile opens a regular file in a sandbox.
 func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
@@ -52,7 +55,7 @@ func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 	case info.IsDir():
 		err = errDirectory
 	case !info.Mode().IsRegular():
-		err = fs.ErrNotExist
+		err = errNoFile
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, file.Close())
@@ -78,9 +81,14 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errDirectory):
 		apihttp.Answer(w, http.StatusBadRequest, "Cannot read a directory.\n")
 		return
-	case err != nil:
-		// What leads out of a sandbox does not exist for those outside.
+	case errors.Is(err, fs.ErrNotExist):
 		apihttp.Answer(w, http.StatusNotFound, "")
+		return
+	case err != nil:
+		// A job can put something else in the place of its output, such as a link that leads out of the sandbox, or
+		// keep others from opening it. Nobody must take that for output that is not there.
+		apihttp.Answer(w, http.StatusInternalServerError,
+			"Failed to open the file: it is no regular file, or its owner keeps others from reading it.\n")
 		return
 	}
 	defer file.Close()

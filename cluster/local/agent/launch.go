@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
 )
 
 const (
@@ -58,17 +62,29 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 		return nil, err
 	}
 	command := cmp.Or(ex.info.GetCommand(), &mesos.CommandInfo{})
-	if err := a.fetcher.Fetch(ctx, command.URIs, ex.sandbox); err != nil {
+	fetched, err := a.fetcher.Fetch(ctx, command.URIs)
+	if err != nil {
 		return nil, err
 	}
-	path, argv, err := programOf(command)
+	defer fetched.Close()
+	p, err := programOf(command, fetched)
+	if p.shell {
+		err = fetched.Copy(ex.sandbox)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find the command %q: %w", command.GetValue(), err)
 	}
+	p.env = a.environment(ex, command)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	forked, err := fork(path, argv, a.environment(ex, command), ex.sandbox, a.boot, ex.mark)
+	var isolate isolation
+	if a.options.Isolate != nil {
+		isolate = func(attr *syscall.SysProcAttr, env *[]string, start func() error) error {
+			return a.options.Isolate(ex.sandbox, attr, env, start)
+		}
+	}
+	forked, err := fork(p, ex.sandbox, a.boot, ex.mark, isolate)
 	if err != nil {
 		return nil, fmt.Errorf("execute %q: %w", command.GetValue(), err)
 	}
@@ -99,19 +115,22 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 }
 
 // programOf is what is executed: sh -c for a shell command, else the command's value with its arguments, the first of which is the
-// program's own name.
-func programOf(command *mesos.CommandInfo) (path string, argv []string, err error) {
-	path, argv = command.GetValue(), command.Arguments
+// program's own name. A name in the sandbox is that of
+// a fetched program, which has none but for the shell.
+func programOf(command *mesos.CommandInfo, fetched fetcher.Programs) (p program, err error) {
+	p.path, p.argv = command.GetValue(), command.Arguments
 	switch {
 	case command.Shell == nil || *command.Shell:
-		return "/bin/sh", []string{"sh", "-c", path}, nil
-	case len(argv) == 0:
-		argv = []string{path}
+		return program{path: "/bin/sh", argv: []string{"sh", "-c", p.path}, shell: true}, nil
+	case len(p.argv) == 0:
+		p.argv = []string{p.path}
 	}
-	if !strings.Contains(path, "/") {
-		path, err = exec.LookPath(path)
+	if strings.Contains(p.path, "/") {
+		p.file = fetched[filepath.Clean(p.path)]
+		return p, nil
 	}
-	return path, argv, err
+	p.path, err = exec.LookPath(p.path)
+	return p, err
 }
 
 // environment is what Mesos gives an executor: of the agent's own environment only PATH, then the agent's variables, then the

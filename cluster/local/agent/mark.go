@@ -20,7 +20,7 @@ var marking sync.Mutex
 
 // startMarked starts a process that has the mark. Where a hard limit leaves no room for marks, it has none: then an executor that was
 // not recorded ends itself, when the agent says that it does not know it (rule X6).
-func startMarked(path string, argv []string, attr *os.ProcAttr, mark uint64) (*os.Process, error) {
+func startMarked(p program, attr *os.ProcAttr, mark uint64) (*os.Process, error) {
 	marking.Lock()
 	defer marking.Unlock()
 	var own unix.Rlimit
@@ -28,7 +28,7 @@ func startMarked(path string, argv []string, attr *os.ProcAttr, mark uint64) (*o
 		unix.Setrlimit(unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: mark, Max: own.Max}) == nil {
 		defer func() { _ = unix.Setrlimit(unix.RLIMIT_RTTIME, &own) }()
 	}
-	return os.StartProcess(path, argv, attr)
+	return os.StartProcess(p.path, p.argv, attr)
 }
 
 // findMarked finds the session leaders that have one of the marks: executors that were forked, though their pid was never recorded.

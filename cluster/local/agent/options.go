@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
@@ -28,6 +29,9 @@ type Options struct {
 
 	// Environment is added to that of every executor.
 	Environment map[string]string
+	// Isolate, if not nil, starts an executor so that it does not see what its tasks are not to see: it adds to the
+	// attributes and the environment and calls start.
+	Isolate func(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error
 
 	// Credentials are asked for by the files API, if not nil.
 	Credentials *apihttp.Credentials

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -182,11 +183,24 @@ func (w *watched) kill() {
 
 func (w *watched) close() error { return w.file.Close() }
 
-// fork starts the program at path, which may be relative to dir, in a session of its own that works in dir, with the files stdout
-// and stderr there as its output and nothing as its input. It has the mark, by which it is found if its pid is never recorded. It is
-// not waited for.
-func fork(path string, argv, env []string, dir, boot string, mark uint64) (process, error) {
-	attr := &os.ProcAttr{Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true}}
+// program is what a process executes.
+type program struct {
+	path string   // may be relative to the process's folder
+	file *os.File // if not nil, the opened program itself, which is executed whatever has that path by then
+	argv []string
+	env  []string
+	// shell: it is a shell, which looks for programs in its folder.
+	shell bool
+}
+
+// isolation is Options.Isolate for one executor, or nil.
+type isolation func(attr *syscall.SysProcAttr, env *[]string, start func() error) error
+
+// fork starts the program in a session of its own that works in dir, with the files stdout and stderr there as its
+// output and nothing as its input. It has the mark, by which it is found if its pid is never recorded. It is not
+// waited for.
+func fork(p program, dir, boot string, mark uint64, isolate isolation) (process, error) {
+	attr := &os.ProcAttr{Dir: dir, Env: p.env, Sys: &syscall.SysProcAttr{Setsid: true}}
 	for _, name := range []string{os.DevNull, filepath.Join(dir, "stdout"), filepath.Join(dir, "stderr")} {
 		file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 		if err != nil {
@@ -195,7 +209,12 @@ func fork(path string, argv, env []string, dir, boot string, mark uint64) (proce
 		defer file.Close()
 		attr.Files = append(attr.Files, file)
 	}
-	child, err := start(path, argv, attr, mark)
+	if p.file != nil {
+		// A script's interpreter opens it again, so that the process gets the descriptor, too.
+		p.path = fmt.Sprintf("/proc/self/fd/%d", len(attr.Files))
+		attr.Files = append(attr.Files, p.file)
+	}
+	child, err := start(p, attr, mark, isolate)
 	if err != nil {
 		return process{}, err
 	}
@@ -213,9 +232,17 @@ const busyFor = time.Second
 
 // start starts a process. What was just written can't be executed as long as a process has it open for writing, and one that is
 // being forked at that moment has, until it executes its own program: that takes a moment.
-func start(path string, argv []string, attr *os.ProcAttr, mark uint64) (*os.Process, error) {
+func start(p program, attr *os.ProcAttr, mark uint64, isolate isolation) (child *os.Process, err error) {
 	for end := time.Now().Add(busyFor); ; <-time.After(5 * time.Millisecond) {
-		child, err := startMarked(path, argv, attr, mark)
+		if isolate == nil {
+			child, err = startMarked(p, attr, mark)
+		} else {
+			env, sys := slices.Clone(attr.Env), *attr.Sys
+			err = isolate(&sys, &env, func() (err error) {
+				child, err = startMarked(p, &os.ProcAttr{Dir: attr.Dir, Env: env, Files: attr.Files, Sys: &sys}, mark)
+				return err
+			})
+		}
 		if !errors.Is(err, syscall.ETXTBSY) || time.Now().After(end) {
 			return child, err
 		}

@@ -46,11 +46,11 @@ func TestOtherProcessIsLeftAlone(t *testing.T) {
 func TestBusyProgramIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "program")
-	program, err := os.ReadFile("/bin/true")
+	content, err := os.ReadFile("/bin/true")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, program, 0o755); err != nil {
+	if err := os.WriteFile(name, content, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	writer, err := os.OpenFile(name, os.O_WRONLY, 0)
@@ -58,11 +58,12 @@ func TestBusyProgramIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if _, err := start(name, []string{name}, &os.ProcAttr{}, newMark()); !errors.Is(err, syscall.ETXTBSY) || time.Since(begun) < busyFor {
+	p := program{path: name, argv: []string{name}}
+	if _, err := start(p, &os.ProcAttr{}, newMark(), nil); !errors.Is(err, syscall.ETXTBSY) || time.Since(begun) < busyFor {
 		t.Errorf("after %v: %v", time.Since(begun), err)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { _ = writer.Close() })
-	child, err := start(name, []string{name}, &os.ProcAttr{}, newMark())
+	child, err := start(p, &os.ProcAttr{}, newMark(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

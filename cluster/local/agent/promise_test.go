@@ -130,7 +130,7 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	p, err := fork("/bin/sleep", []string{"sleep", "600"}, nil, dir, b.boot, newMark())
+	p, err := fork(program{path: "/bin/sleep", argv: []string{"sleep", "600"}}, dir, b.boot, newMark(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

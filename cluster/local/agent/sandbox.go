@@ -40,16 +40,28 @@ func (s *sandboxes) close() error { return s.root.Close() }
 func (s *sandboxes) create(sandbox string) error {
 	s.making.Lock()
 	defer s.making.Unlock()
-	if err := os.MkdirAll(sandbox, 0o711); err != nil {
+	err := s.inside(sandbox, func(name string) error { return s.root.MkdirAll(name, 0o711) })
+	if err != nil {
 		return fmt.Errorf("make a sandbox: %w", err)
 	}
 	return nil
 }
 
+// inside calls f with the name that a folder has in the opened work folder: what else has the work folder's path by
+// now does not count.
+func (s *sandboxes) inside(folder string, f func(name string) error) error {
+	name, err := filepath.Rel(s.options.WorkDir, folder)
+	if err != nil {
+		return err
+	}
+	return f(name)
+}
+
 // retired notes that a run has ended; its sandbox is removed some time later.
 func (s *sandboxes) retired(sandbox string) {
 	// The folder's time is that of its end, for later sweeps. It may never have been made.
-	if err := os.Chtimes(sandbox, time.Now(), time.Now()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := s.inside(sandbox, func(name string) error { return s.root.Chtimes(name, time.Now(), time.Now()) })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("end of a sandbox not noted", "path", sandbox, "error", err)
 	}
 	select {

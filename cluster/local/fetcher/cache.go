@@ -21,10 +21,9 @@ type cache struct {
 
 // entry is a program of the cache, complete once done is closed.
 type entry struct {
-	done chan struct{}
-	name string
-	info os.FileInfo // of the file, as it was complete
-	err  error
+	done    chan struct{}
+	program *os.File
+	err     error
 }
 
 func newCache(dir string, download func(context.Context, string, io.Writer) error) (*cache, error) {
@@ -57,83 +56,67 @@ func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 		}
 		// Who fetched may have been cancelled; that is no reason for the others.
 		if e.err == nil {
-			if file, err := e.open(); err == nil {
-				return file, nil
-			}
-			c.forget(uri, e)
-		} else if !errors.Is(e.err, context.Canceled) {
+			return again(e.program)
+		}
+		if !errors.Is(e.err, context.Canceled) {
 			return nil, e.err
 		}
 	}
 }
 
 // fill fetches an entry for all who wait for it.
-func (c *cache) fill(ctx context.Context, uri string, e *entry) (file *os.File, err error) {
+func (c *cache) fill(ctx context.Context, uri string, e *entry) (*os.File, error) {
 	defer close(e.done)
-	if file, err = c.fetch(ctx, uri); err == nil {
-		e.name = file.Name()
-		if e.info, err = file.Stat(); err != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}
-	if e.err = err; err != nil {
-		c.forget(uri, e)
-		return nil, err
-	}
-	return file, nil
-}
-
-// forget makes whoever wants the program next fetch it again. Sandboxes keep their links to the file.
-func (c *cache) forget(uri string, e *entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.entries[uri] == e {
+	if e.program, e.err = c.fetch(ctx, uri); e.err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		delete(c.entries, uri)
-		_ = os.Remove(e.name) // a failed fetch has left none
+		return nil, e.err
 	}
+	return again(e.program)
 }
 
-// once fetches a program that is not kept: its file has no name of its own.
-func (c *cache) once(ctx context.Context, uri string) (*os.File, error) {
-	file, err := c.fetch(ctx, uri)
-	if err != nil {
-		return nil, err
-	}
-	return file, os.Remove(file.Name())
-}
-
-// fetch downloads a program, and opens it for reading only: one that is open for writing can't be executed.
-func (c *cache) fetch(ctx context.Context, uri string) (*os.File, error) {
+// fetch downloads a program into a file without a name, and opens it for reading only: one that is open for writing
+// can't be executed.
+func (c *cache) fetch(ctx context.Context, uri string) (program *os.File, err error) {
 	file, err := os.CreateTemp(c.dir, "program-")
 	if err != nil {
 		return nil, err
 	}
-	err = c.download(ctx, uri, file)
-	if err == nil {
-		// Sandboxes have links to it, which are to be executed and never written to.
-		err = file.Chmod(0o555)
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		var program *os.File
-		if program, err = os.Open(file.Name()); err == nil {
-			return program, nil
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil && program != nil {
+			_ = program.Close()
 		}
-	}
-	return nil, errors.Join(err, os.Remove(file.Name()))
-}
-
-// open opens a complete entry, unless somebody has changed its file: executors run as the agent's user.
-func (e *entry) open() (*os.File, error) {
-	file, err := os.Open(e.name)
-	if err != nil {
+	}()
+	if err := os.Remove(file.Name()); err != nil {
 		return nil, err
 	}
-	info, err := file.Stat()
-	if err == nil && (!os.SameFile(info, e.info) || info.Size() != e.info.Size() || !info.ModTime().Equal(e.info.ModTime())) {
-		err = errors.New("a file in the fetcher's cache was changed")
+	if err := c.download(ctx, uri, file); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
+	if err := file.Chmod(0o555); err != nil {
+		return nil, err
 	}
-	return file, nil
+	return again(file)
+}
+
+// again opens a file that may have no name another time, for reading.
+func again(file *os.File) (*os.File, error) {
+	return os.Open(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+}
+
+// close drops all entries.
+func (c *cache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uri, e := range c.entries {
+		select {
+		case <-e.done:
+			delete(c.entries, uri)
+			if e.program != nil {
+				_ = e.program.Close()
+			}
+		default: // its fetch goes on, and its file ends with the process
+		}
+	}
 }

@@ -1,27 +1,30 @@
-// Package fetcher brings the programs that an executor's command names as URIs into its sandbox, as Mesos' fetcher does: over http,
-// https and file, and downloaded once and kept when they say "cache". It fetches programs and nothing else: executors bring the
-// packages of their apps themselves.
+// Package fetcher brings the programs that an executor's command names as URIs, as Mesos' fetcher does: over http,
+// https and file, and downloaded once and kept when they say "cache". It fetches programs and nothing else: executors
+// bring the packages of their apps themselves.
 //
-//	URI ──download──▶ file in the cache folder ──link──▶ sandbox/name
-//
-// A program is linked into sandboxes: executors start often, and a copy takes as much room in each sandbox, and as much writing, as
-// the program has.
+// A program has no name from before its download on: it is a file that only descriptors lead to, and executed by one.
+// What is executed is therefore what was fetched, byte for byte, and what its checksum says, if the URI ends with one.
+// Tasks can run as the agent's user, to whom no file with a name would be closed. Only for a command of the shell,
+// which finds programs by their names, there are copies in the sandbox.
 package fetcher
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
-	"golang.org/x/sys/unix"
 )
 
 // Fetcher fetches. Its methods may be called concurrently.
@@ -44,55 +47,67 @@ func New(cacheDir string) (*Fetcher, error) {
 	return f, err
 }
 
-// Close drops idle connections. Fetches under way go on.
-func (f *Fetcher) Close() { f.client.CloseIdleConnections() }
+// Close drops what is kept, and idle connections. Fetches under way go on.
+func (f *Fetcher) Close() {
+	f.client.CloseIdleConnections()
+	f.cache.close()
+}
 
-// Fetch brings all uris into the folder sandbox, in order. Its error names the first URI that could not be brought, and why; what
-// came before it stays there.
-func (f *Fetcher) Fetch(ctx context.Context, uris []mesos.CommandInfo_URI, sandbox string) error {
-	for i := range uris {
-		if err := f.fetch(ctx, &uris[i], sandbox); err != nil {
-			return fmt.Errorf("fetch %q: %w", redact(uris[i].Value), err)
+// Programs are opened programs by the names that they have for their command.
+type Programs map[string]*os.File
+
+// Close closes them.
+func (p Programs) Close() {
+	for _, program := range p {
+		_ = program.Close()
+	}
+}
+
+// Copy puts copies into a folder, in which nothing has their names yet.
+func (p Programs) Copy(folder string) error {
+	for name, program := range p {
+		file, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(file, io.NewSectionReader(program, 0, math.MaxInt64))
+		if err = errors.Join(err, file.Close()); err != nil {
+			return fmt.Errorf("copy %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, sandbox string) error {
-	name, err := outputName(uri)
-	if err != nil {
-		return err
+// Fetch brings all uris. Its error names the first URI that could not be brought, and why. Programs are to be closed.
+func (f *Fetcher) Fetch(ctx context.Context, uris []mesos.CommandInfo_URI) (Programs, error) {
+	all := Programs{}
+	for i := range uris {
+		name, program, err := f.fetch(ctx, &uris[i])
+		if err != nil {
+			all.Close()
+			return nil, fmt.Errorf("fetch %q: %w", redact(uris[i].Value), err)
+		}
+		if before := all[name]; before != nil {
+			_ = before.Close() // the last one counts
+		}
+		all[name] = program
+	}
+	return all, nil
+}
+
+func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI) (name string, program *os.File, err error) {
+	if name, err = outputName(uri); err != nil {
+		return "", nil, err
 	}
 	if !uri.GetExecutable() {
-		return errors.New("agents of this cluster fetch programs only: set executable, or let the command fetch it")
+		return "", nil, errors.New("agents of this cluster fetch programs only: set executable, or let the command fetch it")
 	}
 	get := f.cache.get
 	if !uri.GetCache() {
-		get = f.cache.once
+		get = f.cache.fetch
 	}
-	program, err := get(ctx, uri.Value)
-	if err != nil {
-		return err
-	}
-	defer program.Close()
-	return place(program, filepath.Join(sandbox, name))
-}
-
-// place links the program into a sandbox. A file or link of that name is replaced, never followed. The program is copied where it
-// cannot be linked: it has no name any more, since it was fetched again, or the sandbox is on another file system.
-func place(program *os.File, path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", program.Fd()), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW) == nil {
-		return nil
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, program)
-	return errors.Join(err, file.Close())
+	program, err = get(ctx, uri.Value)
+	return name, program, err
 }
 
 // download writes the content of uri to w.
@@ -113,9 +128,18 @@ func (f *Fetcher) download(ctx context.Context, uri string, w io.Writer) error {
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("answered %s", response.Status)
 	}
-	_, err = io.Copy(w, response.Body)
-	return err
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(w, sum), response.Body); err != nil {
+		return err
+	}
+	if want := checksum.FindStringSubmatch(uri); want != nil && want[1] != hex.EncodeToString(sum.Sum(nil)) {
+		return fmt.Errorf("its sha256 is %x: it is damaged, or was changed", sum.Sum(nil))
+	}
+	return nil
 }
+
+// checksum finds the SHA-256 that a program's address may end with.
+var checksum = regexp.MustCompile(`-([0-9a-f]{64})$`)
 
 // outputName is where uri goes in the sandbox: its output file, or else the last part of the URI, as Mesos takes it (a query
 // belongs to it).

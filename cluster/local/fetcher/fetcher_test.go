@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -61,11 +58,24 @@ func uri(value string, change ...func(*mesos.CommandInfo_URI)) []mesos.CommandIn
 	return []mesos.CommandInfo_URI{u}
 }
 
+// fetchOne fetches, and only says whether that worked.
+func fetchOne(t *testing.T, f *Fetcher, uris []mesos.CommandInfo_URI) error {
+	t.Helper()
+	return fetchWithin(t.Context(), f, uris)
+}
+
+func fetchWithin(ctx context.Context, f *Fetcher, uris []mesos.CommandInfo_URI) error {
+	found, err := f.Fetch(ctx, uris)
+	found.Close()
+	return err
+}
+
 func cached(u *mesos.CommandInfo_URI) { yes := true; u.Cache = &yes }
 func output(name string) func(*mesos.CommandInfo_URI) {
 	return func(u *mesos.CommandInfo_URI) { u.OutputFile = &name }
 }
 
+// A program has the name that its command knows it by, and none in any folder.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	url, _ := content(t, []byte("hi"))
@@ -76,34 +86,58 @@ func TestFetch(t *testing.T) {
 	for name, c := range map[string]struct {
 		uri  []mesos.CommandInfo_URI
 		name string
-		mode fs.FileMode
 	}{
-		"program":                  {uri(url + "/some/file"), "file", 0o755},
-		"kept program":             {uri(url+"/some/file", cached), "file", 0o555},
-		"program with a name":      {uri(url+"/some/file", output("other")), "other", 0o755},
-		"kept program with a name": {uri(url+"/some/file", cached, output("other")), "other", 0o555},
-		"program of this machine":  {uri("file://" + local), "local", 0o755},
-		"kept program of this one": {uri("file://"+local, cached), "local", 0o555},
+		"program":                  {uri(url + "/some/file"), "file"},
+		"kept program":             {uri(url+"/some/file", cached), "file"},
+		"program with a name":      {uri(url+"/some/file", output("other")), "other"},
+		"kept program with a name": {uri(url+"/some/file", cached, output("other")), "other"},
+		"program of this machine":  {uri("file://" + local), "local"},
+		"kept program of this one": {uri("file://"+local, cached), "local"},
+		"the last of one name":     {append(uri("file:///dev/null", output("x")), uri("file://"+local, output("x"))...), "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, sandbox := newTestFetcher(t), t.TempDir()
-			if err := f.Fetch(t.Context(), c.uri, sandbox); err != nil {
+			found, err := f.Fetch(t.Context(), c.uri)
+			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := os.ReadDir(sandbox)
-			if err != nil || len(found) != 1 || found[0].Name() != c.name {
-				t.Fatalf("the sandbox holds %v, %v", found, err)
+			defer found.Close()
+			program := found[c.name]
+			if len(found) != 1 || program == nil {
+				t.Fatalf("fetched are %v", found)
 			}
-			info, err := found[0].Info()
-			data, failed := os.ReadFile(filepath.Join(sandbox, c.name))
-			if err := errors.Join(err, failed); err != nil || info.Mode() != c.mode || string(data) != "hi" {
-				t.Errorf("%v %q, %v", info.Mode(), data, err)
+			info, err := program.Stat()
+			if err != nil || info.Mode() != 0o555 || info.Sys().(*syscall.Stat_t).Nlink != 0 {
+				t.Errorf("it is %+v, %v", info, err)
 			}
-			if kept, err := os.ReadDir(f.cache.dir); err != nil || len(kept) != map[fs.FileMode]int{0o555: 1}[c.mode] {
-				t.Errorf("the cache holds %v, %v", kept, err)
+			if left, err := os.ReadDir(f.cache.dir); err != nil || len(left) != 0 {
+				t.Errorf("the cache's folder holds %v, %v", left, err)
+			}
+			if err := found.Copy(sandbox); err != nil {
+				t.Fatal(err)
+			}
+			copied := filepath.Join(sandbox, c.name)
+			info, err = os.Stat(copied)
+			data, failed := os.ReadFile(copied)
+			if err := errors.Join(err, failed); err != nil || info.Mode() != 0o755 || string(data) != "hi" {
+				t.Errorf("its copy is %v %q, %v", info.Mode(), data, err)
 			}
 		})
+	}
+}
+
+// What its address gives another checksum of is not executed.
+func TestChecksum(t *testing.T) {
+	t.Parallel()
+	url, _ := content(t, []byte("hi"))
+	const right = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4"
+	for sum, good := range map[string]bool{right: true, strings.Repeat("0", 64): false, "none": true} {
+		found, err := newTestFetcher(t).Fetch(t.Context(), uri(url+"/program-"+sum, cached))
+		if good != (err == nil) || err != nil && !strings.Contains(err.Error(), "its sha256 is "+right) {
+			t.Errorf("%s: %v", sum, err)
+		}
+		found.Close()
 	}
 }
 
@@ -121,7 +155,7 @@ func TestErrorsSayWhy(t *testing.T) {
 		url + "/":                       "no file name",
 		"http://":                       "no file name",
 	} {
-		err := newTestFetcher(t).Fetch(t.Context(), uri(value), t.TempDir())
+		err := fetchOne(t, newTestFetcher(t), uri(value))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), strings.ReplaceAll(value, "secret", "xxxxx")) {
 			t.Errorf("%s: %v; want %q in it", value, err, want)
 		}
@@ -129,33 +163,13 @@ func TestErrorsSayWhy(t *testing.T) {
 			t.Errorf("password in %v", err)
 		}
 	}
-	if err := newTestFetcher(t).Fetch(t.Context(), uri(url+"/x", output("../x")), t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a name within the sandbox") {
+	if err := fetchOne(t, newTestFetcher(t), uri(url+"/x", output("../x"))); err == nil || !strings.Contains(err.Error(), "not a name within the sandbox") {
 		t.Errorf("output file outside: %v", err)
 	}
 	plain := uri(url + "/x")
 	plain[0].Executable = nil
-	if err := newTestFetcher(t).Fetch(t.Context(), plain, t.TempDir()); err == nil || !strings.Contains(err.Error(), "programs only") {
+	if err := fetchOne(t, newTestFetcher(t), plain); err == nil || !strings.Contains(err.Error(), "programs only") {
 		t.Errorf("what is no program: %v", err)
-	}
-}
-
-// A file is replaced, a link in its place is not followed.
-func TestLinkInThePlaceOfAFile(t *testing.T) {
-	t.Parallel()
-	url, _ := content(t, []byte("new"))
-	victim := filepath.Join(t.TempDir(), "victim")
-	if err := os.WriteFile(victim, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sandbox := t.TempDir()
-	if err := os.Symlink(victim, filepath.Join(sandbox, "file")); err != nil {
-		t.Fatal(err)
-	}
-	if err := newTestFetcher(t).Fetch(t.Context(), uri(url+"/file"), sandbox); err != nil {
-		t.Fatal(err)
-	}
-	if data, err := os.ReadFile(victim); string(data) != "old" {
-		t.Errorf("victim holds %q, %v", data, err)
 	}
 }
 
@@ -165,11 +179,13 @@ func TestCache(t *testing.T) {
 	url, asked := content(t, bytes.Repeat([]byte("x"), 1000))
 	f := newTestFetcher(t)
 	fetch := func(path string) {
-		sandbox := t.TempDir()
-		if err := f.Fetch(t.Context(), uri(url+path, cached), sandbox); err != nil {
+		found, err := f.Fetch(t.Context(), uri(url+path, cached))
+		if err != nil {
 			t.Error(err)
+			return
 		}
-		if info, err := os.Stat(filepath.Join(sandbox, path)); err != nil || info.Size() != 1000 {
+		defer found.Close()
+		if info, err := found[path[1:]].Stat(); err != nil || info.Size() != 1000 {
 			t.Errorf("%v, %v", info, err)
 		}
 	}
@@ -187,11 +203,8 @@ func TestCache(t *testing.T) {
 	if n := asked.Load(); n != 2 {
 		t.Errorf("%d downloads of two files", n)
 	}
-	if err := f.Fetch(t.Context(), uri(url+"/missing", cached), t.TempDir()); err == nil {
+	if err := fetchOne(t, f, uri(url+"/missing", cached)); err == nil {
 		t.Error("a missing file was fetched")
-	}
-	if entries, err := os.ReadDir(f.cache.dir); err != nil || len(entries) != 2 {
-		t.Errorf("a failed fetch left %v, %v", entries, err)
 	}
 }
 
@@ -214,13 +227,13 @@ func TestCancelledDownloadIsTakenOver(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() {
-		if err := f.Fetch(ctx, uri(server.URL+"/x", cached), t.TempDir()); !errors.Is(err, context.Canceled) {
+		if err := fetchWithin(ctx, f, uri(server.URL+"/x", cached)); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled fetch: %v", err)
 		}
 	})
 	<-started
 	all.Go(func() {
-		if err := f.Fetch(t.Context(), uri(server.URL+"/x", cached), t.TempDir()); err != nil {
+		if err := fetchOne(t, f, uri(server.URL+"/x", cached)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -238,97 +251,7 @@ func TestStalledDownloadEnds(t *testing.T) {
 	t.Cleanup(server.Close)
 	f := newTestFetcher(t)
 	f.client.Timeout = 50 * time.Millisecond
-	if err := f.Fetch(t.Context(), uri(server.URL+"/x"), t.TempDir()); !errors.Is(err, context.DeadlineExceeded) {
+	if err := fetchOne(t, f, uri(server.URL+"/x")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v", err)
 	}
-}
-
-// runs executes a program and returns what it writes. Another test may be forking just now, and its child have the
-// program open for writing for a moment: see the agent's start.
-func runs(name string) (out []byte, err error) {
-	for {
-		if out, err = exec.Command(name).Output(); !errors.Is(err, syscall.ETXTBSY) {
-			return out, err
-		}
-	}
-}
-
-// A cached program has one copy, however many sandboxes hold it: in each it can be executed at once, and what happens to its name there
-// reaches no other one.
-func TestCachedProgramIsLinked(t *testing.T) {
-	t.Parallel()
-	url, asked := content(t, []byte("#!/bin/sh\necho runs\n"))
-	f := newTestFetcher(t)
-	fetch := func(path string, more ...func(*mesos.CommandInfo_URI)) string {
-		t.Helper()
-		sandbox := t.TempDir()
-		if err := f.Fetch(t.Context(), uri(url+path, more...), sandbox); err != nil {
-			t.Fatal(err)
-		}
-		return filepath.Join(sandbox, filepath.Base(path))
-	}
-	info := func(name string) fs.FileInfo {
-		t.Helper()
-		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info
-	}
-	first := fetch("/program", cached)
-	for i, other := range []string{fetch("/program", cached), fetch("/program", cached)} {
-		if !os.SameFile(info(first), info(other)) || info(other).Mode() != 0o555 {
-			t.Errorf("sandbox %d has a copy, %v", i, info(other).Mode())
-		}
-		if out, err := runs(other); err != nil || string(out) != "runs\n" {
-			t.Errorf("wrote %q, %v", out, err)
-		}
-	}
-	if asked.Load() != 1 {
-		t.Errorf("asked %d times", asked.Load())
-	}
-	// Who takes its name away, or puts something else there, changes his own only.
-	if err := os.Remove(first); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(first, []byte("other"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	// Who changes the file itself, changes that of others too; those who come later get what was published.
-	changed := fetch("/program", cached)
-	if err := errors.Join(os.Chmod(changed, 0o755), os.WriteFile(changed, []byte("#!/bin/sh\necho evil\n"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if out, err := runs(fetch("/program", cached)); err != nil || string(out) != "runs\n" {
-			t.Errorf("wrote %q, %v", out, err)
-		}
-	}
-	if asked.Load() != 2 {
-		t.Errorf("asked %d times", asked.Load())
-	}
-}
-
-// Programs that are fetched and executed at the same time by many run each time.
-func TestFetchedProgramsRunAtOnce(t *testing.T) {
-	t.Parallel()
-	url, _ := content(t, []byte("#!/bin/sh\nexit 0\n"))
-	f := newTestFetcher(t)
-	var work sync.WaitGroup
-	for i := range 20 {
-		for range 5 {
-			work.Go(func() {
-				sandbox := t.TempDir()
-				if err := f.Fetch(t.Context(), uri(fmt.Sprint(url, "/program-", i), cached), sandbox); err != nil {
-					t.Error(err)
-					return
-				}
-				name := filepath.Join(sandbox, fmt.Sprint("program-", i))
-				if _, err := runs(name); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-	}
-	work.Wait()
 }

@@ -1,0 +1,149 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxSteps bounds the way to a path whose links lead in a circle.
+const maxSteps = 256
+
+// Step is one name on the way to a path: a folder, a link, or at last what the path names.
+type Step struct {
+	// Path has no link before its last name.
+	Path string
+	Link bool
+	// Movable reports whether the user in question could rename, remove or replace it.
+	Movable bool
+}
+
+// Steps lists all names that lead to a path, links and what they lead to included, and says which of them an account,
+// nil for the user of this process, could put something else in the place of. Whoever can do that decides what the
+// path names tomorrow.
+func (a *Account) Steps(path string) ([]Step, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	var steps []Step
+	folder := "/"
+	for rest := names(path); len(rest) > 0; {
+		at := filepath.Join(folder, rest[0])
+		rest = rest[1:]
+		if len(steps) == maxSteps {
+			return nil, &fs.PathError{Op: "follow", Path: path, Err: unix.ELOOP}
+		}
+		info, err := os.Lstat(at)
+		if err != nil {
+			return nil, err
+		}
+		movable, err := a.canMove(folder, info)
+		if err != nil {
+			return nil, err
+		}
+		link := info.Mode()&fs.ModeSymlink != 0
+		steps = append(steps, Step{Path: at, Link: link, Movable: movable})
+		if !link {
+			folder = at
+			continue
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			return nil, err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(folder, to) // which has no links
+		}
+		folder, rest = "/", append(names(to), rest...)
+	}
+	return steps, nil
+}
+
+// names are the parts of an absolute path.
+func names(path string) []string {
+	return slices.DeleteFunc(strings.Split(filepath.Clean(path), "/"), func(name string) bool { return name == "" })
+}
+
+// canMove reports whether the account could rename or remove an entry of a folder.
+func (a *Account) canMove(folder string, entry fs.FileInfo) (bool, error) {
+	info, err := os.Lstat(folder)
+	if err != nil {
+		return false, err
+	}
+	uid := uint32(os.Geteuid())
+	if a != nil {
+		uid = a.UID
+	}
+	if owner(info) == uid {
+		return true, nil // who could give himself the permission
+	}
+	sticky := info.Mode()&fs.ModeSticky != 0
+	return a.mayWrite(folder, info) && (!sticky || owner(entry) == uid), nil
+}
+
+// mayWrite reports whether the account, which does not own the folder, may change what is in it. What an access list
+// says is not read: where there is one, the mode has the most that it gives anybody.
+func (a *Account) mayWrite(folder string, info fs.FileInfo) bool {
+	if a == nil {
+		return unix.Access(folder, unix.W_OK) == nil
+	}
+	mode := info.Mode().Perm()
+	of, known := info.Sys().(*syscall.Stat_t)
+	if _, err := unix.Lgetxattr(folder, "system.posix_acl_access", nil); err == nil || !known {
+		return mode&0o022 != 0
+	}
+	if slices.Contains(a.Groups, of.Gid) {
+		return mode&0o020 != 0
+	}
+	return mode&0o002 != 0
+}
+
+func owner(info fs.FileInfo) uint32 {
+	of, _ := info.Sys().(*syscall.Stat_t) // what it is on Linux
+	return of.Uid
+}
+
+// LeavesAlone says why the account, which is not this process's user, could put another folder in the place of one, or
+// of something in it: because it may write to a folder on the way. What root keeps there would be in that account's
+// hands.
+func (a *Account) LeavesAlone(path string) error {
+	if a == nil || a.UID == 0 {
+		return nil
+	}
+	steps, err := a.Steps(path)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
+		return a.LeavesAlone(filepath.Dir(path)) // what is not there yet will be this process's
+	}
+	if err != nil {
+		return fmt.Errorf("find out whether user %s could move %s: %w", a.Name, path, err)
+	}
+	for _, step := range steps {
+		if step.Movable {
+			return fmt.Errorf("user %s could move %s, and what is in it: "+
+				"make %s root's, and closed to others' writes (chmod go-w), or take another folder",
+				a.Name, step.Path, filepath.Dir(step.Path))
+		}
+	}
+	last := "/"
+	if len(steps) > 0 {
+		last = steps[len(steps)-1].Path
+	}
+	info, err := os.Lstat(last)
+	if err != nil {
+		return err
+	}
+	sticky := info.Mode()&fs.ModeSticky != 0
+	if owner(info) == a.UID || !sticky && a.mayWrite(last, info) {
+		return fmt.Errorf("user %s could move what is in %s: "+
+			"make it root's, and closed to others' writes (chmod go-w), or take another folder", a.Name, last)
+	}
+	return nil
+}
