@@ -61,8 +61,8 @@ type Recorder struct {
 	term    progress
 	broken  bool // the last call of the database has failed
 	hanging int  // batches that the disk has not confirmed in time
-	// unsaid is what lost batches of term unsaidIn were to say of former terms. The next batch of that term says it: the first one of
-	// a term is the only one that does, and what waits for its word would wait for the next leader's.
+	// unsaid is what lost batches of term unsaidIn were to say of former terms. The next batch of that term says it:
+	// the first one of a term is the only one that does, and what waits for its word would wait for the next leader's.
 	unsaid   []event.Term
 	unsaidIn int64
 

@@ -307,7 +307,8 @@ func TestUncertainBatches(t *testing.T) {
 	})
 }
 
-// The first batch of a term is lost to a full outbox, and with it the word of what became of the last term's commits: the next batch has it.
+// The first batch of a term is lost to a full outbox, and with it the word of what became of the last term's commits:
+// the next batch has it.
 func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.Append(steps(1, 1, 1)) // nobody knows

@@ -119,8 +119,8 @@ func (as *agents) remove(id string) {
 	}
 }
 
-// lost notes that the master says of a task of an agent that the agent does not answer since then. Its FAILURE, which says the same, may get
-// lost.
+// lost notes that the master says of a task of an agent that the agent does not answer since then. Its FAILURE, which
+// says the same, may get lost.
 func (as *agents) lost(id string, since time.Time) {
 	a := as.byID[id]
 	if a == nil {

@@ -242,7 +242,8 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	}
 }
 
-// A pause was answered, and the job is deleted by hand in the same step: both have happened, in this order, though nothing is left of the pause.
+// A pause was answered, and the job is deleted by hand in the same step: both have happened, in this order, though
+// nothing is left of the pause.
 func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

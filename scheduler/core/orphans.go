@@ -32,8 +32,9 @@ type orphan struct {
 	known bool
 }
 
-// blocks reports whether no later attempt of the shard may start. One of a job with failover lets it start only while the present master
-// says that its agent is away: before that answer it may be alive on an agent that is back (promise 2).
+// blocks reports whether no later attempt of the shard may start. One of a job with failover lets it start only while
+// the present master says that its agent is away: before that answer it may be alive on an agent that is back (promise
+// 2).
 func (o *orphan) blocks() bool { return o.Blocks || !o.known }
 
 // orphans are all of them, with the indexes over them. These hold between any two calls of its methods:

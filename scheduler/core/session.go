@@ -158,8 +158,8 @@ func (c *Core) askAgainSoon() {
 	c.subscription.askTry, c.subscription.askAgainAt = 0, c.now.Add(c.opt.ReconcileFirst)
 }
 
-// askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the orphans there, which
-// block their shards until the master has answered (rule E5).
+// askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the
+// orphans there, which block their shards until the master has answered (rule E5).
 func (c *Core) askAboutAgentsBack() {
 	if len(c.agents.back) == 0 {
 		return
@@ -186,8 +186,8 @@ func (c *Core) askAboutAgentsBack() {
 	c.reconcile(refs)
 }
 
-// askAbout reconciles live tasks that want it, and orphans, and returns how many of them the master has to answer. A task whose ACCEPT
-// is under way is not named (rule L4).
+// askAbout reconciles live tasks that want it, and orphans, and returns how many of them the master has to answer. A
+// task whose ACCEPT is under way is not named (rule L4).
 func (c *Core) askAbout(want func(*shard) bool) int {
 	var refs []cluster.TaskRef
 	for _, id := range sortedKeys(c.executions.tasks) {

@@ -42,6 +42,7 @@ type simPod struct {
 	framework  string
 	bound      bool
 	handed     bool // its kubelet has it
+	wasAway    bool // its node was reported as not ready before its kubelet had it
 	// status is what is reported of it, with a uuid; nil while it is not bound.
 	status *cluster.Update
 	// runs are what its output says of runs. A new session reads it from its beginning.
@@ -112,6 +113,7 @@ func (s *apiServer) lost(old *stream) {
 // sayPod reports what a pod is, or that nobody can know it now.
 func (s *apiServer) sayPod(p *simPod) {
 	if n := s.nodes[p.node]; p.status != nil && !p.status.State.Terminal() && (n == nil || !n.notReady.IsZero()) {
+		p.wasAway = p.wasAway || !p.handed
 		u := cluster.Update{TaskID: p.task, AgentID: p.node, State: cluster.Unreachable, Source: cluster.FromMaster, Timestamp: s.w.wall()}
 		if n != nil {
 			u.UnreachableSince = n.notReady
@@ -272,6 +274,9 @@ func (s *apiServer) hand(p *simPod) {
 		l := p.launch
 		l.Executor = cluster.Executor{ID: podExecutor + p.task, Framework: p.framework}
 		a.run(l, true)
+		if t := a.tasks[p.task]; t != nil && p.wasAway {
+			t.goesAway() // as one is that its kubelet had then
+		}
 		if p.deleting {
 			a.kill(p.task, p.grace)
 		}

@@ -335,9 +335,9 @@ func (a *audits) killed(execution string, now []shardRecord, must func(string)) 
 	}
 }
 
-// paused follows the rows of a job's pauses and of their ends, in turn, from what its record said to what it says now. Whoever disables or
-// deletes the job ends its pause without a row of that, and so does a disabled mark that was set before this commit. Where the record is removed
-// with its job, the job's deletion follows the rows.
+// paused follows the rows of a job's pauses and of their ends, in turn, from what its record said to what it says now.
+// Whoever disables or deletes the job ends its pause without a row of that, and so does a disabled mark that was set
+// before this commit. Where the record is removed with its job, the job's deletion follows the rows.
 func (a *audits) paused(job string, wr *registry.Write, rows []string) {
 	var now struct{ Paused bool }
 	_ = json.Unmarshal(wr.Value, &now)

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// What happens in one step is one commit: the record of a job says only what came of all that, its rows say what was done, in turn.
+// What happens in one step is one commit: the record of a job says only what came of all that, its rows say what was
+// done, in turn.
 func TestARowOfAPauseIsHeldAgainstAllThatItsCommitDoes(t *testing.T) {
 	t.Parallel()
 	const missing, idle = "A1 a pause has its row", "A1 what changes nothing leaves no row"

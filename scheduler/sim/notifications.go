@@ -67,8 +67,8 @@ func (c *checker) notificationRemoved(job string) {
 	delete(c.untold, job)
 }
 
-// notified looks at a message as it leaves, and returns the failures that it tells of: the oldest. What its step found only after it had made
-// the message is counted in the record that was written with it, and told by the next.
+// notified looks at a message as it leaves, and returns the failures that it tells of: the oldest. What its step found
+// only after it had made the message is counted in the record that was written with it, and told by the next.
 func (c *checker) notified(l *leader, n core.Notification) []string {
 	w, job := c.w, n.Job.JobName
 	if l.out.telling[job] {

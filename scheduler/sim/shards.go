@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// shardReader reads parts of executions' shards. A commit has a part again, whole, for each shard in it that changed: what is as it was in the
-// last commit is not decoded again.
+// shardReader reads parts of executions' shards. A commit has a part again, whole, for each shard in it that changed:
+// what is as it was in the last commit is not decoded again.
 type shardReader map[string]shardPart // by path
 
 type shardPart struct {
