@@ -70,6 +70,9 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	defer closing(&err, reg.Close)
 	started, held := openStarts(c.dataDir, ownMemory(), log)
 	defer started.end()
+	if held != "" {
+		log.Warn("this server is to launch nothing until its next start", "why", held)
+	}
 	access, closeAccess, err := openAccess(ctx, reg, c, log)
 	if err != nil {
 		return err

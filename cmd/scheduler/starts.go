@@ -86,9 +86,7 @@ func openStarts(dir string, m memory, log *slog.Logger) (s *starts, held string)
 	s.record, held = last.next(limit)
 	s.record.Memory = m.used()
 	s.write()
-	if limit > 0 {
-		s.stop = background(func(ctx context.Context) { s.measure(ctx, m) })
-	}
+	s.stop = background(func(ctx context.Context) { s.measure(ctx, m) })
 	return s, held
 }
 

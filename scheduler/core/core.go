@@ -32,8 +32,8 @@ type Core struct {
 	seen      seen
 	// draining is set from Drain on: everything on the cluster is ended, and nothing launched (rule O4).
 	draining bool
-	// held is why nothing is launched in this term, empty for launches.
-	held string
+	// held is why nothing is launched in this term, empty for launches, and heldJobs which jobs may be why.
+	held, heldJobs string
 }
 
 // New makes an empty core; Load fills it.

@@ -130,6 +130,7 @@ func (c *Core) tendDaemon(j *jobState) {
 	case c.draining, e != nil && e.KillReason != "":
 	case e == nil:
 		c.enqueue(j, &execution{ID: executionID(j.name, c.wall) + "-" + c.uuid()[:8], Job: j.name, Fire: c.wall.Truncate(time.Millisecond), Source: DaemonSource, Made: c.now})
+	case e.launched() && c.held != "": // what is killed would get no successor
 	case e.launched():
 		c.rollOut(j, e)
 	}

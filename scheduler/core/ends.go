@@ -237,6 +237,7 @@ func (c *Core) endExecution(e *execution) {
 		c.stats.ExecutionsFailed++
 	}
 	c.executions.end(e)
+	e.prepared = nil
 	c.recording.ended(e)
 	c.countRun(e)
 	if state == Failed {

@@ -9,9 +9,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Held says why this server launches nothing, which jobs give their shards most, those that wait first, and what to
-// do; it is empty where nothing is held (Options.Held). It never changes after Load.
-func (c *Core) Held() string { return c.held }
+// Held says why this server launches nothing, what to do, and which jobs give their shards most, those that wait first;
+// it is empty where nothing is held (Options.Held). It never changes after Load. It is for those who may see all jobs:
+// what a job's reason says of it names no other.
+func (c *Core) Held() string {
+	if c.held == "" {
+		return ""
+	}
+	return c.held + "; " + c.heldJobs
+}
 
 // heldNames is how many jobs Held names.
 const heldNames = 3
@@ -62,10 +68,10 @@ func (c *Core) holdLaunches() {
 		}
 		names = append(names, text+")")
 	}
-	which := "no job is enabled"
+	c.heldJobs = "no job is enabled"
 	if len(names) > 0 {
-		which = "the jobs whose shards are given most: " + strings.Join(names, ", ")
+		c.heldJobs = "the jobs whose shards are given most: " + strings.Join(names, ", ")
 	}
 	c.held = fmt.Sprintf("nothing is launched: %s; disable the job that takes the memory (POST /api/job/NAME/disable), "+
-		"or give the server more, and restart the server, which launches again then; %s", c.opt.Held, which)
+		"or give the server more, and restart the server, which launches again then", c.opt.Held)
 }

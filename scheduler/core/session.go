@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,13 +175,19 @@ func (c *Core) askAboutAgentsBack() {
 		}
 	}
 	for _, o := range c.orphans.sorted() {
-		if back[o.Agent] && c.agents.registered(o.Agent) && !c.subscription.isFormer(o) {
-			c.orphans.setKnown(o, false)
-			c.flow.needChanged()
-			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
-			if c.subscription.askAgainAt.IsZero() {
-				c.askAgainSoon()
-			}
+		if !back[o.Agent] || !c.agents.registered(o.Agent) {
+			continue
+		}
+		c.orphans.setKnown(o, false)
+		c.flow.needChanged()
+		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
+		if c.subscription.isFormer(o) { // an answer about it would be about the framework id
+			ref.TaskID = c.agents.ask(o.Agent)
+		} else {
+			c.askAgainSoon()
+		}
+		if !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
 		}
 	}
 	c.reconcile(refs)

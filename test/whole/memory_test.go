@@ -29,9 +29,13 @@ func TestServerKilledTwiceForItsMemory(t *testing.T) {
 	m.Run("my_job", "FINISHED") // one such end may have any cause
 	m.Kill()
 	small()
-	for _, said := range []string{m.OK("GET", "/readyz", ""), m.Explain("large").Waiting[0].Reason, m.ServerLog()} {
+	of := m.Explain("large").Waiting[0].Reason // which names no job
+	for _, said := range []string{m.OK("GET", "/readyz", ""), of, m.ServerLog()} {
 		for _, want := range []string{"nothing is launched: this server was killed 2 times within a minute of its start", "MiB of memory in use",
 			"large (2 shards, ", "and a run of it waits", "/disable", "restart the server"} {
+			if named := strings.Contains(want, "and a run") || strings.Contains(want, "shards"); said == of && named {
+				continue
+			}
 			if !strings.Contains(said, want) {
 				t.Errorf("%q is not in: %s", want, said)
 			}
