@@ -89,7 +89,8 @@ type Options struct {
 	ShutdownGrace time.Duration
 	// WriteStall is how long a client may take for one piece of an answer that comes bit by bit. Default 1 min.
 	WriteStall time.Duration
-	// MaxStreams bounds the streams of events, and the answers that follow output. Default 1000.
+	// MaxStreams bounds the streams of events, and the answers that follow output; one user or token has a quarter of
+	// each, four at least. Default 1000.
 	MaxStreams int
 	// Descriptors, if not nil, says when this process has none left. The listeners that are served are its.
 	Descriptors *descriptors.Reserve
