@@ -75,8 +75,8 @@ func follows(c *gin.Context) bool {
 	return err == nil && follow
 }
 
-// bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of them, or while the process has no
-// descriptors left.
+// bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of them,
+// or while the process has no descriptors left.
 func (s *Server) bounding(n *streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if !lasts(c) {

@@ -286,13 +286,14 @@ func (r *Reserve) outOfDescriptors(why error) {
 	r.mu.Unlock()
 	if warn {
 		limit, _ := Limit() // 0 says that it is not known
-		r.log.Warn("out of file descriptors: connections that wait for their clients are closed for new ones, and nothing new is "+
-			"followed, until some are free; look for what holds them, or "+raiseLimit, "limit", limit, "reserve", left, "error", why)
+		r.log.Warn("out of file descriptors: connections that wait for their clients are closed for new ones, and "+
+			"nothing new is followed, until some are free; look for what holds them, or "+raiseLimit,
+			"limit", limit, "reserve", left, "error", why)
 	}
 }
 
-// recover notes that there are descriptors again: all of the reserve, and a quarter as many besides. With fewer the next
-// connections would take them, and the state would change with each of them.
+// recover notes that there are descriptors again: all of the reserve, and a quarter as many besides. With fewer the
+// next connections would take them, and the state would change with each of them.
 func (r *Reserve) recover() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -321,8 +322,8 @@ func (r *Reserve) tooManyConnections() {
 	warn := r.due(&r.warnedMost)
 	r.mu.Unlock()
 	if warn {
-		r.log.Warn("too many connections of the API's clients: those that wait longest for their clients are closed for new ones; "+
-			"look for clients that hold many", "most", r.most)
+		r.log.Warn("too many connections of the API's clients: those that wait longest for their clients are closed "+
+			"for new ones; look for clients that hold many", "most", r.most)
 	}
 }
 
