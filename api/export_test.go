@@ -103,3 +103,14 @@ type Quota struct{ quota }
 func (q *Quota) EnterAs(p auth.Principal) (leave func(), err error) {
 	return q.enter(caller{Principal: p})
 }
+
+// NewStreams counts streams of events.
+func NewStreams() *Streams { return &Streams{streams{what: "events"}} }
+
+// Streams are what bounds answers that last.
+type Streams struct{ streams }
+
+// EnterAs is enter for a stream of that caller.
+func (s *Streams) EnterAs(p auth.Principal, most int) (leave func(), err error) {
+	return s.enter(caller{Principal: p}, most)
+}

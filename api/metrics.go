@@ -30,7 +30,7 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 		collector[core.Stats]{opts.Scheduler.Stats, schedulerFamilies},
 	)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "elasticjob_event_streams",
-		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(open.open.Load()) }))
+		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(open.count()) }))
 	if opts.HistoryStats != nil {
 		registry.MustRegister(collector[HistoryStats]{opts.HistoryStats, historyFamilies})
 	}

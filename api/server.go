@@ -89,9 +89,10 @@ type Options struct {
 	ShutdownGrace time.Duration
 	// WriteStall is how long a client may take for one piece of an answer that comes bit by bit. Default 1 min.
 	WriteStall time.Duration
-	// MaxStreams bounds the streams of events, and the answers that follow output. Default 1000.
+	// MaxStreams bounds the streams of events, and the answers that follow output; one user or token has a quarter of
+	// each, four at least. Default 1000.
 	MaxStreams int
-	// Descriptors, if not nil, has descriptors in reserve for the API's connections.
+	// Descriptors, if not nil, says when this process has none left. The listeners that are served are its.
 	Descriptors *descriptors.Reserve
 	// FollowEvery is how often the agent is asked for more output. Default 200 ms.
 	FollowEvery time.Duration
@@ -222,19 +223,17 @@ func (s *Server) serve(ctx context.Context, l net.Listener, about func(context.C
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	server := &http.Server{
-		Handler:           s,
-		BaseContext:       func(net.Listener) context.Context { return requests },
-		ConnContext:       about,
+		Handler:     descriptors.Handler(s),
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return descriptors.Context(about(ctx, conn), conn)
+		},
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	if s.opts.Descriptors != nil {
-		// Connections that do nothing are closed when descriptors are needed.
-		l = s.opts.Descriptors.Listener(l, func(out bool) { server.SetKeepAlivesEnabled(!out) })
 	}
 	accept := server.Serve
 	if s.opts.TLS != nil && l.Addr().Network() == "tcp" {

@@ -15,9 +15,6 @@ type Peer interface{ PeerName() string }
 func (s *Server) ServeSocket(ctx context.Context, l net.Listener) error {
 	return s.serve(ctx, l, func(ctx context.Context, conn net.Conn) context.Context {
 		p := auth.Principal{Kind: auth.Machine, Grant: auth.Grant{Role: auth.Admin}}
-		if outer, ok := conn.(interface{ NetConn() net.Conn }); ok {
-			conn = outer.NetConn()
-		}
 		if peer, ok := conn.(Peer); ok {
 			p.Name = peer.PeerName()
 		}

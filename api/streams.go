@@ -2,29 +2,69 @@ package api
 
 import (
 	"strconv"
-	"sync/atomic"
+	"sync"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/auth"
 )
+
+// leastStreams is how many streams one caller may have, however few a server has.
+const leastStreams = 4
 
 // streams counts the answers of a kind that last as long as their clients like, each of which holds descriptors: this
 // server's own, and those that it passes on from the leader.
 type streams struct {
 	// what they follow, as messages have it.
 	what string
-	open atomic.Int64
+
+	mu   sync.Mutex
+	open int
+	of   map[holder]int
 }
 
-// enter reports whether there is room for one more, which leave makes again.
-func (n *streams) enter(most int) bool {
-	if n.open.Add(1) > int64(most) {
-		n.leave()
-		return false
+// enter takes a place for a stream of that caller, which leave gives back. There are most, and one caller has a quarter
+// of them at most; on a machine that is its only user, all.
+func (n *streams) enter(who caller, most int) (leave func(), err error) {
+	by, share := holder{who.Kind, who.Name}, most
+	if who.Kind != auth.Machine {
+		share = min(most, max(most/4, leastStreams))
 	}
-	return true
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.of[by] >= share:
+		return nil, n.refuse("you follow %s of this server %d times already, as often as one caller may", n.what, share)
+	case n.open >= most:
+		return nil, n.refuse("%[2]d clients follow %[1]s of this server already, as many as may", n.what, most)
+	}
+	if n.of == nil {
+		n.of = map[holder]int{}
+	}
+	n.open++
+	n.of[by]++
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.open--
+		if n.of[by]--; n.of[by] == 0 {
+			delete(n.of, by)
+		}
+	}, nil
 }
 
-func (n *streams) leave() { n.open.Add(-1) }
+func (n *streams) refuse(why string, args ...any) error {
+	f := unavailable("too_many_streams", why+": close some, or ask for what you need without following", args...)
+	f.retryAfter = aliveEvery
+	return f
+}
+
+// count is how many are open.
+func (n *streams) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.open
+}
 
 // always is for routes all of whose answers last.
 func always(*gin.Context) bool { return true }
@@ -35,8 +75,8 @@ func follows(c *gin.Context) bool {
 	return err == nil && follow
 }
 
-// bounding refuses answers that last when there are Options.MaxStreams of their kind, or while the process has no
-// descriptors left.
+// bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of them,
+// or while the process has no descriptors left.
 func (s *Server) bounding(n *streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if !lasts(c) {
@@ -50,14 +90,12 @@ func (s *Server) bounding(n *streams, lasts func(*gin.Context) bool, work gin.Ha
 			fail(c.Writer, c.Request, s.log, out)
 			return
 		}
-		if !n.enter(s.opts.MaxStreams) {
-			full := unavailable("too_many_streams", "%d clients follow %s of this server already: close some, or ask for what "+
-				"you need without following", s.opts.MaxStreams, n.what)
-			full.retryAfter = aliveEvery
-			fail(c.Writer, c.Request, s.log, full)
+		leave, err := n.enter(callerOf(c.Request.Context()), s.opts.MaxStreams)
+		if err != nil {
+			fail(c.Writer, c.Request, s.log, err)
 			return
 		}
-		defer n.leave()
+		defer leave()
 		work(c)
 	}
 }

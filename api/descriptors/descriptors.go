@@ -1,28 +1,31 @@
 // Package descriptors keeps the API within reach while the process has no file descriptors left, and keeps the API's
-// clients from taking all of them: its listeners accept so many connections at most, and hold some descriptors in
+// clients from taking all of them: its listeners keep so many connections at most, and hold some descriptors in
 // reserve, with which they accept connections that would fail otherwise. The log says what is wrong and what to do.
+//
+// Clients that take their time keep nobody out: where there is no room for another connection, the one is closed whose
+// client is waited for longest, be it for a request, for the rest of one, or for it to read its answer. Handler and
+// Context tell the connections which requests are being answered.
 //
 // A descriptor that was lent to a connection comes back when that is closed. In the moment between, another part of the
 // process may take it: the reserve is refilled as soon as a connection is closed.
 package descriptors
 
 import (
+	"container/list"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// warnInterval is after how long without descriptors the log says it again.
+// warnInterval is after how long the log says the same again.
 const warnInterval = time.Minute
 
 // raiseLimit says what to do about a limit that is too low.
@@ -43,19 +46,20 @@ type Reserve struct {
 	log        *slog.Logger
 	now        func() time.Time
 
-	mu      sync.Mutex
-	spare   []*os.File
-	closed  bool
-	out     bool // there are no descriptors left for connections
-	warned  time.Time
-	changed []func(out bool)
+	mu     sync.Mutex
+	spare  []*os.File
+	closed bool
+	out    bool // there are no descriptors left for connections
+	warned bool // the log says so, too
+
+	warnedOut, warnedMost time.Time
 }
 
 // New makes a reserve of size descriptors, for listeners each of which has most connections. The error says that the
 // process does not have so many descriptors.
 func New(size, most int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
 	r := &Reserve{size: size, most: most, log: log, now: now}
-	if !r.refill() {
+	if !r.fill(size) {
 		err := fmt.Errorf("reserve %d file descriptors for the API: there are not so many left; %s", size, raiseLimit)
 		return nil, errors.Join(err, r.Close())
 	}
@@ -76,6 +80,7 @@ func (r *Reserve) Close() error {
 
 // Out reports whether there are no descriptors left for connections but those in reserve.
 func (r *Reserve) Out() bool {
+	r.recover()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.out
@@ -89,21 +94,22 @@ func (r *Reserve) Warning() string {
 	return "this server has used up its file descriptors: look for what holds them, or " + raiseLimit
 }
 
-// Listener is l, which accepts connections with the reserve when there is no other descriptor. changed, which should
-// close connections that do nothing, is told when descriptors are short, and when there are some again.
-func (r *Reserve) Listener(l net.Listener, changed func(out bool)) net.Listener {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.changed = append(r.changed, changed)
+// Listener is l, which accepts connections with the reserve when there is no other descriptor. It keeps as many
+// connections as it may have: for another one, and while the process has no descriptors left, it closes the one that
+// has waited longest for its client.
+func (r *Reserve) Listener(l net.Listener) net.Listener {
 	return &listener{Listener: l, reserve: r, ended: make(chan struct{})}
 }
 
 type listener struct {
 	net.Listener
 	reserve *Reserve
-	open    atomic.Int64 // connections
 	end     sync.Once
 	ended   chan struct{}
+
+	mu      sync.Mutex
+	open    int
+	waiting list.List // connections that wait for their clients, the longest first
 }
 
 // Close ends Accept, too.
@@ -116,32 +122,81 @@ func (l *listener) Close() error {
 func (l *listener) Accept() (net.Conn, error) {
 	r := l.reserve
 	for {
-		full := r.refill()
-		if l.open.Load() >= int64(r.most) {
-			r.set(true, fmt.Errorf("the API's clients have %d connections, as many as they may", r.most))
-			select {
-			case <-time.After(waitTime):
-				continue
-			case <-l.ended:
-				return nil, net.ErrClosed
-			}
-		}
+		r.refill()
 		conn, err := l.Listener.Accept()
-		switch {
-		case isOut(err):
-			r.set(true, err)
+		lent := isOut(err)
+		if lent {
+			r.outOfDescriptors(err)
 			conn, err = l.acceptLent()
-		case err == nil && full:
-			r.set(false, nil)
 		}
 		switch {
 		case conn != nil:
-			l.open.Add(1)
-			return &counted{Conn: conn, of: l}, nil
+			return l.admit(conn, lent)
 		case err != nil && !(isOut(err) && r.hasSpare()):
 			return nil, err // without a reserve left, net/http tries again a little later
 		}
 	}
+}
+
+// admit makes room for a connection by closing others that wait for their clients. While all others are being answered,
+// it waits until one is not.
+func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
+	if lent {
+		l.closeLongestWaiting() // its descriptor refills the reserve
+	} else {
+		l.reserve.recover()
+	}
+	conn := &conn{Conn: accepted, of: l}
+	for !l.enter(conn) {
+		l.reserve.tooManyConnections()
+		if l.closeLongestWaiting() {
+			continue
+		}
+		select {
+		case <-time.After(waitTime):
+		case <-l.ended:
+			_ = accepted.Close() // nobody serves it any more
+			return nil, net.ErrClosed
+		}
+	}
+	return conn, nil
+}
+
+// enter counts the connection unless there are as many as there may be.
+func (l *listener) enter(c *conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open >= l.reserve.most {
+		return false
+	}
+	l.open++
+	c.update()
+	return true
+}
+
+// closeLongestWaiting reports whether there was a connection to close. One that began to wait a moment ago is none: its
+// client may have sent the request already, or the end of the last answer may still be on its way out.
+func (l *listener) closeLongestWaiting() bool {
+	longest := l.longestWaiting()
+	if longest == nil {
+		return false
+	}
+	_ = longest.Close() // its server sees it as closed
+	return true
+}
+
+// longestWaiting is nil if no connection waits for longer than a moment.
+func (l *listener) longestWaiting() *conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	front := l.waiting.Front()
+	if front == nil {
+		return nil
+	}
+	if c := front.Value.(*conn); l.reserve.now().Sub(c.since) >= waitTime {
+		return c
+	}
+	return nil
 }
 
 // acceptLent accepts a connection with a descriptor of the reserve; nil without an error if none waits. Before one
@@ -151,7 +206,10 @@ func (l *listener) acceptLent() (net.Conn, error) {
 		return nil, err
 	}
 	if !l.reserve.lend() {
-		return nil, syscall.EMFILE
+		l.closeLongestWaiting()
+		if !l.reserve.lend() {
+			return nil, syscall.EMFILE
+		}
 	}
 	return l.Listener.Accept()
 }
@@ -159,7 +217,8 @@ func (l *listener) acceptLent() (net.Conn, error) {
 // isOut reports errors of a process, or of a machine, without descriptors.
 func isOut(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// waitTime is how long is waited for a connection before descriptors are looked for again.
+// waitTime is how long is waited for a connection, or for room for one, before it is looked for again; so long, at
+// least, a connection has for its request.
 const waitTime = 100 * time.Millisecond
 
 // waits waits a little, and reports whether a connection can be accepted. What it can't look into has one.
@@ -179,45 +238,22 @@ func (l *listener) waits() (waits bool, err error) {
 	return waits, err
 }
 
-// counted is a connection of a listener.
-type counted struct {
-	net.Conn
-	of  *listener
-	end sync.Once
-}
-
-// Close ends the connection, and refills the reserve with its descriptor.
-func (c *counted) Close() error {
-	err := c.Conn.Close()
-	c.end.Do(func() {
-		c.of.open.Add(-1)
-		c.of.reserve.refill()
-	})
-	return err
-}
-
-// ReadFrom lets files be sent without a copy in between.
-func (c *counted) ReadFrom(from io.Reader) (int64, error) {
-	if below, ok := c.Conn.(io.ReaderFrom); ok {
-		return below.ReadFrom(from)
-	}
-	return io.Copy(struct{ io.Writer }{c.Conn}, from)
-}
-
-// NetConn is the connection as the listener below has accepted it.
-func (c *counted) NetConn() net.Conn { return c.Conn }
-
 func (r *Reserve) hasSpare() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.spare) > 0
 }
 
-// refill takes descriptors until the reserve has its size, and reports whether it has.
-func (r *Reserve) refill() bool {
+// refill takes descriptors until the reserve has its size.
+func (r *Reserve) refill() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.spare) < r.size && !r.closed {
+	r.fill(r.size)
+}
+
+// fill takes descriptors until there are size, and reports whether there are. r.mu is held.
+func (r *Reserve) fill(size int) bool {
+	for len(r.spare) < size && !r.closed {
 		file, err := os.Open(os.DevNull)
 		if err != nil {
 			return false
@@ -240,29 +276,63 @@ func (r *Reserve) lend() bool {
 	return file.Close() == nil
 }
 
-// set notes whether the process has descriptors left, and tells the log and the listeners' owners.
-func (r *Reserve) set(out bool, why error) {
+// outOfDescriptors notes that the process has no descriptors left, and tells the log.
+func (r *Reserve) outOfDescriptors(why error) {
 	r.mu.Lock()
-	changed := r.out != out
-	r.out = out
-	warn := out && (r.warned.IsZero() || r.now().Sub(r.warned) >= warnInterval)
-	if warn {
-		r.warned = r.now()
-	}
-	left, owners := len(r.spare), r.changed
+	r.out = true
+	warn := r.due(&r.warnedOut)
+	r.warned = r.warned || warn
+	left := len(r.spare)
 	r.mu.Unlock()
 	if warn {
 		limit, _ := Limit() // 0 says that it is not known
-		r.log.Warn("out of file descriptors: few connections are accepted, and nothing new is followed, until some are "+
-			"closed; look for what holds them, or "+raiseLimit, "limit", limit, "reserve", left, "error", why)
+		r.log.Warn("out of file descriptors: connections that wait for their clients are closed for new ones, and "+
+			"nothing new is followed, until some are free; look for what holds them, or "+raiseLimit,
+			"limit", limit, "reserve", left, "error", why)
 	}
-	if !changed {
+}
+
+// recover notes that there are descriptors again: all of the reserve, and a quarter as many besides. With fewer the
+// next connections would take them, and the state would change with each of them.
+func (r *Reserve) recover() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.out {
 		return
 	}
-	if !out {
+	free := r.fill(r.size + max(r.size/4, 1))
+	for len(r.spare) > r.size {
+		last := len(r.spare) - 1
+		_ = r.spare[last].Close() // of /dev/null
+		r.spare = r.spare[:last]
+	}
+	if !free {
+		return
+	}
+	r.out = false
+	if r.warned {
+		r.warned = false
 		r.log.Info("file descriptors available again")
 	}
-	for _, tell := range owners {
-		tell(out)
+}
+
+// tooManyConnections tells the log.
+func (r *Reserve) tooManyConnections() {
+	r.mu.Lock()
+	warn := r.due(&r.warnedMost)
+	r.mu.Unlock()
+	if warn {
+		r.log.Warn("too many connections of the API's clients: those that wait longest for their clients are closed "+
+			"for new ones; look for clients that hold many", "most", r.most)
 	}
+}
+
+// due reports whether the log is to say something that it said last at a time, and notes that it does. r.mu is held.
+func (r *Reserve) due(last *time.Time) bool {
+	now := r.now()
+	if !last.IsZero() && now.Sub(*last) < warnInterval {
+		return false
+	}
+	*last = now
+	return true
 }

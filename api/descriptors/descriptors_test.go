@@ -74,12 +74,14 @@ func child() error {
 		}
 		taken = nil
 	})
+	mux.HandleFunc("/read", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 32<<20)) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "out: %v", reserve.Out()) })
-	server := &http.Server{Handler: &mux}
+	server := &http.Server{Handler: descriptors.Handler(&mux), ConnContext: descriptors.Context}
 	fmt.Println(l.Addr(), limit)
 	served := make(chan error, 1)
 	go func() {
-		served <- server.Serve(reserve.Listener(l, func(out bool) { server.SetKeepAlivesEnabled(!out) }))
+		served <- server.Serve(reserve.Listener(l))
 	}()
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	_ = server.Close()
@@ -87,9 +89,15 @@ func child() error {
 	return reserve.Close()
 }
 
-// TestWithoutDescriptorsConnectionsAreAnswered, many more of them than are in reserve, and the log says why it is slow.
-func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
-	t.Parallel()
+// server is a child.
+type server struct {
+	address, limit string
+	// end ends it, and gives its log.
+	end func() string
+}
+
+func serve(t *testing.T) server {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -114,72 +122,165 @@ func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
 	if err != nil || limit != "59" && limit != "60" { // the Go runtime leaves it one below the hard limit
 		t.Fatalf("it says %q, %v: want the hard limit, 60; its log: %s", first, err, log.String())
 	}
+	return server{address, limit, func() string {
+		if err := input.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		return log.String()
+	}}
+}
 
-	ask := func(client *http.Client, path string) (string, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		r, err := http.NewRequestWithContext(ctx, "GET", "http://"+address+path, nil)
-		if err != nil {
-			return "", err
-		}
-		answer, err := client.Do(r)
-		if err != nil {
-			return "", err
-		}
-		defer func() { _ = answer.Body.Close() }()
-		text, err := io.ReadAll(answer.Body)
-		return string(text), err
+// ask is what the server answers on a path.
+func (s server) ask(t *testing.T, client *http.Client, path string) (string, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", "http://"+s.address+path, nil)
+	if err != nil {
+		return "", err
 	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	return string(text), err
+}
+
+// TestWithoutDescriptorsConnectionsAreAnswered, many more of them than are in reserve, and the log says why it is slow.
+func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
 	keeping := &http.Client{Transport: &http.Transport{}}
 	defer keeping.CloseIdleConnections()
-	// Clients that hold connections, and ask nothing, keep nobody else out.
-	for i := range 2 * connections {
-		idle := &http.Client{Transport: &http.Transport{}}
-		defer idle.CloseIdleConnections()
-		if _, err := ask(idle, "/"); err != nil {
-			t.Fatalf("client %d: %v", i, err)
-		}
-	}
-	if text, err := ask(keeping, "/exhaust"); err != nil || !strings.Contains(text, "too many open files") {
+	if text, err := s.ask(t, keeping, "/exhaust"); err != nil || !strings.Contains(text, "too many open files") {
 		t.Fatalf("%q, %v", text, err)
 	}
 	closing := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for i := range 10 * reserved {
-		if text, err := ask(closing, "/"); err != nil || text != "out: true" && i > reserved {
+		if text, err := s.ask(t, closing, "/"); err != nil || text != "out: true" && i > reserved {
 			t.Fatalf("request %d: %q, %v", i, text, err)
 		}
 	}
 	var beside sync.WaitGroup
 	for range 10 * reserved {
 		beside.Go(func() {
-			if _, err := ask(closing, "/"); err != nil {
+			if _, err := s.ask(t, closing, "/"); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	beside.Wait()
-	if _, err := ask(closing, "/free"); err != nil {
+	if _, err := s.ask(t, closing, "/free"); err != nil {
 		t.Fatal(err)
 	}
 	eventually.Works(t, "there are descriptors again", func() error {
-		if text, err := ask(closing, "/"); err != nil || text != "out: false" {
+		if text, err := s.ask(t, closing, "/"); err != nil || text != "out: false" {
 			return fmt.Errorf("%q, %w", text, err)
 		}
 		return nil
 	})
-	if err := input.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	said := log.String()
-	for _, want := range []string{"level=WARN msg=\"out of file descriptors", "limit=" + limit, "file descriptors available again"} {
+	said := s.end()
+	for _, want := range []string{"level=WARN msg=\"out of file descriptors", "limit=" + s.limit, "file descriptors available again"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s is not in the log:\n%s", want, said)
 		}
 	}
-	if n := strings.Count(said, "out of file descriptors"); n != 1 {
-		t.Errorf("the log says %d times that there are none left, within a minute:\n%s", n, said)
+	for _, once := range []string{"out of file descriptors", "file descriptors available again"} {
+		if n := strings.Count(said, once); n != 1 {
+			t.Errorf("the log says %q %d times within a minute:\n%s", once, n, said)
+		}
+	}
+}
+
+// TestSlowClientsKeepNobodyOut, whatever they are slow at, as long as there are descriptors and without any.
+func TestSlowClientsKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	for name, begun := range map[string]string{
+		"nothing sent":    "",
+		"next request":    "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+		"half a head":     "GET / HTTP/1.1\r\nHost:",
+		"half a body":     "POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf",
+		"answer not read": "GET /large HTTP/1.1\r\nHost: a\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			closing := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			hold := func() {
+				for i := range 2 * connections {
+					conn, err := net.Dial("tcp", s.address)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { _ = conn.Close() })
+					if _, err := io.WriteString(conn, begun); err != nil {
+						t.Fatalf("connection %d: %v", i, err)
+					}
+				}
+			}
+			hold()
+			for i := range connections {
+				if text, err := s.ask(t, closing, "/"); err != nil || text != "out: false" {
+					t.Fatalf("request %d: %q, %v", i, text, err)
+				}
+			}
+			if _, err := s.ask(t, closing, "/exhaust"); err != nil {
+				t.Fatal(err)
+			}
+			hold()
+			for i := range connections {
+				if _, err := s.ask(t, closing, "/"); err != nil {
+					t.Fatalf("without descriptors, request %d: %v", i, err)
+				}
+			}
+			said := s.end()
+			for _, want := range []string{"too many connections", "out of file descriptors"} {
+				if n := strings.Count(said, want); n != 1 {
+					t.Errorf("the log says %q %d times within a minute:\n%s", want, n, said)
+				}
+			}
+		})
+	}
+}
+
+// TestConnectionsEndTheirAnswers: they have what net/http looks for, so that a client that still sends gets its answer.
+func TestConnectionsEndTheirAnswers(t *testing.T) {
+	t.Parallel()
+	reserve, err := descriptors.New(1, 1, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reserve.Close() }()
+	below, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := reserve.Listener(below)
+	defer func() { _ = l.Close() }()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := client.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := io.WriteString(client, "more"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(conn, make([]byte, 4)); err != nil {
+		t.Error("what the client still sends is read: ", err)
 	}
 }

@@ -11,10 +11,11 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/api/descriptors"
 )
 
 // adminSocket is where the commands user and token speak to a running server that has the registry's file open.
@@ -24,8 +25,8 @@ func adminSocket(dataDir string) string { return filepath.Join(dataDir, "admin.s
 const mostSocketPath = 107
 
 // listenSocket listens for commands of this machine, of root and of the user that this server runs as. What an earlier server has
-// left there is stale: the registry's file is open, and one process at a time has it. Nil without an error: the path is too long, and the log says so.
-func listenSocket(dataDir string, log *slog.Logger) (net.Listener, error) {
+// left there is stale: the registry's file is open, and one process at a time has it. Its connections are the reserve's. Nil without an error: the path is too long, and the log says so.
+func listenSocket(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	path := adminSocket(dataDir)
 	if len(path) > mostSocketPath {
 		log.Warn("admin socket not made: its path is longer than Linux takes; scheduler user and scheduler token work only while this server does not run; a shorter --data-dir helps",
@@ -45,22 +46,13 @@ func listenSocket(dataDir string, log *slog.Logger) (net.Listener, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("let nobody else use %s: %w", path, err), l.Close())
 	}
-	return &ownSocket{Listener: l, log: log}, nil
+	return &ownSocket{Listener: reserve.Listener(l), log: log}, nil
 }
 
 // ownSocket takes connections of root and of the process's own user only, whatever the file's mode lets through.
 type ownSocket struct {
 	net.Listener
 	log *slog.Logger
-}
-
-// SyscallConn gives the socket below, for who wants to know whether a connection waits.
-func (s *ownSocket) SyscallConn() (syscall.RawConn, error) {
-	below, ok := s.Listener.(syscall.Conn)
-	if !ok {
-		return nil, fmt.Errorf("a listener of type %T has no descriptor", s.Listener)
-	}
-	return below.SyscallConn()
 }
 
 // Accept waits for a connection of those users.
@@ -85,11 +77,17 @@ type ownConn struct {
 	name string
 }
 
+// NetConn is the connection as it was accepted.
+func (c ownConn) NetConn() net.Conn { return c.Conn }
+
 // PeerName is the name of the user at the other end.
 func (c ownConn) PeerName() string { return c.name }
 
 // peer is the user at the other end of a Unix socket, as the kernel has kept it when it was connected.
 func peer(conn net.Conn) (uid int, err error) {
+	if outer, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = outer.NetConn()
+	}
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
 		return -1, errors.New("no Unix socket")
@@ -117,11 +115,11 @@ func userName(uid int) string {
 }
 
 // listenSocket listens for the commands user and token where this server has the registry's file, which nobody else can open then.
-func (c *config) listenSocket(log *slog.Logger) (net.Listener, error) {
+func (c *config) listenSocket(reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	if c.elected() {
 		return nil, nil
 	}
-	return listenSocket(c.dataDir, log)
+	return listenSocket(c.dataDir, reserve, log)
 }
 
 // serve answers requests, on the socket too if there is one, until ctx ends or one of them fails.

@@ -14,16 +14,22 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api/descriptors"
 )
 
 // serveOn answers on the socket of a folder, for the rest of the test.
 func serveOn(t *testing.T, dir string, log *slog.Logger, answer http.HandlerFunc) {
 	t.Helper()
-	l, err := listenSocket(dir, log)
+	l, err := listenSocket(dir, testReserve(t), log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: answer, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+		if descriptors.Context(ctx, c) == ctx {
+			t.Error("the connection is none of the reserve's")
+		}
 		return context.WithValue(ctx, peerKey{}, c.(interface{ PeerName() string }).PeerName())
 	}}
 	served := make(chan error, 1)
@@ -35,6 +41,16 @@ func serveOn(t *testing.T, dir string, log *slog.Logger, answer http.HandlerFunc
 }
 
 type peerKey struct{}
+
+func testReserve(t *testing.T) *descriptors.Reserve {
+	t.Helper()
+	reserve, err := descriptors.New(1, 16, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reserve.Close() })
+	return reserve
+}
 
 // TestCommandsBesideAServer: they send what the API takes, and print what it says.
 func TestCommandsBesideAServer(t *testing.T) {
@@ -106,7 +122,7 @@ func TestAdminSocketsFile(t *testing.T) {
 	if _, _, err := typed(t, "", "user", "list", "--data-dir", dir); err == nil || !strings.Contains(err.Error(), "no registry") {
 		t.Errorf("with a stale socket: %v", err)
 	}
-	l, err := listenSocket(dir, slog.New(slog.DiscardHandler))
+	l, err := listenSocket(dir, testReserve(t), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,12 +138,12 @@ func TestAdminSocketsFile(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenSocket(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "move it away") {
+	if _, err := listenSocket(dir, testReserve(t), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "move it away") {
 		t.Errorf("with a file in its place: %v", err)
 	}
 	var said bytes.Buffer
 	long := filepath.Join(dir, strings.Repeat("x", 100))
-	if l, err := listenSocket(long, slog.New(slog.NewTextHandler(&said, nil))); l != nil || err != nil || !strings.Contains(said.String(), "longer than Linux takes") {
+	if l, err := listenSocket(long, testReserve(t), slog.New(slog.NewTextHandler(&said, nil))); l != nil || err != nil || !strings.Contains(said.String(), "longer than Linux takes") {
 		t.Errorf("%v, %v, %s", l, err, said.String())
 	}
 }

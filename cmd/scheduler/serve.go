@@ -119,11 +119,11 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	defer c.keepCertificate(log)()
 	defer c.useKeys(&web, access, log)()
 	server := api.New(web)
-	socket, err := c.listenSocket(log)
+	socket, err := c.listenSocket(reserve, log)
 	if err != nil {
 		return err
 	}
-	return run(ctx, c, parts{scheduler: sched, web: server, listener: listener, socket: socket, machine: where.machine, log: log, out: out})
+	return run(ctx, c, parts{scheduler: sched, web: server, listener: reserve.Listener(listener), socket: socket, machine: where.machine, log: log, out: out})
 }
 
 // agentURL is where agents reach this server. Those of this machine can't ask for the address of a listener that has all.

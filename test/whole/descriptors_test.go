@@ -19,12 +19,12 @@ func TestOutOfFileDescriptors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := uint64(open) + 8
+	limit := uint64(open) + 40
 	if err := unix.Prlimit(m.ServerPID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
 		t.Fatal(err)
 	}
 	var held []net.Conn
-	for range 16 {
+	for range 64 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(m.URL(), "http://"))
 		if err != nil {
 			t.Fatal(err)

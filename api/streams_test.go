@@ -1,0 +1,56 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/auth"
+)
+
+// TestACallerHasAShareOfTheStreams: a quarter, and four at least; whoever is refused learns which bound it is.
+func TestACallerHasAShareOfTheStreams(t *testing.T) {
+	t.Parallel()
+	const all, own = "clients follow events of this server already", "as often as one caller may"
+	for _, test := range []struct {
+		kind      auth.Kind
+		most, has int
+		why       string
+	}{
+		{auth.User, 1000, 250, own},
+		{auth.Token, 40, 10, own},
+		{auth.User, 5, 4, own},
+		{auth.User, 2, 2, own},
+		{auth.Machine, 40, 40, own}, // nobody else is there
+	} {
+		t.Run(fmt.Sprintf("%s of %d", test.kind, test.most), func(t *testing.T) {
+			t.Parallel()
+			s := api.NewStreams()
+			one := auth.Principal{Kind: test.kind, Name: "one"}
+			var leave func()
+			for i := range test.has {
+				var err error
+				if leave, err = s.EnterAs(one, test.most); err != nil {
+					t.Fatalf("stream %d: %v", i, err)
+				}
+			}
+			if _, err := s.EnterAs(one, test.most); err == nil || !strings.Contains(err.Error(), test.why) {
+				t.Errorf("%v, want %q", err, test.why)
+			}
+			for i := test.has; i < test.most; i++ {
+				if _, err := s.EnterAs(auth.Principal{Kind: auth.User, Name: fmt.Sprint(i)}, test.most); err != nil {
+					t.Errorf("another caller: %v", err)
+				}
+			}
+			last := auth.Principal{Kind: auth.User, Name: "last"}
+			if _, err := s.EnterAs(last, test.most); err == nil || !strings.Contains(err.Error(), all) {
+				t.Errorf("%v, want %q", err, all)
+			}
+			leave()
+			if _, err := s.EnterAs(last, test.most); err != nil {
+				t.Errorf("what has ended makes room: %v", err)
+			}
+		})
+	}
+}
