@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // longScript is long enough to be sent in several parts; other is what it is changed into.
@@ -360,7 +361,7 @@ func TestUnreachable(t *testing.T) {
 		for _, cache := range []bool{true, false} {
 			_, err := store.Get(context.Background(), pack.Source{URL: "http://me:secret@" + host + "/job.sh", Cache: cache})
 			var failed *pack.Error
-			if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) || failed.Unreachable != host || failed.Unanswered {
+			if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) || failed.Unreachable != wire.HostPort("http://"+host) || failed.Unanswered {
 				t.Errorf("%s: got %+v", host, err)
 			}
 		}
