@@ -118,6 +118,25 @@ func TestL8WhomAFailureHolds(t *testing.T) {
 	}
 }
 
+// TestL8TheCauseIsShownOfOneApp: the overview shows why a package has no good answer, unless a run of another app said so.
+func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	a := app.Config{AppName: "one", AppURL: "http://h/x"}
+	for _, shown := range []bool{true, false} {
+		s.core.starts.unanswered(a, "run", s.now, "the server answers 503")
+		for _, trouble := range s.core.Facts().Troubles {
+			if strings.HasSuffix(trouble.Message, ", last: the server answers 503") != shown {
+				t.Errorf("with a second app %v: %s", !shown, trouble.Message)
+			}
+		}
+		if len(s.core.Facts().Troubles) == 0 {
+			t.Error("no trouble")
+		}
+		a.AppName = "two"
+	}
+}
+
 // TestPackageOfAnAttempt: which package an attempt ran with is kept with its shard, across a change of leader, until the next attempt;
 // and a package that was changed on an agent is noted.
 func TestPackageOfAnAttempt(t *testing.T) {

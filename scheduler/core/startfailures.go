@@ -366,6 +366,16 @@ func (t *startFailure) whatFailed() string {
 	return t.Host + " did not answer"
 }
 
+// isShared reports whether another app has the same failure to fetch, whose cause may then be of a run of that app.
+func (f *startFailures) isShared(appName string, t *startFailure) bool {
+	for name, of := range f.byApp {
+		if name != appName && of[everyAgent] == t {
+			return true
+		}
+	}
+	return false
+}
+
 // tried notes that an execution, for which there is no wait, is the one that tries.
 func (f *startFailures) tried(a *appState, id string) {
 	for _, t := range f.doubts(a) {
