@@ -21,8 +21,8 @@ const ofAnotherApp = "of another app"
 // app that the caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and
 // executors. Whatever texts an answer has, those ids are hidden in all of them: no field is left out because nobody
 // thought of it, and no sentence because it is new. Documents are left as they are: their texts are what people have
-// written, and are sent back. The error is that of a look at whether a job may be seen: without it the answer would hide
-// what the caller may read.
+// written, and are sent back. The error is that of a look at whether a job may be seen: without it the answer would
+// hide what the caller may read.
 func (s *Server) hidingOthers(ctx context.Context) func(any) (any, error) {
 	who := callerOf(ctx)
 	if !who.letIn() || who.Unrestricted() {
