@@ -63,7 +63,7 @@ func AnswersByApp() map[string]any {
 }
 
 // Shown is an answer as somebody gets it.
-func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) any {
+func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) (any, error) {
 	return s.hidingOthers(context.WithValue(ctx, callerKey{}, caller{Principal: who}))(answer)
 }
 

@@ -37,6 +37,7 @@ type fakeScheduler struct {
 	gap      time.Duration // how long reconciliation may not be asked for
 	explain  func(ctx context.Context, job string) (core.Explanation, error)
 	failWith error // of every change
+	jobFails error // of every look at a job
 	resigned bool
 	watch    *watching         // what is watched; nil is an empty core's
 	streams  bool              // events are streamed
@@ -170,6 +171,9 @@ func (b *fakeScheduler) DeleteApp(_ context.Context, name string, withJobs bool)
 func (b *fakeScheduler) Jobs(context.Context) ([]core.JobView, error) { return all(b, b.jobs) }
 
 func (b *fakeScheduler) Job(_ context.Context, name string) (core.JobView, error) {
+	if b.jobFails != nil {
+		return core.JobView{}, b.jobFails
+	}
 	return one(b, b.jobs, "job", name)
 }
 

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -19,25 +21,31 @@ const ofAnotherApp = "of another app"
 // app that the caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and
 // executors. Whatever texts an answer has, those ids are hidden in all of them: no field is left out because nobody
 // thought of it, and no sentence because it is new. Documents are left as they are: their texts are what people have
-// written, and are sent back.
-func (s *Server) hidingOthers(ctx context.Context) func(any) any {
+// written, and are sent back. The error is that of a look at whether a job may be seen: without it the answer would
+// hide what the caller may read.
+func (s *Server) hidingOthers(ctx context.Context) func(any) (any, error) {
 	who := callerOf(ctx)
 	if !who.letIn() || who.Unrestricted() {
-		return func(answer any) any { return answer }
+		return func(answer any) (any, error) { return answer, nil }
 	}
 	h := hiding{server: s, ctx: ctx, who: who, jobs: map[string]bool{}}
-	return func(answer any) any {
+	return func(answer any) (any, error) {
 		if answer == nil {
-			return nil
+			return nil, nil
 		}
-		return h.value(reflect.ValueOf(answer)).Interface()
+		shown := h.value(reflect.ValueOf(answer)).Interface()
+		return shown, h.err
 	}
 }
 
 // errorWithoutOthers is what the scheduler refuses a request with, as the caller may read it.
 func (s *Server) errorWithoutOthers(ctx context.Context, err error) error {
 	if refused := new(core.Error); errors.As(err, &refused) {
-		shown, _ := s.hidingOthers(ctx)(*refused).(core.Error)
+		answer, failure := s.hidingOthers(ctx)(*refused)
+		if failure != nil {
+			return fmt.Errorf("look at who may read why this was refused: %w", failure)
+		}
+		shown, _ := answer.(core.Error)
 		return &shown
 	}
 	return err
@@ -49,9 +57,11 @@ type hiding struct {
 	ctx    context.Context
 	who    caller
 	jobs   map[string]bool // whether they may be seen, of those that were asked about
+	err    error           // of the first of them that could not be looked at
 }
 
-// shown reports whether the caller may see an app or a job. What can't be found out is not shown.
+// shown reports whether the caller may see an app or a job. What can't be found out is not shown,
+// and err says why.
 func (h *hiding) shown(name string, isApp bool) bool {
 	if isApp {
 		return h.who.Covers(name)
@@ -59,6 +69,9 @@ func (h *hiding) shown(name string, isApp bool) bool {
 	shown, known := h.jobs[name]
 	if !known {
 		_, err := h.server.opts.Scheduler.Job(h.ctx, name)
+		if err != nil && refusal(err).Kind != core.NotFound {
+			h.err = cmp.Or(h.err, err) // the first
+		}
 		shown = err == nil
 		h.jobs[name] = shown
 	}
@@ -94,7 +107,7 @@ func (h *hiding) value(v reflect.Value) reflect.Value {
 	case reflect.Map:
 		hidden.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
 		for entry := v.MapRange(); entry.Next(); {
-			hidden.SetMapIndex(entry.Key(), h.value(entry.Value()))
+			hidden.SetMapIndex(h.value(entry.Key()), h.value(entry.Value()))
 		}
 	case reflect.Struct:
 		hidden.Set(v)

@@ -325,7 +325,10 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 		hide := s.hidingOthers(ctx)
 		list, byRow := value.(rows)
 		if !byRow {
-			value = hide(value)
+			if value, err = hide(value); err != nil {
+				fail(c.Writer, c.Request, s.log, err)
+				return
+			}
 		}
 		s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
 			if byRow {

@@ -25,7 +25,7 @@ const rowsPiece = 64 << 10
 
 // writeRows sends a list, each row as shown makes it, as writeJSON does, "[]" when it is empty. It gives the client
 // WriteStall for each piece.
-func (s *Server) writeRows(w http.ResponseWriter, r *http.Request, list rows, shown func(any) any) {
+func (s *Server) writeRows(w http.ResponseWriter, r *http.Request, list rows, shown func(any) (any, error)) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
@@ -40,7 +40,12 @@ func (s *Server) writeRows(w http.ResponseWriter, r *http.Request, list rows, sh
 		if i > 0 {
 			piece.WriteByte(',')
 		}
-		row := shown(list.at(i))
+		row, err := shown(list.at(i))
+		if err != nil {
+			s.log.WarnContext(r.Context(), "list cut off", "error", err)
+			breakOff(out.line)
+			return
+		}
 		if err := enc.Encode(row); err != nil {
 			panic(fmt.Errorf("encode a row of type %T: %w", row, err))
 		}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -193,23 +194,31 @@ func TestNoAnswerNamesOthers(t *testing.T) {
 	texts := 0
 	for route, answer := range api.AnswersByApp() {
 		filled := reflect.New(reflect.TypeOf(answer)).Elem()
-		texts += fill(filled, strings.Join(reasonsOfOthers, "; "), 0)
-		shown, err := json.Marshal(server.Shown(t.Context(), viewer, filled.Interface()))
+		texts += fill(t, filled, strings.Join(reasonsOfOthers, "; "), 0)
+		hidden, failure := server.Shown(t.Context(), viewer, filled.Interface())
+		shown, err := json.Marshal(hidden)
+		err = errors.Join(err, failure)
 		if err != nil || strings.Contains(string(shown), "their") {
 			t.Errorf("%s: %v %s", route, err, shown)
 		}
-		all, err := json.Marshal(server.Shown(t.Context(), auth.Principal{Kind: viewer.Kind, Grant: auth.Grant{Role: auth.Viewer}}, filled.Interface()))
-		if whole, _ := json.Marshal(filled.Interface()); err != nil || string(whole) != string(all) {
+		whole, _ := server.Shown(t.Context(), auth.Principal{Kind: viewer.Kind, Grant: auth.Grant{Role: auth.Viewer}}, filled.Interface())
+		all, err := json.Marshal(whole)
+		if want, _ := json.Marshal(filled.Interface()); err != nil || string(want) != string(all) {
 			t.Errorf("%s: who sees all apps sees %s", route, all)
 		}
+	}
+	b.jobFails = core.Errorf(core.Unavailable, "", "it starts")
+	if answer, err := server.Shown(t.Context(), viewer, reasonsOfOthers); !errors.Is(err, b.jobFails) {
+		t.Errorf("nobody knows which jobs may be seen: %v %v", answer, err)
 	}
 	if texts < 100 {
 		t.Errorf("only %d texts were looked at", texts)
 	}
 }
 
-// fill puts a text wherever a value can have one, but into documents, and returns how many there are.
-func fill(v reflect.Value, text string, depth int) (texts int) {
+// fill puts a text wherever a value can have one, but into documents, and returns how many there are. It fails for what
+// is not hidden: arrays, and what is embedded by a type that is not exported.
+func fill(t *testing.T, v reflect.Value, text string, depth int) (texts int) {
 	if depth > 8 {
 		return 0
 	}
@@ -223,19 +232,26 @@ func fill(v reflect.Value, text string, depth int) (texts int) {
 		return 1
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		return fill(v.Elem(), text, depth+1)
+		return fill(t, v.Elem(), text, depth+1)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		return fill(v.Index(0), text, depth+1)
+		return fill(t, v.Index(0), text, depth+1)
+	case reflect.Array:
+		if kind := v.Type().Elem().Kind(); kind < reflect.Bool || kind > reflect.Complex128 {
+			t.Errorf("%s: texts in arrays are not hidden", v.Type())
+		}
 	case reflect.Map:
-		one := reflect.New(v.Type().Elem()).Elem()
-		texts = fill(one, text, depth+1)
+		key, one := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		texts = fill(t, key, text, depth+1) + fill(t, one, text, depth+1)
 		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(reflect.Zero(v.Type().Key()), one)
+		v.SetMapIndex(key, one)
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.Anonymous && !f.IsExported() {
+				t.Errorf("%s: texts in the embedded %s are not hidden", v.Type(), f.Name)
+			}
 			if v.Field(i).CanSet() {
-				texts += fill(v.Field(i), text, depth+1)
+				texts += fill(t, v.Field(i), text, depth+1)
 			}
 		}
 	}

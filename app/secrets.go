@@ -39,8 +39,8 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 			*text = old
 		case (document.Text{Value: *text}).IsPlaceholder(""):
 			bad = append(bad, document.Violate(field, *text, "holds %s, which keeps the stored secret only while "+
-				"the program comes from where it did, and %s names another place: "+
-				"give the secret itself, or leave %s there",
+				"the program comes from where it did, and %s says otherwise: "+
+				"give the secret itself, or leave %s as it was",
 				secrets.Hidden, moved, moved))
 		}
 	}
@@ -48,13 +48,16 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 }
 
 // redirected names what says where the app's program comes from, and names another host or repository than is stored;
-// "" if nothing does.
+// "" if nothing does. A template can say what program its pods run and how names are resolved there, so another one is
+// another place.
 func (c Config) redirected(stored Config) string {
 	switch {
 	case origin(c.AppURL) != origin(stored.AppURL):
 		return "appURL"
 	case repository(c.Image) != repository(stored.Image):
 		return "image"
+	case c.PodTemplate != stored.PodTemplate:
+		return "podTemplate"
 	}
 	return ""
 }

@@ -35,6 +35,12 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, kept, bad)
 		}
 	}
+	template := shown
+	template.PodTemplate = `{"spec":{"hostAliases":[{"ip":"10.0.0.1","hostnames":["h"]}]}}`
+	if kept, bad := template.KeepSecrets(c); len(bad) != 1 || !strings.Contains(bad[0].Message, "podTemplate") ||
+		kept.BootstrapScript == c.BootstrapScript || kept.AppURL != c.AppURL {
+		t.Errorf("with another template: %+v %v", kept, bad)
+	}
 	c.Image = "registry:5000/x:1"
 	shown.Image = "registry:5000/x@sha256:ab"
 	if kept, bad := shown.KeepSecrets(c); len(bad) > 0 || kept.AppURL != c.AppURL || kept.BootstrapScript != c.BootstrapScript {

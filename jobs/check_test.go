@@ -57,6 +57,10 @@ func TestCheck(t *testing.T) {
 		{"too many shards", func(c *config) { c.ShardingTotalCount = 10_001 }, "shardingTotalCount", "from 1 to 10000"},
 		{"wrong count, good parameters", func(c *config) { c.ShardingTotalCount, c.ShardingItemParameters = 0, "0=a" }, "shardingTotalCount", "from 1"},
 		{"parameters", func(c *config) { c.ShardingItemParameters = "0=a,1=b" }, "", ""},
+		{"a secret in a request", func(c *config) {
+			c.JobParameter = "https://me:hunter2@host/x"
+			c.Props = document.Texts{"http.url": {Value: "https://h/x"}, "http.method": {Value: "GET"}}
+		}, "", ""},
 		{"a URL without a secret", func(c *config) { c.JobParameter, c.Cron = "https://host/x?a=b", "" }, "", "no cron"},
 		{"a password in a URL of the parameter", func(c *config) { c.JobParameter = "mysql://me:hunter2@host/db" }, "", "jobParameter has a password or token in a URL"},
 		{"a token in a URL of a shard's parameter", func(c *config) { c.ShardingItemParameters = "0=redis://:hunter2@h" }, "", "shardingItemParameters has a password or token in a URL"},

@@ -168,8 +168,11 @@ func (c Config) redirected(at place, stored Config) string {
 }
 
 // exposureNotes warn of secrets in texts that become part of the command line of the job's processes: the parameters
-// stand in the sharding context, which is an argument.
+// stand in the sharding context, which is an argument. An HTTP job has no process.
 func (c Config) exposureNotes() []string {
+	if _, ok := c.HTTP(); ok {
+		return nil
+	}
 	return slices.Concat(
 		app.ExposureNotes("jobParameter", c.JobParameter),
 		app.ExposureNotes("shardingItemParameters", c.ShardingItemParameters),

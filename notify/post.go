@@ -49,7 +49,7 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	failed := func(err error) (int, []byte, error) {
-		problem := cmp.Or(connectionProblem(err), "it does not answer as an HTTP server")
+		problem := cmp.Or(problemOf(err), "it does not answer as an HTTP server")
 		if ctx.Err() != nil {
 			problem = fmt.Sprintf("no answer within %s", r.connect+r.read)
 		}

@@ -1,15 +1,13 @@
 package notify
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/textproto"
-	"syscall"
 
 	"github.com/wneessen/go-mail"
+
+	"github.com/elasticjob-go/elasticjob/netproblem"
 )
 
 // What went wrong is shown to everybody who may see the job, and whoever may change it chooses the server. So errors
@@ -19,36 +17,12 @@ import (
 // errTooMuch is the error of a connection that brings more than is read.
 var errTooMuch = fmt.Errorf("more than %d KiB came as an answer", mostRead>>10)
 
-// connectionProblem says why there is no connection, or no more, in words that do not depend on what came over it; ""
-// for other errors.
-func connectionProblem(err error) string {
-	var (
-		name        *net.DNSError
-		dial        *net.OpError
-		certificate *tls.CertificateVerificationError
-		noTLS       tls.RecordHeaderError
-		alert       tls.AlertError
-	)
-	switch {
-	case errors.Is(err, errTooMuch):
+// problemOf is why there is no connection, or no more; "" for other errors.
+func problemOf(err error) string {
+	if errors.Is(err, errTooMuch) {
 		return errTooMuch.Error()
-	case errors.As(err, &name):
-		return "its name is not found"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "the connection is refused"
-	case errors.As(err, &dial) && dial.Op == "dial":
-		return "it can't be reached"
-	case errors.As(err, &certificate):
-		return "its certificate is not one that is trusted for this name"
-	case errors.As(err, &noTLS):
-		return "it does not speak TLS on this port"
-	case errors.As(err, &alert):
-		return "it refuses the TLS that is offered"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "the connection broke off"
 	}
-	return ""
+	return netproblem.Text(err)
 }
 
 // mailSteps are the steps of a conversation that a server may refuse, by what the library calls them.
@@ -67,7 +41,7 @@ func mailProblem(err error) error {
 	if errors.As(err, &answer) {
 		return fmt.Errorf("the server answers %d", answer.Code)
 	}
-	if text := connectionProblem(err); text != "" {
+	if text := problemOf(err); text != "" {
 		return errors.New(text)
 	}
 	return errors.New("it does not answer as a mail server that has what the job asks for: " +

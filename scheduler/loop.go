@@ -64,7 +64,7 @@ func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Tim
 		machine:   term.New(c, s.opt.Random, term.Options{RefusedMost: s.opt.RefusedMost}),
 		launching: semaphore.NewWeighted(maxLaunching),
 		ended:     make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{},
-		sessions: map[int64]openSession{}, messages: messages{}, unwatch: func() {}}
+		sessions: map[int64]openSession{}, messages: messages{byApp: map[string]*appMessages{}}, unwatch: func() {}}
 	r.outage.Store("")
 	r.view = view.New(r.watched)
 	r.ctx, r.cancel = context.WithCancel(context.Background())

@@ -19,47 +19,94 @@ const (
 	// notifyAtOnce is how many messages of one app are under way at once: one that is slow keeps few others of its
 	// app waiting, and none of another app, whose people may have nothing to do with the server that is slow.
 	notifyAtOnce = 4
+	// notifyAtOnceInAll bounds the connections of all apps to servers that may all be slow. The apps take turns.
+	notifyAtOnceInAll = 64
 	// notifyTimeout is how long one may take; the Notifier's own bounds are narrower.
 	notifyTimeout = time.Minute
 )
 
 // messages are what is to be told in one term, by app. The loop has them for itself.
-type messages map[string]*appMessages
+//
+// Between any two calls turns has every app once that has messages waiting and fewer than notifyAtOnce under way, in
+// the order in which they may start the next, and is empty while fewer than notifyAtOnceInAll are under way.
+type messages struct {
+	byApp    map[string]*appMessages
+	turns    []string
+	underWay int
+}
 
 // appMessages are those of one app that wait, and how many are under way. An app without any has no entry.
 type appMessages struct {
 	waiting  []core.Notification
 	underWay int
+	hasTurn  bool // the app is in turns
 }
 
-// notify sends a message as soon as fewer than notifyAtOnce of its app are under way.
-func (r *termRunner) notify(n core.Notification) {
-	of := r.messages[n.Job.AppName]
+// takesTurn puts an app at the end of turns if it may start a message and is not in there.
+func (m *messages) takesTurn(app string) {
+	of := m.byApp[app]
+	if of.hasTurn || of.underWay >= notifyAtOnce || len(of.waiting) == 0 {
+		return
+	}
+	of.hasTurn = true
+	m.turns = append(m.turns, app)
+}
+
+// add has a message wait.
+func (m *messages) add(n core.Notification) {
+	app := n.Job.AppName
+	of := m.byApp[app]
 	if of == nil {
 		of = &appMessages{}
-		r.messages[n.Job.AppName] = of
+		m.byApp[app] = of
 	}
 	of.waiting = append(of.waiting, n)
-	r.startNotifying(n.Job.AppName)
+	m.takesTurn(app)
 }
 
-func (r *termRunner) startNotifying(app string) {
-	of := r.messages[app]
-	for of.underWay < notifyAtOnce && len(of.waiting) > 0 {
-		n := of.waiting[0]
-		of.waiting = of.waiting[1:]
-		of.underWay++
+// next is the message to start now, of the app whose turn it is; false if none may start.
+func (m *messages) next() (n core.Notification, ok bool) {
+	if m.underWay == notifyAtOnceInAll || len(m.turns) == 0 {
+		return n, false
+	}
+	app := m.turns[0]
+	m.turns = m.turns[1:]
+	of := m.byApp[app]
+	n, of.waiting = of.waiting[0], of.waiting[1:]
+	of.hasTurn = false
+	of.underWay++
+	m.underWay++
+	m.takesTurn(app)
+	return n, true
+}
+
+// ended notes that a message of an app is no longer under way.
+func (m *messages) ended(app string) {
+	of := m.byApp[app]
+	of.underWay--
+	m.underWay--
+	m.takesTurn(app)
+	if of.underWay == 0 && len(of.waiting) == 0 {
+		delete(m.byApp, app)
+	}
+}
+
+// notify sends a message as soon as few enough are under way.
+func (r *termRunner) notify(n core.Notification) {
+	r.messages.add(n)
+	r.startNotifying()
+}
+
+func (r *termRunner) startNotifying() {
+	for n, ok := r.messages.next(); ok; n, ok = r.messages.next() {
 		r.work.Go(func() {
 			err := r.sendNotification(n)
 			r.inbox.put(func(machine *term.Machine) {
-				of.underWay--
-				r.startNotifying(app)
+				r.messages.ended(n.Job.AppName)
+				r.startNotifying()
 				machine.Notified(n.Job.JobName, n.Seq, err)
 			})
 		})
-	}
-	if of.underWay == 0 {
-		delete(r.messages, app)
 	}
 }
 

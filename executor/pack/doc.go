@@ -61,8 +61,8 @@ func Defaults() Limits {
 type Error struct {
 	Phase string // wire.PhaseFetch or wire.PhaseUnpack
 	URL   string
-	// Unreachable is the URL's host, with its port if the URL names one, if it was not reached: its name is unknown,
-	// nothing accepts connections there, or no TLS comes about; else empty.
+	// Unreachable is the URL's host with its port ([wire.HostPort]), if it was not reached: its name is unknown, nothing
+	// accepts connections there, or no TLS comes about; else empty.
 	Unreachable string
 	// Unanswered is set if the host was reached, and had no good answer for the URL in time: 5xx, a connection
 	// without an answer, or a late first byte.
@@ -103,7 +103,7 @@ func explain(ctx context.Context, source Source, err error) error {
 	case errors.As(err, &silent) && silent.reached:
 		explained.Unanswered = true
 	case errors.As(err, &silent):
-		explained.Unreachable = source.parsed().Host
+		explained.Unreachable = wire.HostPort(source.URL)
 	}
 	return explained
 }

@@ -280,7 +280,7 @@ func isBroken(err error) bool {
 func (t *transfer) goesOn(header http.Header) error {
 	part, total, _ := strings.Cut(header.Get("Content-Range"), "/")
 	if !strings.HasPrefix(part, fmt.Sprintf("bytes %d-", t.done)) {
-		return fmt.Errorf("the server sends the range %.100q instead of the one from byte %d", part, t.done)
+		return fmt.Errorf("the server sends another range than the one from byte %d", t.done)
 	}
 	size, err := strconv.ParseInt(total, 10, 64)
 	differ := func(now, before string) bool { return now != "" && before != "" && now != before }
@@ -298,10 +298,10 @@ const maxRedirects = 10
 // checkRedirect follows redirections on the network only; no try would change where they lead.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return permanent{fmt.Errorf("more than %d redirections, the last one to %.200s", maxRedirects, redact(request.URL.String()))}
+		return permanent{fmt.Errorf("more than %d redirections", maxRedirects)}
 	}
 	if request.URL.Scheme != "http" && request.URL.Scheme != "https" {
-		return permanent{fmt.Errorf("the server redirects to %.200s; only http and https are followed", redact(request.URL.String()))}
+		return permanent{fmt.Errorf("the server redirects to a URL of scheme %.20q; only http and https are followed", request.URL.Scheme)}
 	}
 	return nil
 }

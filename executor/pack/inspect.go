@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
+	"github.com/elasticjob-go/elasticjob/netproblem"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -52,7 +53,7 @@ func Inspect(ctx context.Context, url, folder string, most int, limits Limits, o
 	defer d.client.CloseIdleConnections()
 	sum, _, err := d.get(ctx, u, file, version{})
 	if err != nil {
-		return c, err
+		return c, withoutAddresses(err)
 	}
 	c.SHA256 = sum
 	if info, err := file.Stat(); err == nil {
@@ -72,6 +73,20 @@ func Inspect(ctx context.Context, url, folder string, most int, limits Limits, o
 		return c, unpackError{err}
 	}
 	return c, c.list(most)
+}
+
+// withoutAddresses is an error of a fetch without what it shows of the network: a package is inspected in that of the
+// scheduler's servers, for whoever names a URL.
+func withoutAddresses(err error) error {
+	text := netproblem.Text(err)
+	if text == "" {
+		return err
+	}
+	var silent unanswered
+	if errors.As(err, &silent) {
+		return unanswered{errors.New(text), silent.reached}
+	}
+	return errors.New(text)
 }
 
 // list finds the files. Links count as what they lead to, if that is in the package.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // longScript is long enough to be sent in several parts; other is what it is changed into.
@@ -204,7 +205,7 @@ func TestURL(t *testing.T) {
 		{name: "redirection to a file", answer: func(w http.ResponseWriter, r request) {
 			http.Redirect(w, r.Request, "file:///etc/passwd", http.StatusFound)
 		},
-			want: "redirects to file:///etc/passwd; only http and https", requests: 1},
+			want: "redirects to a URL of scheme \"file\"; only http and https", requests: 1},
 		{name: "redirection to ftp", answer: func(w http.ResponseWriter, r request) { http.Redirect(w, r.Request, "ftp://h/x", http.StatusFound) }, want: "only http and https", requests: 1},
 		{name: "wrong sum", answer: whole(longScript), sum: strings.Repeat("ab", 32), want: "but the app says abab", requests: 1},
 		{name: "compressed archive, sent as encoding", path: "/p.tgz", answer: func(w http.ResponseWriter, r request) {
@@ -363,9 +364,14 @@ func TestUnreachable(t *testing.T) {
 		for _, cache := range []bool{true, false} {
 			_, err := store.Get(context.Background(), pack.Source{URL: "http://me:secret@" + host + "/job.sh", Cache: cache})
 			var failed *pack.Error
-			if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) || failed.Unreachable != host || failed.Unanswered {
+			if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) || failed.Unreachable != wire.HostPort("http://"+host) || failed.Unanswered {
 				t.Errorf("%s: got %+v", host, err)
 			}
+		}
+		shown := map[string]string{closed: "the connection is refused", "no.such.invalid": "its name is not found"}[host]
+		if _, err := pack.Inspect(t.Context(), "http://"+host+"/job.sh", t.TempDir(), 1, limits, os.Open); err == nil ||
+			!strings.HasSuffix(err.Error(), "/job.sh: "+shown) {
+			t.Errorf("%s, inspected: got %v", host, err)
 		}
 	}
 }

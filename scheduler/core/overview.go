@@ -155,6 +155,9 @@ func (c *Core) startTroubles(f *Facts) {
 			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Message: s.Reason}
 			if agent == everyAgent {
 				t.Agent, t.Message = "", "the app's package can't be fetched: "+s.whatFailed()
+				if s.Package != "" && !c.starts.isShared(app, s) {
+					t.Message += ", last: " + s.Reason
+				}
 			}
 			f.trouble(t)
 		}

@@ -64,7 +64,7 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	s.core.starts.sources["127.0.0.1"] = &startFailure{Host: "127.0.0.1", Tries: 3, Since: s.now}
+	s.core.starts.sources["127.0.0.1:80"] = &startFailure{Host: "127.0.0.1:80", Tries: 3, Since: s.now}
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
 		s.accepts = nil
 		s.triggerJob(job)
@@ -72,6 +72,68 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 		if (len(s.accepts) == 0) != waits {
 			t.Errorf("%s: %d launches", job, len(s.accepts))
 		}
+	}
+}
+
+// TestL8WhomAFailureHolds: what one app found out holds for those that fetch from the same host and port, and, where its
+// pods have a template, for no other app.
+func TestL8WhomAFailureHolds(t *testing.T) {
+	t.Parallel()
+	hosts := app.Config{AppURL: "https://h/x", PodTemplate: `{"spec":{"hostAliases":[]}}`}
+	for name, test := range map[string]struct {
+		failed, other app.Config
+		unanswered    bool
+		waits         bool
+	}{
+		"the same port":              {failed: app.Config{AppURL: "https://h/x"}, other: app.Config{AppURL: "https://H:443/y"}, waits: true},
+		"another port":               {failed: app.Config{AppURL: "https://h/x"}, other: app.Config{AppURL: "http://h/y"}},
+		"a pod's host":               {failed: hosts, other: app.Config{AppURL: "https://h/y"}},
+		"a pod's URL":                {failed: hosts, other: app.Config{AppURL: "https://h/x"}},
+		"a bad answer in a pod":      {failed: hosts, other: app.Config{AppURL: "https://h/x"}, unanswered: true},
+		"another pod":                {failed: hosts, other: hosts},
+		"a bad answer outside a pod": {failed: app.Config{AppURL: "https://h/x"}, other: app.Config{AppURL: "https://h/x"}, unanswered: true, waits: true},
+	} {
+		s := newStage(t)
+		s.app(func(a *app.Config) { a.AppURL, a.PodTemplate = test.failed.AppURL, test.failed.PodTemplate })
+		s.app(func(a *app.Config) {
+			a.AppName, a.AppURL, a.PodTemplate = "other_app", test.other.AppURL, test.other.PodTemplate
+		})
+		s.job(oneShard)
+		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = "other", "other_app" })
+		status := wire.Status{Cause: "refused", Unanswered: test.unanswered}
+		if !test.unanswered {
+			status.Unreachable = wire.HostPort(test.failed.AppURL)
+		}
+		data, err := status.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.update(s.start(8)[0], cluster.Failed, func(u *cluster.Update) { u.Data = data })
+		for job, waits := range map[string]bool{"my_job": true, "other": test.waits} {
+			a := s.core.config.apps[s.core.config.appNameOf(job)]
+			if got := s.core.starts.wait(a, "x").waits(); got != waits {
+				t.Errorf("%s: %s waits: %v", name, job, got)
+			}
+		}
+	}
+}
+
+// TestL8TheCauseIsShownOfOneApp: the overview shows why a package has no good answer, unless a run of another app said so.
+func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	a := app.Config{AppName: "one", AppURL: "http://h/x"}
+	for _, shown := range []bool{true, false} {
+		s.core.starts.unanswered(a, "run", s.now, "the server answers 503")
+		for _, trouble := range s.core.Facts().Troubles {
+			if strings.HasSuffix(trouble.Message, ", last: the server answers 503") != shown {
+				t.Errorf("with a second app %v: %s", !shown, trouble.Message)
+			}
+		}
+		if len(s.core.Facts().Troubles) == 0 {
+			t.Error("no trouble")
+		}
+		a.AppName = "two"
 	}
 }
 

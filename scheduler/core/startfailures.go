@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // startFailure is what went wrong when an app's executors were to start on an
@@ -20,9 +20,9 @@ type startFailure struct {
 	Tries    int       `json:"tries"`
 	Since    time.Time `json:"since"`
 	Reason   string    `json:"reason"`
-	// Host is where the app's package could not be fetched from; Executor is then the execution that tried it last.
+	// Host is where the app's package could not be fetched from, with its port; Executor is then the execution that tried it last.
 	// Package is "" if the host itself was at fault. Otherwise it stands for the one URL there that has no good
-	// answer in time, which may hold a secret.
+	// answer in time, which may hold a secret, or for that of one app whose pods have a template.
 	Host    string `json:"host,omitempty"`
 	Package string `json:"package,omitempty"`
 	probe   string // the execution that tries it now
@@ -232,24 +232,22 @@ func (s *shared) whatStarts() string {
 	return "the app's executor"
 }
 
-// packageHost is where an app's package is fetched from, "" for a URL without a host.
-func packageHost(packageURL string) string {
-	u, err := url.Parse(packageURL)
-	if err != nil {
-		return ""
-	}
-	return u.Host
-}
-
 // unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its
 // host was not reached. Only the first attempt that finds that out gets a time until which it holds.
 func (f *startFailures) unreachable(a app.Config, execution string, launched time.Time, reason string) (until time.Time) {
-	return f.notFetched(a, &startFailure{Host: packageHost(a.AppURL)}, execution, launched, reason)
+	t := &startFailure{Host: wire.HostPort(a.AppURL)}
+	if a.PodTemplate != "" {
+		t.Package = podKey(a)
+	}
+	return f.notFetched(a, t, execution, launched, reason)
 }
 
 // unanswered notes the same of a package whose host was reached, and had no good answer for its URL in time.
 func (f *startFailures) unanswered(a app.Config, execution string, launched time.Time, reason string) time.Time {
-	host := packageHost(a.AppURL)
+	host := wire.HostPort(a.AppURL)
+	if a.PodTemplate != "" {
+		return f.notFetched(a, &startFailure{Host: host, Package: podKey(a)}, execution, launched, reason)
+	}
 	if t := f.sources[host]; t != nil && launched.After(t.Since) {
 		f.fetchable(t)
 	}
@@ -258,6 +256,10 @@ func (f *startFailures) unanswered(a app.Config, execution string, launched time
 
 // urlKey stands for a package's URL, which may hold a secret.
 func urlKey(packageURL string) string { return "url-" + fingerprint(packageURL) }
+
+// podKey stands for the package of an app whose tasks' pods have a template. It may give names addresses of its own, so
+// what is found out from there is of this app alone.
+func podKey(a app.Config) string { return "pod-" + fingerprint(a.AppName+" "+a.AppURL) }
 
 // notFetched counts one more failure of a source.
 func (f *startFailures) notFetched(
@@ -280,7 +282,7 @@ func (f *startFailures) notFetched(
 // packageFetched notes that a process of an app began, so that its package was there, and reports whether that was doubted.
 func (f *startFailures) packageFetched(a app.Config) (doubted bool) {
 	f.fetched[a.AppName] = true
-	for _, t := range f.against(a.AppURL) {
+	for _, t := range f.against(a) {
 		f.fetchable(t)
 		doubted = true
 	}
@@ -296,12 +298,16 @@ func (f *startFailures) fetchable(t *startFailure) {
 	}
 }
 
-// against is what is known against fetching from a URL: of its host, and of itself.
-func (f *startFailures) against(packageURL string) (known []*startFailure) {
+// against is what is known against fetching an app's package: of its host and of its URL, or of the app alone.
+func (f *startFailures) against(a app.Config) (known []*startFailure) {
 	if len(f.sources) == 0 {
 		return nil
 	}
-	for _, source := range []string{packageHost(packageURL), urlKey(packageURL)} {
+	sources := []string{wire.HostPort(a.AppURL), urlKey(a.AppURL)}
+	if a.PodTemplate != "" {
+		sources = []string{podKey(a)}
+	}
+	for _, source := range sources {
 		if t := f.sources[source]; t != nil {
 			known = append(known, t)
 		}
@@ -314,7 +320,7 @@ func (f *startFailures) doubts(a *appState) []*startFailure {
 	if a == nil || f.fetched[a.name] {
 		return nil
 	}
-	return f.against(a.cfg.AppURL)
+	return f.against(a.cfg)
 }
 
 // packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or
@@ -358,6 +364,16 @@ func (t *startFailure) whatFailed() string {
 		return t.Host + " has no good answer for its URL"
 	}
 	return t.Host + " did not answer"
+}
+
+// isShared reports whether another app has the same failure to fetch, whose cause may then be of a run of that app.
+func (f *startFailures) isShared(appName string, t *startFailure) bool {
+	for name, of := range f.byApp {
+		if name != appName && of[everyAgent] == t {
+			return true
+		}
+	}
+	return false
 }
 
 // tried notes that an execution, for which there is no wait, is the one that tries.

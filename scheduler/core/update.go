@@ -315,7 +315,8 @@ func (c *Core) packageNotFetched(ref taskRef, st wire.Status) {
 	a := c.config.apps[with.AppName]
 	switch {
 	case a == nil:
-	case st.Unreachable != "" && packageHost(a.cfg.AppURL) == st.Unreachable:
+	case a.cfg.PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
+	case st.Unreachable != "" && wire.HostPort(a.cfg.AppURL) == st.Unreachable:
 		c.placement.wakeAt(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
 	case st.Unanswered && a.cfg.AppURL == with.AppURL:
 		c.placement.wakeAt(c.starts.unanswered(a.cfg, ref.exec.ID, s.Launched, s.Cause))

@@ -184,7 +184,7 @@ func TestStartFailuresAreShown(t *testing.T) {
 	} {
 		want := `[{"app":"my_app","agent":"S1","hostname":"S1","host":"","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"FAILED (CONTAINER_LAUNCH_FAILED): no such file"}]`
 		if when == "of all" {
-			want = `[{"app":"my_app","agent":"","hostname":"","host":"127.0.0.1","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"did not answer"},` + want[1:]
+			want = `[{"app":"my_app","agent":"","hostname":"","host":"127.0.0.1:80","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"did not answer"},` + want[1:]
 		}
 		shown, total := list()
 		if got, _ := json.Marshal(shown); string(got) != want || total != len(shown) {

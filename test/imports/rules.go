@@ -33,6 +33,7 @@ var order = []string{
 	"resources",
 	"spelling",
 	"secrets",
+	"netproblem",
 	"release",
 }
 
@@ -59,6 +60,7 @@ var only = map[string][]string{
 	"resources":      {},
 	"spelling":       {},
 	"secrets":        {},
+	"netproblem":     {},
 	"release":        {},
 }
 

@@ -1,0 +1,41 @@
+// Package netproblem says why a server was not reached, for those who may name any server and see none of what it says:
+// in one of a few sentences that hold no address, no name and no word of it.
+package netproblem
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+)
+
+// Text says why there is no connection, or no more, in words that do not depend on what came over it; ""
+// for other errors.
+func Text(err error) string {
+	var (
+		name        *net.DNSError
+		dial        *net.OpError
+		certificate *tls.CertificateVerificationError
+		noTLS       tls.RecordHeaderError
+		alert       tls.AlertError
+	)
+	switch {
+	case errors.As(err, &name):
+		return "its name is not found"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection is refused"
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return "it can't be reached"
+	case errors.As(err, &certificate):
+		return "its certificate is not one that is trusted for this name"
+	case errors.As(err, &noTLS):
+		return "it does not speak TLS on this port"
+	case errors.As(err, &alert):
+		return "it refuses the TLS that is offered"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "the connection broke off"
+	}
+	return ""
+}

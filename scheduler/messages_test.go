@@ -1,0 +1,67 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// TestMessagesTakeTurns (N2): four of an app and 64 of all apps are under way at once, and of the apps that wait each
+// has its turn, however many messages another one has.
+func TestMessagesTakeTurns(t *testing.T) {
+	t.Parallel()
+	const apps, ofEach = 100, 6
+	m := messages{byApp: map[string]*appMessages{}}
+	for app := range apps {
+		for seq := range ofEach {
+			n := core.Notification{Seq: int64(seq)}
+			n.Job.AppName = fmt.Sprint("app", app)
+			m.add(n)
+		}
+	}
+	var underWay []string // apps, the oldest message first
+	started, ofApp := map[string]int{}, map[string]int{}
+	start := func() {
+		for n, ok := m.next(); ok; n, ok = m.next() {
+			app := n.Job.AppName
+			underWay = append(underWay, app)
+			started[app]++
+			if ofApp[app]++; ofApp[app] > 4 {
+				t.Fatalf("%d messages of %s are under way", ofApp[app], app)
+			}
+		}
+	}
+	end := func() {
+		app := underWay[0]
+		underWay = underWay[1:]
+		ofApp[app]--
+		m.ended(app)
+	}
+	for start(); len(underWay) > 0; start() {
+		left := 0
+		for app := range apps {
+			left += ofEach - started[fmt.Sprint("app", app)]
+		}
+		if len(underWay) != 64 && left > 0 {
+			t.Fatalf("%d messages are under way, and %d wait", len(underWay), left)
+		}
+		least, most := ofEach, 0
+		for app := range apps {
+			of := started[fmt.Sprint("app", app)]
+			least, most = min(least, of), max(most, of)
+		}
+		if most-least > 4 {
+			t.Fatalf("one app had %d turns, and another %d", most, least)
+		}
+		end()
+	}
+	for app, n := range started {
+		if n != ofEach {
+			t.Errorf("%d messages of %s were started", n, app)
+		}
+	}
+	if len(started) != apps || len(m.byApp) != 0 || m.underWay != 0 {
+		t.Errorf("%d apps had a turn; %d are left", len(started), len(m.byApp))
+	}
+}
