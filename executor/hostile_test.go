@@ -294,11 +294,12 @@ func TestTaskKillsTheSupervisor(t *testing.T) {
 }
 
 // TestForkChainsWithoutSupervisor: forty chains of processes that fork and end without end, each in a session of its own,
-// outlive the supervisor that their task kills. The task's end is reported when none of them is left.
+// outlive the supervisor that their task kills. The task's end is reported when none of them is left. A subshell begins
+// them: a shell ends when the limit of the user's processes keeps it from beginning all.
 func TestForkChainsWithoutSupervisor(t *testing.T) {
 	a := newAgent(t)
 	chain := "chain-" + t.TempDir()
-	a.launch(taskOf("chains", script(t, fmt.Sprintf(`i=0; while [ $i -lt 40 ]; do setsid sh -c 'f() { f & }; f' %s & i=$((i+1)); done; kill -9 $PPID; exec sleep 1000`, chain))))
+	a.launch(taskOf("chains", script(t, fmt.Sprintf(`(i=0; while [ $i -lt 40 ]; do setsid sh -c 'f() { f & }; f' %s & i=$((i+1)); done); kill -9 $PPID; exec sleep 1000`, chain))))
 	if _, status := a.await("chains", mesos.TASK_FAILED); !status.SupervisorLost || strings.Contains(status.Cause, "left") {
 		t.Errorf("%+v", status)
 	}
