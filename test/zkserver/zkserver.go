@@ -101,7 +101,15 @@ func (s *Server) Restart() {
 
 // Pause stops the server by SIGSTOP: connections stay open, nothing is answered
 // and no session ends.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Pause() {
+	s.t.Helper()
+	if s.process == nil {
+		s.t.Fatalf("zkserver: %s is not running", s.Address())
+	}
+	if err := s.process.Pause(patience); err != nil {
+		s.t.Fatalf("zkserver: pause %s: %v", s.Address(), err)
+	}
+}
 
 // Resume lets a paused server go on.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }

@@ -81,6 +81,19 @@ func (p *Process) Kill() {
 // Stopped reports whether all threads of the process have come to rest after a SIGSTOP, which each hears by itself.
 func (p *Process) Stopped() bool { return Stopped(p.pid) }
 
+// Pause stops the process by SIGSTOP, and waits until all its threads have come to rest.
+func (p *Process) Pause(within time.Duration) error {
+	if err := syscall.Kill(p.pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(within); !p.Stopped(); <-time.After(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("it is not stopped after %v", within)
+		}
+	}
+	return nil
+}
+
 // Stopped reports whether all threads of a process have come to rest after a SIGSTOP, or wait for something in the kernel, from where they
 // do before they go on.
 func Stopped(pid int) bool {
