@@ -176,7 +176,7 @@ func TestAllViolationsAtOnce(t *testing.T) {
 	for _, f := range readError(t, answer, text).Error.Fields {
 		fields = append(fields, f.Field)
 	}
-	for _, want := range []string{"jobName", "appName", "cron", "cpuCount", "memoryMb", "shardingTotalCount", "jobExecutionType"} {
+	for _, want := range []string{"jobName", "appName", "cron", "cpuCount", "memoryMb", "shardingTotalCount"} {
 		if !slices.Contains(fields, want) {
 			t.Errorf("%s is missing in %v", want, fields)
 		}

@@ -230,6 +230,7 @@ func TestYAMLIsShortAndReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.Replace(billing, "# Runs each night.\n", "", 1)
+	want = strings.Replace(want, "jobExecutionType: TRANSIENT\n", "", 1) // as all that is the default
 	want = strings.Replace(want, "  LEVEL: debug\n  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n", "  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n  LEVEL: debug\n", 1)
 	if string(written) != want {
 		t.Errorf("got\n%s\nwant\n%s", written, want)

@@ -117,7 +117,8 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 			what = "it is a program for another kind of machine"
 		}
 	case syscall.E2BIG:
-		what = "the arguments or the environment are too long; one may have 128 KiB"
+		what = "the arguments or the environment are too long; one may have 128 KiB, which the sharding context " +
+			"of a script job is, too, unless its property script.context.argument is \"false\""
 	case syscall.EAGAIN, syscall.ENOMEM:
 		what = "the agent allows no more processes: " + what
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,9 @@ import (
 
 // taskVariable is also how the supervisor knows a task's processes.
 const taskVariable = "ELASTICJOB_TASK_ID"
+
+// contextVariable has the sharding context.
+const contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
 
 // environment is a process's environment. It is built from nothing: not a
 // variable of the executor's own goes on.
@@ -58,7 +62,7 @@ func (base environment) of(t wire.Task, at places, shard string) environment {
 		env["ELASTICJOB_PACKAGE_DIR"] = at.root
 	}
 	maps.Copy(env, environment{
-		"ELASTICJOB_SHARDING_CONTEXT":     shard,
+		contextVariable:                   shard,
 		"ELASTICJOB_JOB_NAME":             t.JobName,
 		taskVariable:                      t.TaskID,
 		"ELASTICJOB_SHARDING_ITEM":        strconv.Itoa(t.Item),
@@ -92,7 +96,37 @@ func (env environment) list() []string {
 	return list
 }
 
-// shardContext is the last argument: the original's sharding context.
+// mayBeLarge are the variables that hold what a job's document says, however long that is.
+var mayBeLarge = []string{
+	contextVariable, "ELASTICJOB_SHARDING_PARAMETER", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_PROPS",
+}
+
+// longestVariable is how long NAME=VALUE may be with the zero byte that ends it: Linux's MAX_ARG_STRLEN where a page has 4 KiB.
+const longestVariable = 128 << 10
+
+// moveLarge writes the values that are too long for a variable into files of the process's folder for TMPDIR. NAME is not set
+// then, and NAME_FILE is the file's path.
+func (f *workFolders) moveLarge(env environment, temporary string) error {
+	for _, name := range mayBeLarge {
+		value := env[name]
+		if len(name)+len("=")+len(value)+1 <= longestVariable {
+			continue
+		}
+		path := filepath.Join(temporary, name)
+		inside, err := filepath.Rel(f.sandbox.Name(), path)
+		if err != nil {
+			return err
+		}
+		if err := f.as.Do(func() error { return f.sandbox.WriteFile(inside, []byte(value), 0o600) }); err != nil {
+			return err
+		}
+		delete(env, name)
+		env[name+"_FILE"] = path
+	}
+	return nil
+}
+
+// shardContext is the original's sharding context.
 func shardContext(t wire.Task) (string, error) {
 	for _, text := range append(slices.Collect(maps.Values(t.Env)), t.Command...) {
 		if strings.ContainsRune(text, 0) {

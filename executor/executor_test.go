@@ -118,6 +118,31 @@ func TestFinishedTask(t *testing.T) {
 	waitGone(t, a.sandbox+"/packages/1")
 }
 
+// TestArguments: a command has the arguments that it was given, and the sharding context after them only where the task says so.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	long := strings.Repeat("x", 200_000)
+	for id, test := range map[string]struct {
+		plain     bool
+		command   string
+		parameter string
+		want      string
+	}{
+		"none":  {true, `printf '%s|\n' "$@"`, "all", "a b|\n"},
+		"last":  {false, `printf '%s|\n' "$1" "${2##*Item}" $#`, "all", "a b|\n\":1,\"shardingParameter\":\"<one>\"}|\n2|\n"},
+		"large": {true, `cat "$ELASTICJOB_JOB_PARAMETER_FILE"; tail -c 4 "$ELASTICJOB_SHARDING_CONTEXT_FILE"; env | grep -c '^ELASTICJOB.*_FILE=\|xxxx\|CONTEXT='`, long, long + `e>"}2` + "\n"},
+	} {
+		task := taskOf(id, script(t, ":"))
+		task.Command, task.PlainCommand, task.JobParameter = []string{"sh", "-c", test.command, "sh", "a b"}, test.plain, test.parameter
+		a.launch(task)
+		_, status := a.await(id, mesos.TASK_FINISHED)
+		if got := a.read(status.Dir + "/stdout"); got != test.want {
+			t.Errorf("%s: got %.200q, want %.200q", id, got, test.want)
+		}
+	}
+}
+
 func waitGone(t testing.TB, path string) {
 	t.Helper()
 	for end := time.Now().Add(deadline); ; <-time.After(time.Millisecond) {
@@ -186,7 +211,7 @@ func TestFailures(t *testing.T) {
 		{"scheme", func(w *wire.Task) { w.Package.URL = "ftp://h/p.tar" }, "FETCH", []string{`scheme "ftp" isn't supported`}},
 		{"sum", func(w *wire.Task) { w.Package.SHA256 = strings.Repeat("0", 64) }, "FETCH", []string{"but the app says 0000"}},
 		{"page", func(w *wire.Task) { w.Package.URL = file(t, "<!DOCTYPE html><html>") }, "UNPACK", []string{"web page"}},
-		{"long argument", func(w *wire.Task) { w.JobParameter = strings.Repeat("x", 200_000) }, "START", []string{"too long"}},
+		{"long argument", func(w *wire.Task) { w.JobParameter = strings.Repeat("x", 200_000) }, "START", []string{"too long", "script.context.argument"}},
 	} {
 		for _, cache := range []bool{true, false} {
 			task := taskOf(fmt.Sprint(test.name, " ", cache), plain)

@@ -5,7 +5,7 @@ import "regexp"
 // startsJavaExecutor is why a package of the original fails here that is no script.
 const startsJavaExecutor = "this package starts ElasticJob-Cloud's Java executor (JobBootstrap), which this executor replaces; " +
 	"give the job a script.command.line, or the app a bootstrap script that does the work itself: " +
-	"the shard is its last argument and in the environment variables ELASTICJOB_…"
+	"the shard is in the environment variables ELASTICJOB_…"
 
 var (
 	// libmesos, when it is not there, or there and not started by an agent.

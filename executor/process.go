@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
@@ -92,6 +93,9 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		return err
 	}
 	env := t.session.base.of(spec, at, shard)
+	if err := t.session.temporaries.moveLarge(env, at.temporary); err != nil {
+		return fmt.Errorf("write what is too large for a variable into a file in TMPDIR: %w", err)
+	}
 	path, args, err := findCommand(cmp.Or(at.root, at.start), spec.Command, env["PATH"])
 	if err != nil {
 		return err
@@ -100,8 +104,11 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		return err
 	}
 	path, args = inView(at.root, at.work, path, args)
+	if !spec.PlainCommand {
+		args = append(args, shard)
+	}
 	start := supervisor.Spec{
-		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.start,
+		Path: path, Args: args, Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.start,
 		Processes: t.session.config.Processes, As: t.session.as,
 	}
 	files, ended, err := t.session.outputs.streams(t.number, &start)

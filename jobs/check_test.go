@@ -25,6 +25,7 @@ func options() jobs.CheckOptions {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	type config = jobs.Config
+	ofScript := document.Texts{jobs.PropScript: {Value: "x"}}
 	tests := []struct {
 		name   string
 		change func(*config)
@@ -104,11 +105,20 @@ func TestCheck(t *testing.T) {
 		{"unknown handler", func(c *config) { c.JobExecutorServiceHandlerType = "GPU" }, "jobExecutorServiceHandlerType", "CPU, SINGLE_THREAD"},
 		{"error handler", func(c *config) { c.JobErrorHandlerType = "THROW" }, "", ""},
 		{"unknown error handler", func(c *config) { c.JobErrorHandlerType = "FAX" }, "jobErrorHandlerType", "LOG, THROW, IGNORE, EMAIL, WECHAT, DINGTALK, WEBHOOK"},
-		{"long parameter", func(c *config) { c.JobParameter = strings.Repeat("x", 65_534) }, "", ""},
-		{"too long parameter", func(c *config) { c.JobParameter = strings.Repeat("x", 65_535) }, "jobParameter", "at most 64 KiB"},
-		{"parameter too long as JSON", func(c *config) { c.JobParameter = strings.Repeat("\x01", 20_000) }, "jobParameter", "at most 64 KiB"},
+		{"long parameter of a command", func(c *config) { c.JobParameter = strings.Repeat("x", 500_000) }, "", ""},
+		{"long parameter of a script", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("x", 65_534) }, "", ""},
+		{"longer parameter of a script", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("x", 65_535) }, "jobParameter", "at most 64 KiB"},
+		{"longer parameter of a script that gets none", func(c *config) {
+			c.Props = document.Texts{jobs.PropScript: {Value: "x"}, jobs.PropScriptContext: {Value: "false"}}
+			c.JobParameter = strings.Repeat("x", 500_000)
+		}, "", ""},
+		{"longer parameter of a request", func(c *config) {
+			c.Props = document.Texts{jobs.PropHTTPURL: {Value: "http://h/"}, jobs.PropHTTPMethod: {Value: "GET"}}
+			c.JobParameter = strings.Repeat("x", 65_535)
+		}, "jobParameter", "at most 64 KiB as JSON, since they are in a header"},
+		{"parameter too long as JSON", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("\x01", 20_000) }, "jobParameter", "at most 64 KiB"},
 		{"parameters too long together", func(c *config) {
-			c.JobParameter = strings.Repeat("x", 40_000)
+			c.Props, c.JobParameter = ofScript, strings.Repeat("x", 40_000)
 			c.ShardingItemParameters = "0=a,1=" + strings.Repeat("y", 40_000)
 		}, "shardingItemParameters", "the parameter of shard 1 and jobParameter"},
 		{"shards given too much together", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1200 }, "",

@@ -28,7 +28,7 @@ type Config struct {
 	// AppName is the app whose package runs the job.
 	AppName string `json:"appName"`
 	// JobExecutionType is Transient or Daemon.
-	JobExecutionType string `json:"jobExecutionType"`
+	JobExecutionType string `json:"jobExecutionType" default:"\"TRANSIENT\""`
 	// Cron is in Quartz's dialect (jobs/cron); empty: the job runs on trigger only. Daemons need one.
 	Cron string `json:"cron"`
 	// ShardingTotalCount is the number of shards, 1 to MaxShards.

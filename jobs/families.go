@@ -37,7 +37,7 @@ type property struct {
 
 // families have the original's properties (contract 5.5, 5.6); those of webhooks are added.
 var families = []family{
-	{"script.", "", nil, []property{{PropScript, true, shown, isCommand}}},
+	{"script.", "", nil, []property{{PropScript, true, shown, isCommand}, {PropScriptContext, false, shown, isBool}}},
 	{"http.", "", []string{PropHTTPURL, PropHTTPURI}, []property{
 		{PropHTTPURL, false, secretUser, isURL}, {PropHTTPURI, false, secretUser, isURL}, {PropHTTPMethod, true, shown, isMethod},
 		{PropHTTPData, false, shown, isAny}, {PropHTTPContentType, false, shown, isLine},

@@ -10,7 +10,7 @@ func Hints() map[string]document.Hint {
 	return map[string]document.Hint{
 		"jobName":                {Required: true, MaxLength: 100, Pattern: app.NamePattern, Description: "The job's unique name, which never changes: letters, digits, '.', '_' and '-'."},
 		"appName":                {Required: true, MaxLength: 100, Pattern: app.NamePattern, Description: "The app whose package runs the job."},
-		"jobExecutionType":       {Required: true, Enum: []string{Transient, Daemon}, Description: "TRANSIENT takes resources only while it runs; DAEMON keeps them, and its executors fire it."},
+		"jobExecutionType":       {Enum: []string{Transient, Daemon}, Description: "TRANSIENT takes resources only while it runs; DAEMON keeps them, and its executors fire it. Left out: TRANSIENT."},
 		"cron":                   {Description: "When it fires, in Quartz's dialect: seconds, minutes, hours, day of month, month, day of week and, optionally, year. Empty: on trigger only, which a DAEMON can't be."},
 		"shardingTotalCount":     {Required: true, Minimum: 1, Maximum: MaxShards, Description: "How many shards a run has. They are numbered from 0."},
 		"cpuCount":               {Required: true, Minimum: app.MinCPUCount, Maximum: app.MaxCPUCount, Description: "CPU of each shard."},
@@ -20,7 +20,7 @@ func Hints() map[string]document.Hint {
 		"failover":               {Description: "A shard whose agent is lost runs again elsewhere at once."},
 		"misfire":                {Description: "A fire that finds the job running waits, instead of being dropped."},
 		"description":            {Description: "For people."},
-		"props":                  {Description: "Properties by name: " + PropScript + ", " + PropHTTPURL + ", those of error handlers, " + PropStreaming + ", and the job's own."},
+		"props":                  {Description: "Properties by name: " + PropScript + ", " + PropScriptContext + ", " + PropHTTPURL + ", those of error handlers, " + PropStreaming + ", and the job's own."},
 		"jobExecutorServiceHandlerType": {Enum: []string{"", ConcurrencyCPU, ConcurrencySingle},
 			Description: "How many shards of a daemon an executor runs at once: as many as the machine has CPUs, or one. Empty: all."},
 		"jobErrorHandlerType": {Enum: []string{"", HandlerLog, HandlerThrow, HandlerIgnore, HandlerEmail, HandlerWechat, HandlerDingtalk, HandlerWebhook},

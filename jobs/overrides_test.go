@@ -82,8 +82,8 @@ func TestOverridesAreChecked(t *testing.T) {
 	}{
 		"nothing": {jobs.Overrides{}, nil},
 		"good":    {jobs.Overrides{JobParameter: text("p"), ShardingItemParameters: text("0=a,1=b"), Env: document.Texts{"A": {Value: "1"}}}, nil},
-		"all": {jobs.Overrides{JobParameter: text(strings.Repeat("p", jobs.MaxParameterBytes)), ShardingItemParameters: text("2=a"), Env: document.Texts{"MESOS_X": {Value: "1"}, "2": {Value: ""}}},
-			[]string{"shardingItemParameters", "jobParameter", "env.2", "env.MESOS_X"}},
+		"all": {jobs.Overrides{JobParameter: text("p\x00"), ShardingItemParameters: text("2=a"), Env: document.Texts{"MESOS_X": {Value: "1"}, "2": {Value: ""}}},
+			[]string{"shardingItemParameters", "env.2", "env.MESOS_X", "jobParameter"}},
 		"NUL":   {jobs.Overrides{JobParameter: text("\x00")}, []string{"jobParameter"}},
 		"large": {jobs.Overrides{Env: many(9)}, []string{""}},
 	} {

@@ -25,14 +25,14 @@ const (
 // What the job keeps from run to run can be opened before.
 //
 // Only without an executor does it read the program's arguments. With one the program may read them itself: those of the
-// job's command line, and after them the sharding context.
+// job's command line, and after them, where the job has a script.command.line, the sharding context.
 func Main(job Job) { os.Exit(start(job)) }
 
 func start(job Job) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	pipe, piped := os.LookupEnv(pipeVariable)
-	_, executed := os.LookupEnv(contextVariable)
+	executed := os.Getenv(contextVariable) != "" || os.Getenv(contextVariable+fileSuffix) != ""
 	if piped {
 		in, out, err := openPipe(pipe)
 		if err == nil {

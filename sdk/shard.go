@@ -3,6 +3,7 @@ package sdk
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 )
@@ -46,13 +47,32 @@ func readRun(line []byte) (Shard, error) {
 const (
 	pipeVariable    = "ELASTICJOB_PIPE"
 	contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
+	// fileSuffix is that of the variable which names a file with the value, where the value is too long for a variable.
+	fileSuffix = "_FILE"
 )
+
+// readVariable is a variable's value, which may be in a file, or "".
+func readVariable(getenv func(string) string, name string) (string, error) {
+	path := getenv(name + fileSuffix)
+	if path == "" {
+		return getenv(name), nil
+	}
+	value, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the file that %s%s names: %w", name, fileSuffix, err)
+	}
+	return string(value), nil
+}
 
 // readEnvironment is the shard of a process that an executor started for one run.
 func readEnvironment(getenv func(string) string) (Shard, error) {
+	text, err := readVariable(getenv, contextVariable)
+	if err != nil {
+		return Shard{}, err
+	}
 	var c sharding
-	if err := json.Unmarshal([]byte(getenv(contextVariable)), &c); err != nil {
-		return Shard{}, fmt.Errorf("read %s %q: %w", contextVariable, getenv(contextVariable), err)
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return Shard{}, fmt.Errorf("read %s %q: %w", contextVariable, text, err)
 	}
 	s := c.shard()
 	s.ExecutionID, s.Source = getenv("ELASTICJOB_EXECUTION_ID"), Source(getenv("ELASTICJOB_EXECUTION_SOURCE"))
@@ -61,7 +81,11 @@ func readEnvironment(getenv func(string) string) (Shard, error) {
 		"ELASTICJOB_ATTEMPT":   func(text string) (err error) { s.Attempt, err = strconv.Atoi(text); return err },
 		"ELASTICJOB_PROPS":     func(text string) error { return json.Unmarshal([]byte(text), &s.Props) },
 	} {
-		if text := getenv(name); text != "" {
+		text, err := readVariable(getenv, name)
+		if err != nil {
+			return Shard{}, err
+		}
+		if text != "" {
 			if err := read(text); err != nil {
 				return Shard{}, fmt.Errorf("read %s %q: %w", name, text, err)
 			}

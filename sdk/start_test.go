@@ -3,6 +3,7 @@ package sdk_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,22 @@ func executed(parameter string) []string {
 	}
 }
 
+// inFiles puts the values that a job's document can make long into files.
+func inFiles(t *testing.T, env []string) (in []string) {
+	for _, variable := range env {
+		name, value, _ := strings.Cut(variable, "=")
+		if name == "ELASTICJOB_SHARDING_CONTEXT" || name == "ELASTICJOB_PROPS" {
+			path := filepath.Join(t.TempDir(), "value")
+			if err := os.WriteFile(path, []byte(value), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			variable = name + "_FILE=" + path
+		}
+		in = append(in, variable)
+	}
+	return in
+}
+
 // TestOneRun: an executor that gives no pipe gets the exit status, and the failure at the end of stderr.
 func TestOneRun(t *testing.T) {
 	t.Parallel()
@@ -26,7 +43,11 @@ func TestOneRun(t *testing.T) {
 		status int
 		want   string // the end of stderr
 	}{
-		"a success":             {env: executed("")},
+		"a success": {env: executed("")},
+		"what is in files": {env: inFiles(t, executed("show x")), status: 1,
+			want: `elasticjob: j 1/3 "own" "x" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z FAILOVER 2 map[color:red]` + "\n"},
+		"a file that is missing": {env: []string{"ELASTICJOB_SHARDING_CONTEXT_FILE=/no/such"}, status: 1,
+			want: "elasticjob: read the file that ELASTICJOB_SHARDING_CONTEXT_FILE names: open /no/such: no such file or directory\n"},
 		"an executor's command": {env: executed(""), args: []string{"--table", "t", "{}"}},
 		"a failure":             {env: executed("fail no such file"), status: 1, want: "elasticjob: no such file\n"},
 		"all that is known": {env: executed("show x"), status: 1,

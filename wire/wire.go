@@ -41,6 +41,9 @@ type Task struct {
 	// already split into words: program and arguments. Nothing in it is
 	// expanded, no shell reads it.
 	Command []string `json:"command"`
+	// PlainCommand says that Command is run as it is. Otherwise the sharding context, in JSON, is one more argument, the last; so
+	// it is in tasks of schedulers that don't know the field.
+	PlainCommand bool `json:"plainCommand,omitempty"`
 	// AppName is the app that the job belongs to.
 	AppName string `json:"appName,omitempty"`
 	// Env is the job's own environment; EnvFiles and EnvVariables are variables of it whose values are in a file on the agent, or in a

@@ -62,6 +62,7 @@ func (f tryFlags) local(now time.Time) (executor.Local, error) {
 		return executor.Local{}, fmt.Errorf("%w (the app's bootstrapScript)", bad)
 	}
 	local.Task.Package = wire.Package{URL: of.AppURL, SHA256: of.AppSHA256, Cache: of.AppCacheEnable}
+	local.Task.PlainCommand = f.given["script"] || !job.ContextArgument()
 	local.Task.Command, err = app.SplitCommand(line)
 	return local, err
 }

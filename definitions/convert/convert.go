@@ -273,3 +273,9 @@ func setProp(d *definitions.Definition, name, value string) {
 	}
 	d.Job.Props[name] = document.Text{Value: value}
 }
+
+// setCommand gives a job a command of which every word is known: one more argument would change what it does.
+func setCommand(d *definitions.Definition, line string) {
+	setProp(d, jobs.PropScript, line)
+	setProp(d, jobs.PropScriptContext, "false")
+}

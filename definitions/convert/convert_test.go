@@ -77,7 +77,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestCommandsDoWhatCronWouldHaveThemDo runs what entries become, with the sharding context as the last argument, as executors do.
+// TestCommandsDoWhatCronWouldHaveThemDo runs what entries become, as executors do.
 func TestCommandsDoWhatCronWouldHaveThemDo(t *testing.T) {
 	t.Parallel()
 	for entry, want := range map[string]string{
@@ -91,10 +91,10 @@ func TestCommandsDoWhatCronWouldHaveThemDo(t *testing.T) {
 		result := crontab(t, "NAME = \"x y\"\n"+entry+"\n", convert.Options{})
 		job := result.Definitions[0].Job
 		words, err := app.SplitCommand(job.Prop(jobs.PropScript))
-		if err != nil {
-			t.Fatalf("%s: %v", entry, err)
+		if err != nil || job.ContextArgument() {
+			t.Fatalf("%s: %v; with the context as an argument: %v", entry, err, job.ContextArgument())
 		}
-		cmd := exec.Command(words[0], append(words[1:], `{"shardingItem":0}`)...)
+		cmd := exec.Command(words[0], words[1:]...)
 		for name, value := range job.Env {
 			cmd.Env = append(cmd.Env, name+"="+value.Value)
 		}

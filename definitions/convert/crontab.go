@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/definitions"
-	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // crontab is a reader of one, line by line: a line that sets a variable holds for the entries below it.
@@ -171,7 +170,7 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 	if input != "" {
 		command = "{ " + command + "\n} <<'CRON_INPUT'\n" + input + "\nCRON_INPUT\n"
 	}
-	setProp(d, jobs.PropScript, shell+" -c "+quote(command))
+	setCommand(d, shell+" -c "+quote(command))
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 """Removes old files from a folder, the job parameter: each shard takes its share of the names.
 
-    clean.py --days 7 [--dry-run] CONTEXT
-
-CONTEXT is the sharding context, which the executor adds to the command line."""
+    clean.py --days 7 [--dry-run]"""
 import argparse
-import json
 import os
 import sys
 import time
@@ -14,11 +11,10 @@ import zlib
 flags = argparse.ArgumentParser()
 flags.add_argument("--days", type=float, required=True, help="remove what is older")
 flags.add_argument("--dry-run", action="store_true", help="only say what would be removed")
-flags.add_argument("context", type=json.loads)
 args = flags.parse_args()
 
-folder = args.context["jobParameter"]
-item, total = args.context["shardingItem"], args.context["shardingTotalCount"]
+folder = os.environ["ELASTICJOB_JOB_PARAMETER"]
+item, total = int(os.environ["ELASTICJOB_SHARDING_ITEM"]), int(os.environ["ELASTICJOB_SHARDING_TOTAL_COUNT"])
 if not os.path.isdir(folder):
     sys.exit(f"the job parameter is {folder!r}, which is no folder")
 

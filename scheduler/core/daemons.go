@@ -238,7 +238,11 @@ func (c *Core) isOutdated(e *execution, s *shard) bool {
 
 // settingsPrint is the fingerprint of all that a launch of a shard would have.
 func (c *Core) settingsPrint(e *execution, item int) string {
-	return fingerprint(string(encode([]any{c.taskOf(e, item), e.Settings.Job.Resources(), e.prepare().executorKey})))
+	t := c.taskOf(e, item)
+	if e.Settings.Job.Prop(jobs.PropScript) == "" {
+		t.PlainCommand = false // as in fingerprints of earlier releases: an update of the scheduler replaces no daemon
+	}
+	return fingerprint(string(encode([]any{t, e.Settings.Job.Resources(), e.prepare().executorKey})))
 }
 
 // daemonOf is what an executor has to know to fire a daemon's shard.

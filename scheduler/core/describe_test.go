@@ -180,3 +180,32 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoseCommandGetsTheContext: only a script job's command has the sharding context as an argument, unless the job says no. It
+// is no reason to replace the daemons of an earlier release.
+func TestWhoseCommandGetsTheContext(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		props document.Texts
+		plain bool
+	}{
+		"the app's script": {nil, true},
+		"its own command":  {document.Texts{jobs.PropScript: {Value: "clean"}}, false},
+		"without it":       {document.Texts{jobs.PropScript: {Value: "clean"}, jobs.PropScriptContext: {Value: "false"}}, true},
+		"a request":        {document.Texts{jobs.PropHTTPURL: {Value: "http://h/"}, jobs.PropHTTPMethod: {Value: "GET"}}, false},
+	} {
+		s := newStage(t)
+		s.app()
+		s.job(func(j *jobs.Config) { j.Props = test.props })
+		task, err := wire.DecodeTask(s.start(8)[0].Description())
+		if err != nil || task.PlainCommand != test.plain {
+			t.Errorf("%s: %v %v", name, task.PlainCommand, err)
+		}
+		e := s.core.executions.open[task.ExecutionID]
+		before := s.core.settingsPrint(e, 0)
+		delete(e.Settings.Job.Props, jobs.PropScriptContext)
+		if changed := s.core.settingsPrint(e, 0) != before; changed != (name == "without it") {
+			t.Errorf("%s: other settings by the property that was removed: %v", name, changed)
+		}
+	}
+}

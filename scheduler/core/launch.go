@@ -236,12 +236,12 @@ func (c *Core) taskOf(e *execution, item int) wire.Task {
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[item], FireTime: e.Fire.UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
 		AppName: a.AppName, Env: shared.env.Texts, EnvFiles: shared.env.Files, EnvVariables: shared.env.Variables, Props: shared.props, Secrets: shared.env.Secrets,
-		Command: shared.command, KillGraceMillis: c.killGrace(e).Milliseconds(),
+		Command: shared.command, PlainCommand: !cfg.ContextArgument(), KillGraceMillis: c.killGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
 			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout}
-		t.Package, t.Command = wire.Package{}, nil
+		t.Package, t.Command, t.PlainCommand = wire.Package{}, nil, false
 	}
 	if e.daemon() {
 		t.FireTime, t.Daemon = time.Time{}, c.daemonOf(cfg, a)

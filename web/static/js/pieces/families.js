@@ -5,14 +5,14 @@ import { Check, Choice, NumberField, Text } from './field.js'
 
 const t = texts(
   {
-    command: 'Command', commandHelp: 'Run instead of the app’s script, in the package’s folder. Arguments are split as a shell splits words.',
+    command: 'Command', commandHelp: 'Run instead of the app’s script, in the package’s folder. Arguments are split as a shell splits words.', context: 'Sharding context as the last argument', contextHelp: 'JSON, as ElasticJob-Cloud’s script jobs got it. Off for programs that know nothing of it; it is in their environment in any case.',
     url: 'Address', urlHelp: 'http or https. The executor sends one request for each shard; 200 to 299 is success.', method: 'Method', data: 'Body', contentType: 'Type of the body', connect: 'Time to connect', read: 'Time between parts of the answer',
     host: 'SMTP server', port: 'Port', username: 'User', usernameHelp: 'Empty for servers that ask for none.', password: 'Password', passwordHelp: 'Shown to nobody. ****** leaves it as it is, while server, port and TLS stay the same.', from: 'From', to: 'To', several: 'Several addresses with commas.', cc: 'Cc', bcc: 'Bcc', subject: 'Subject', ssl: 'TLS',
     sslHelp: 'From the first byte on; on ports 25 and 587 by STARTTLS. Without it the password goes unencrypted.', trust: 'Hosts whose certificates are not checked', trustHelp: 'Or * for all.',
     webhook: 'Webhook', webhookHelp: 'What follows the host is shown to nobody.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Shown to nobody. ****** leaves it as it is, while the address stays the same.', ms: 'ms',
   },
   {
-    command: '命令', commandHelp: '在安装包目录中代替应用的启动脚本运行，参数按 shell 的规则分词。',
+    command: '命令', commandHelp: '在安装包目录中代替应用的启动脚本运行，参数按 shell 的规则分词。', context: '分片上下文作为最后一个参数', contextHelp: 'JSON，与 ElasticJob-Cloud 的脚本作业相同。对不认识它的程序请关闭；环境变量中始终有它。',
     url: '地址', urlHelp: 'http 或 https。执行器为每个分片发送一个请求，200 至 299 为成功。', method: '方法', data: '请求体', contentType: '请求体类型', connect: '连接超时', read: '读取超时',
     host: 'SMTP 服务器', port: '端口', username: '用户名', usernameHelp: '服务器不需要时留空。', password: '密码', passwordHelp: '不向任何人显示。****** 表示保持不变，前提是服务器、端口和 TLS 不变。', from: '发件人', to: '收件人', several: '多个地址用逗号分隔。', cc: '抄送', bcc: '密送', subject: '主题', ssl: 'TLS',
     sslHelp: '从首字节起加密；端口 25 与 587 使用 STARTTLS。关闭后密码以明文传输。', trust: '不校验证书的主机', trustHelp: '* 表示全部。',
@@ -25,7 +25,7 @@ const timeouts = (prefix, connect = 3000, read = 5000) => html`<${NumberField} n
 
 /** @type {Record<string, () => any>} */
 const fields = {
-  'script.': () => html`<${Text} wide mono keep needed name="props.script.command.line" label=${t('command')} help=${t('commandHelp')} placeholder="bin/clean.sh --all" />`,
+  'script.': () => html`<${Text} wide mono keep needed name="props.script.command.line" label=${t('command')} help=${t('commandHelp')} placeholder="bin/clean.sh --all" /><${Check} name="props.script.context.argument" label=${t('context')} help=${t('contextHelp')} preset />`,
   'http.': () => html`<${Text} wide mono keep needed name="props.http.url" label=${t('url')} help=${t('urlHelp')} placeholder="https://example.com/import" />
     <${Choice} needed name="props.http.method" label=${t('method')} options=${['', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'].map((m) => ({ value: m, label: m || '–' }))} />
     <${Text} name="props.http.content.type" label=${t('contentType')} preset="application/x-www-form-urlencoded" />
@@ -46,7 +46,7 @@ const named = (prefix, names) => names.split(' ').map((n) => prefix + n)
 const waits = 'connectTimeoutMilliseconds readTimeoutMilliseconds'
 /** @type {Record<string, string[]>} */
 const names = {
-  'script.': named('script.', 'command.line'),
+  'script.': named('script.', 'command.line context.argument'),
   'http.': named('http.', 'url method content.type data connect.timeout.milliseconds read.timeout.milliseconds'),
   'email.': named('email.', 'host port username password from to cc bcc subject ssl.trust useSsl'),
   'wechat.': named('wechat.', `webhook ${waits}`),
