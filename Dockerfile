@@ -4,20 +4,22 @@
 # There is no shell in it. Jobs run on agents; --local, which would run them here, is for a machine, not for this image.
 # On Kubernetes jobs run in pods: those of apps without an image of their own in the image of the target task (--target task -t elasticjob-task),
 # which also brings the executor to the others.
+# docs/install.md says how the images that are named here are pinned by their digests.
 
-FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
 WORKDIR /src
-COPY go.mod go.sum ./
-RUN go mod download
 COPY . .
+# Where Go modules come from, for networks that do not reach the default.
+ARG GOPROXY=https://proxy.golang.org,direct
 # No defaults for these two: they would take precedence over the platform that is requested.
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
 ARG COMMIT=unknown
 ARG SOURCE_DATE_EPOCH=0
-# What a release's archive has, and how it is made.
-RUN make dist PLATFORMS=$TARGETOS/$TARGETARCH VERSION=$VERSION COMMIT=$COMMIT \
+# What a release's archive has, and how it is made. What was fetched and compiled is kept for the next build.
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+ make dist PLATFORMS=$TARGETOS/$TARGETARCH VERSION=$VERSION COMMIT=$COMMIT \
  && mkdir -p /image/opt/elasticjob /image/etc/ssl/certs /image/tmp /data/elasticjob \
  && tar -xzf dist/*.tar.gz --strip-components=1 -C /image/opt/elasticjob \
  && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
@@ -30,14 +32,14 @@ RUN mkdir -p /task/etc /task/elasticjob && chmod 1777 /task/elasticjob && printf
  && printf '%s\n' 'root:x:0:' 'task:x:65532:' >/task/etc/group
 
 # What docker-compose.yml starts first: it makes the secrets of a trial, for which it needs a shell.
-FROM alpine:3.22 AS setup
+FROM alpine:3.22.1 AS setup
 COPY --from=build /image/opt/elasticjob/scheduler /opt/elasticjob/scheduler
 COPY deploy/compose/setup.sh /opt/elasticjob/setup.sh
 ENTRYPOINT ["/bin/sh", "/opt/elasticjob/setup.sh"]
 
 # What a pod of a shard runs, and fetches packages with: a shell with the usual commands, certificates, the executor. Its root file system may be
 # read-only.
-FROM alpine:3.22 AS task
+FROM alpine:3.22.1 AS task
 COPY --from=build /task/ /
 COPY --from=build /image/etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /image/opt/elasticjob/executor /opt/elasticjob/executor

@@ -18,6 +18,7 @@ make() {
 make api-token "$(random)"
 make zk-digest "elasticjob:$(random)"
 make mysql-password "$(random)"
+make mysql-root-password "$(random)"
 make db-dsn "elasticjob:$(cat mysql-password)@tcp(mysql:3306)/elasticjob"
 make grafana-password "$(random)"
 if [ ! -s prometheus-token ]; then
@@ -29,7 +30,7 @@ fi
 if [ "$(id -u)" = 0 ]; then
   chmod 0711 .
   chown 65532:65532 api-token zk-digest db-dsn
-  chown 999:999 mysql-password
+  chown 999:999 mysql-password mysql-root-password
   chown 472:0 grafana-password
   chown 65534:65534 prometheus-token
 fi

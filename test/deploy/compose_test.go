@@ -27,7 +27,7 @@ func TestSetupOfCompose(t *testing.T) {
 		if first == nil {
 			first = made
 		}
-		for _, name := range []string{"api-token", "zk-digest", "mysql-password", "db-dsn", "grafana-password", "prometheus-token"} {
+		for _, name := range []string{"api-token", "zk-digest", "mysql-password", "mysql-root-password", "db-dsn", "grafana-password", "prometheus-token"} {
 			if len(made[name]) < 30 || made[name] != first[name] {
 				t.Errorf("%s has %d bytes, and is as before: %t", name, len(made[name]), made[name] == first[name])
 			}

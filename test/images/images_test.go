@@ -24,7 +24,7 @@ func TestImagesAndCompose(t *testing.T) {
 	m.makeStandIns()
 	m.makeDocker()
 	builds := m.documented("docker buildx build ")
-	up := m.documented("docker compose up ")
+	up := m.documented("ELASTICJOB_COMMIT=")
 
 	m.step("build the images", func() {
 		m.do(ownNetwork, "bash", "-euxc", strings.Join(builds, "\n"))
@@ -33,12 +33,26 @@ func TestImagesAndCompose(t *testing.T) {
 	m.step("start the cluster", func() {
 		m.do(ownNetwork, "bash", "-euxc", up[0])
 		m.awaitServers()
+		commit := strings.TrimSpace(m.do(ownNetwork, "git", "rev-parse", "HEAD"))
+		for _, image := range []string{"elasticjob", "elasticjob-setup"} {
+			said := m.do(ownNetwork, m.podman("run", "--rm", "--network", "none", "--entrypoint", "/opt/elasticjob/scheduler", "localhost/"+image+":dev", "--version")...)
+			if !strings.Contains(said, commit) {
+				t.Errorf("%s says %q, and is made of commit %s", image, said, commit)
+			}
+		}
 	})
 	m.step("run a job", func() {
 		// Each line is typed in the same shell, since the first sets TOKEN.
 		said := m.do(ownNetwork, "bash", "-euc", strings.Join(up[1:], "\n")+"\nprintf %s \"$TOKEN\" >"+m.tokenFile())
 		m.awaitFinished(said, nil)
 		m.checkMonitoring()
+	})
+	m.step("stop the majority of ZooKeeper", func() {
+		m.do(ownNetwork, "docker", "compose", "stop", "zk2", "zk3")
+		m.awaitHealth("unhealthy")
+		m.do(ownNetwork, "docker", "compose", "start", "zk2", "zk3")
+		m.awaitHealth("healthy")
+		m.awaitServers()
 	})
 	m.step("kill the leading scheduler", func() {
 		m.awaitFinished("a leader was killed", m.killLeader())
@@ -60,6 +74,11 @@ func TestImagesAndCompose(t *testing.T) {
 		m.do(ownNetwork, "docker", "compose", "down")
 		if left := m.do(ownNetwork, m.podman("ps", "--all", "--quiet")...); left != "" {
 			t.Errorf("docker compose down left containers: %s", left)
+		}
+		for volume := range strings.FieldsSeq(m.do(ownNetwork, m.podman("volume", "ls", "--quiet")...)) {
+			if !strings.HasPrefix(volume, "elasticjob_") {
+				t.Errorf("docker compose down left a volume that nothing names: %s", volume)
+			}
 		}
 	})
 	m.step("make them again", func() {
@@ -127,6 +146,24 @@ func (m *machine) checkImages() {
 			m.Errorf("%q says %q", run.args, said)
 		}
 	}
+}
+
+// awaitHealth waits until the health checks of both servers say so.
+func (m *machine) awaitHealth(want string) {
+	m.Helper()
+	m.until("both servers are "+want, 2*time.Minute, func() error {
+		for name := range servers {
+			id, err := m.ask("docker", "compose", "ps", "--quiet", name)
+			if err != nil {
+				return err
+			}
+			status, err := m.ask(m.podman("inspect", "--format", "{{.State.Health.Status}}", strings.TrimSpace(id))...)
+			if err != nil || strings.TrimSpace(status) != want {
+				return fmt.Errorf("%s is %q: %w", name, status, err)
+			}
+		}
+		return nil
+	})
 }
 
 // awaitServers waits until a server leads and the other is ready to take over.

@@ -20,10 +20,10 @@ import (
 
 // standIns are the targets of testdata/Dockerfile, by the images that the Dockerfile and docker-compose.yml name.
 var standIns = map[string]string{
-	"golang:1.26":                   "golang",
-	"alpine:3.22":                   "alpine",
-	"zookeeper:3.9":                 "zookeeper",
-	"mysql:8.4":                     "mysql",
+	"golang:1.26.8":                 "golang",
+	"alpine:3.22.1":                 "alpine",
+	"zookeeper:3.9.4":               "zookeeper",
+	"mysql:8.4.6":                   "mysql",
 	"mesosphere/mesos-master:1.7.1": "mesos-master",
 	"mesosphere/mesos-slave:1.7.1":  "mesos-agent",
 	"prom/prometheus:v3.5.0":        "prometheus",
@@ -60,8 +60,8 @@ func (m *machine) makeStandIns() {
 }
 
 // makeDocker starts podman's server and writes a command docker for people and for docker-compose, which itself
-// has it build images and attach to containers. Builds share what this machine's go command has fetched and
-// compiled, and have no network.
+// has it build images and attach to containers. Builds get modules from those that this machine's go command has
+// fetched, and have no network.
 func (m *machine) makeDocker() {
 	// docker-compose 1.29 does not know the name of a project in the file.
 	text, err := os.ReadFile(filepath.Join(root(), "docker-compose.yml"))
@@ -76,16 +76,13 @@ func (m *machine) makeDocker() {
 	if err := os.WriteFile(compose, []byte(strings.Replace(string(text), name, "\n", 1)), 0o644); err != nil {
 		m.Fatal(err)
 	}
-	build := []string{"build", "--format", "docker", "--network", "none"}
-	for variable, folder := range map[string]string{
-		"GOROOT": "/usr/local/go", "GOCACHE": "/root/.cache/go-build", "GOMODCACHE": "/go/pkg/mod",
-	} {
-		out, err := exec.CommandContext(m.ctx, "go", "env", variable).Output()
-		if err != nil {
-			m.Fatalf("go env %s: %v", variable, err)
-		}
-		build = append(build, "--volume", strings.TrimSpace(string(out))+":"+folder)
+	out, err := exec.CommandContext(m.ctx, "go", "env", "GOROOT", "GOMODCACHE").Output()
+	if err != nil {
+		m.Fatalf("go env: %v", err)
 	}
+	goroot, modules, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	build := []string{"build", "--format", "docker", "--network", "none", "--build-arg", "GOPROXY=file:///modules",
+		"--volume", goroot + ":/usr/local/go", "--volume", filepath.Join(modules, "cache/download") + ":/modules:ro"}
 	docker := fmt.Sprintf(`#!/bin/sh
 case $1 in
 compose) shift && exec docker-compose --project-name elasticjob --project-directory %s --file %s "$@" ;;
