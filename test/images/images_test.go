@@ -159,7 +159,7 @@ func (m *machine) awaitHealth(want string) {
 			}
 			status, err := m.ask(m.podman("inspect", "--format", "{{.State.Health.Status}}", strings.TrimSpace(id))...)
 			if err != nil || strings.TrimSpace(status) != want {
-				return fmt.Errorf("%s is %q: %w", name, status, err)
+				return fmt.Errorf("%s is %q (%v)", name, status, err)
 			}
 		}
 		return nil
