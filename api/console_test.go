@@ -66,8 +66,13 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 				t.Errorf("%s: %s: %d %s", name, path, answer.StatusCode, text)
 			}
 		}
-		if answer, text := call(t, server, "GET", "/static/right/js/main.js", ""); text != "the file of /static/right/js/main.js" || answer.Header.Get("Cache-Control") != "immutable" {
+		answer, text := call(t, server, "GET", "/static/right/js/main.js", "")
+		if text != "the file of /static/right/js/main.js" || answer.Header.Get("Cache-Control") != "immutable" {
 			t.Errorf("%s: %v %s", name, answer.Header, text)
+		}
+		// A file that a page runs as a worker may ask this server, and load other files of it.
+		if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'; script-src 'self'; connect-src 'self'") {
+			t.Errorf("%s: %s", name, policy)
 		}
 		if answer, text := call(t, server, "GET", "/static/wrong/js/main.js", ""); answer.StatusCode != 404 || readError(t, answer, text).Error.Code != "static_not_found" ||
 			answer.Header.Get("Cache-Control") != "no-store" {

@@ -43,7 +43,9 @@ type log struct {
 	// size is how large the file was at the begin, from where in it the answer begins, and length how long the answer is, unless it follows.
 	size, from, length int64
 	// seen is set when the file has reached offset: one that is shorter later was rotated.
-	seen  bool
+	seen bool
+	// live is place.Live as it was before size was read: place is looked up again for each page.
+	live  bool
 	place core.LogPlace
 	page  []byte
 }
@@ -88,7 +90,9 @@ func (l *log) begin(ctx context.Context) error {
 
 // measure finds the file, and how large it is. One that a live task has not made yet is empty.
 func (l *log) measure(ctx context.Context) (err error) {
-	if err := l.locate(ctx); err != nil || l.place.Dir == "" {
+	err = l.locate(ctx)
+	l.live = l.place.Live
+	if err != nil || l.place.Dir == "" {
 		return err
 	}
 	l.size, err = l.files.Size(ctx, l.place.AgentURL, l.path())

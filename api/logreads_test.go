@@ -56,6 +56,13 @@ func TestPartsOfLogs(t *testing.T) {
 			t.Errorf("%s: %d %.40q %v", c.query, answer.StatusCode, got, h)
 		}
 	}
+	for task, live := range map[string]string{"over": "false", "live": "true"} {
+		for _, query := range []string{"", "?offset=99", "?stream=stdout.1"} {
+			if answer, _ := call(t, server, "GET", "/api/task/"+task+"/logs"+query, ""); answer.Header.Get("Elasticjob-Log-Live") != live {
+				t.Errorf("%s%s: %v, want live %s", task, query, answer.Header, live)
+			}
+		}
+	}
 	for query, code := range map[string]string{
 		"?tail=1&offset=1": "bad_query", "?tail=-1": "bad_query", "?limit=x": "bad_query", "?stream=stdout.1&follow=true": "bad_query", "?stream=stderr.1": "log_gone",
 	} {
@@ -71,6 +78,31 @@ func TestPartsOfLogs(t *testing.T) {
 	answer, _ = call(t, server, "GET", "/api/task/a%22b%2F..%0D%0A%FF@-@2@-@READY@-@S0@-@u/logs?download=true", "")
 	if said := answer.Header.Get("Content-Disposition"); said != `attachment; filename="a_b_.._-2-READY-S0-u.stdout.txt"` {
 		t.Errorf("%q", said)
+	}
+}
+
+// endedWhenMeasured has a task end when the size of its output was read.
+type endedWhenMeasured struct {
+	*files
+	end func()
+}
+
+func (e endedWhenMeasured) Size(ctx context.Context, agent, path string) (int64, error) {
+	defer e.end()
+	return e.files.Size(ctx, agent, path)
+}
+
+// TestLogsOfATaskThatEnds between two questions about it: what it has written after the first one is still to be asked for.
+func TestLogsOfATaskThatEnds(t *testing.T) {
+	t.Parallel()
+	b, f := newFakeScheduler(), &files{}
+	b.place("t1", true)
+	f.set(stdout, "one\n")
+	server := start(t, api.Options{Scheduler: b, Logs: endedWhenMeasured{f, func() { b.place("t1", false) }}})
+	for _, live := range []string{"true", "false"} {
+		if answer, text := call(t, server, "GET", "/api/task/t1/logs", ""); text != "one\n" || answer.Header.Get("Elasticjob-Log-Live") != live {
+			t.Errorf("%q %v, want live %s", text, answer.Header, live)
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ const (
 	// reached before says that the file was rotated: offsets count from the begin of the new one.
 	logOffset = "Elasticjob-Log-Offset"
 	logSize   = "Elasticjob-Log-Size"
+	// logLive is false when the task had ended before the size was asked for: then nothing comes after it.
+	logLive = "Elasticjob-Log-Live"
 )
 
 // logs sends a task's output as it is and, with follow, as it comes, until the
@@ -42,6 +44,7 @@ func (s *Server) logs(c *gin.Context) {
 	c.Header("Content-Type", "text/plain; charset=utf-8")
 	c.Header(logOffset, strconv.FormatInt(l.from, 10))
 	c.Header(logSize, strconv.FormatInt(l.size, 10))
+	c.Header(logLive, strconv.FormatBool(l.live))
 	if l.download {
 		c.Header("Content-Disposition", `attachment; filename="`+l.fileName()+`"`)
 	}

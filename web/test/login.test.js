@@ -47,6 +47,20 @@ scene('a login that ends is noticed', server, async ({ open }) => {
   await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
 })
 
+scene('who logs out in one tab is out in all of them, and who logs in as another is that one in all', server, async ({ open }) => {
+  const one = await open('/jobs', { as: 'operator' })
+  const other = await open('/jobs', { beside: one })
+  for (const page of [one, other]) {
+    page.problems.expect(/^answer: 401 /)
+    await page.getByText('operator · operator').waitFor()
+  }
+  await one.context().request.post('/api/session', { data: { username: 'viewer', password }, headers: { Origin: server.url } })
+  await one.reload()
+  for (const page of [one, other]) await page.getByText('viewer · viewer').waitFor()
+  await one.getByRole('button', { name: 'Log out' }).click()
+  for (const page of [one, other]) await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+})
+
 scene('what was typed outlives the session, for the same person only', server, async ({ open }) => {
   const enter = async (/** @type {string} */ name) => {
     await page.getByLabel('User').fill(name)

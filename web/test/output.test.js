@@ -2,18 +2,10 @@
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
+import { talk, talking } from './lib/talking.js'
 import { until } from './lib/until.js'
 
 const part = encodeURIComponent
-
-// Says a line for each that is put into a file, and ends when there is a file named end.
-const talk = `
-i=0
-while [ ! -e "$ELASTICJOB_JOB_PARAMETER/end" ]; do
-  want=$(cat "$ELASTICJOB_JOB_PARAMETER/lines" 2>/dev/null || echo 0)
-  while [ $i -lt "$want" ]; do i=$((i + 1)); echo "line $i of shard $ELASTICJOB_SHARDING_ITEM"; done
-  sleep 0.05
-done`
 
 const many = `
 i=0
@@ -36,26 +28,8 @@ const server = useServer({
 const log = '[role="log"]'
 const atEnd = (/** @type {import('playwright-core').Page} */ page) => page.locator(log).evaluate((e) => e.scrollTop + e.clientHeight >= e.scrollHeight - 4)
 
-/** @param {string} name */
-async function talking(name) {
-  const { mkdtemp, writeFile } = await import('node:fs/promises')
-  const { join } = await import('node:path')
-  const folder = await mkdtemp(join(server.dir, 'talk-'))
-  await server.job(name, 'talk', { jobParameter: folder })
-  const run = await server.run(name, 'RUNNING')
-  const [shard] = await until('its task has begun', async () => {
-    const { shards } = await server.api('GET', `/api/execution/${part(run.executionId)}`)
-    return shards[0].state === 'RUNNING' && shards
-  })
-  return {
-    task: shard.taskId,
-    say: (/** @type {number} */ lines) => writeFile(join(folder, 'lines'), String(lines)),
-    end: () => writeFile(join(folder, 'end'), ''),
-  }
-}
-
 scene('the end is followed, and what one reads above stays where it is', server, async ({ open }) => {
-  const job = await talking('talking')
+  const job = await talking(server, 'talking')
   await job.say(200)
   const page = await open(`/tasks/task/${part(job.task)}/log`)
   await page.getByText('line 200 of', { exact: false }).waitFor()
@@ -82,7 +56,7 @@ scene('the end is followed, and what one reads above stays where it is', server,
 })
 
 scene('a connection that breaks goes on where it was', server, async ({ open }) => {
-  const job = await talking('healing')
+  const job = await talking(server, 'healing')
   await job.say(20)
   const page = await open(`/tasks/task/${part(job.task)}/log`)
   page.problems.expect(/./)

@@ -6,7 +6,7 @@ import { Server } from './server.js'
 /** @typedef {import('./browser.js').View} View */
 /** @typedef {import('./browser.js').Page} Page */
 
-/** @typedef {{open: (path: string, view?: View) => Promise<Page>, server: Server}} Stage */
+/** @typedef {{open: (path: string, view?: View & {beside?: Page}) => Promise<Page>, server: Server}} Stage */
 
 /**
  * useServer has the scenes of a file share a server, which is there before the first and ends after the last. With people,
@@ -40,8 +40,9 @@ export function scene(name, server, play) {
     try {
       await play({
         server,
-        async open(path, view) {
-          const page = await watch(await (await context(server, view)).newPage())
+        // A page that is opened beside another one is a tab of the same browser; others have nothing in common.
+        async open(path, view = {}) {
+          const page = await watch(await (view.beside?.context() ?? await context(server, view)).newPage())
           pages.push(page)
           await page.goto(path)
           return page

@@ -31,7 +31,7 @@ export function Console() {
   const login = useSignal(loginNeeded)
   const person = who && JSON.stringify([who.kind, who.name, who.role, who.apps])
   useEffect(forgetAll, [person])
-  useEffect(() => (person && !login ? connect() : disconnect()), [person, login])
+  useEffect(() => (person && !login ? connect(person) : disconnect()), [person, login])
   if (!who && !login) return error?.code === 'no_users' ? html`<${NoUsers} />` : html`<main class="content"><${Failure} error=${error ?? new Error('')} again=${learnSession} busy=${mayPass(error)} /></main>`
   // A page outlives the end of its session, with what was typed into it: whoever logs in as the same one goes on there.
   return html`${login && html`<${Login} /><${Toasts} />`}${who && html`<div key=${`${person} ${language.get()}`} hidden=${login}><${Frame} /></div>`}`

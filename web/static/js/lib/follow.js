@@ -1,7 +1,11 @@
-// Reads a task's output: its end first, parts of it by offset, and what comes, over a connection that heals.
-import { ApiError, bodyOf, seg, send, withQuery } from './api.js'
+// Reads a task's output: its end first, parts of it by offset, and what comes.
+import { bodyOf, seg, send, withQuery } from './api.js'
+import { delayOf, mayPass } from './retry.js'
 
-/** @typedef {{bytes: Uint8Array, from: number, size: number}} Part */
+/**
+ * A part of the output; `live` says whether more may be written after `size`.
+ * @typedef {{bytes: Uint8Array, from: number, size: number, live: boolean}} Part
+ */
 
 export const page = 64 << 10
 
@@ -18,18 +22,17 @@ export const logsPath = (task, query) => withQuery(`/api/task/${seg(task)}/logs`
 export async function readPart(task, query, signal) {
   const answer = await send({ method: 'GET', path: logsPath(task, query) }, { signal })
   const bytes = new Uint8Array(await bodyOf(answer, 'arrayBuffer', signal))
-  return { bytes, ...place(answer, query.offset ?? 0) }
-}
-
-/** @param {Response} answer @param {number} offset */
-function place(answer, offset) {
-  const from = answer.headers.get('Elasticjob-Log-Offset')
-  const size = answer.headers.get('Elasticjob-Log-Size')
-  return { from: from === null ? offset : Number(from), size: size === null ? Infinity : Number(size) }
+  const header = (/** @type {string} */ name) => answer.headers.get(`Elasticjob-Log-${name}`)
+  return {
+    bytes,
+    from: Number(header('Offset') ?? query.offset ?? 0),
+    size: Number(header('Size') ?? Infinity),
+    live: header('Live') !== 'false',
+  }
 }
 
 /**
- * @typedef {'open' | 'ended' | 'lost' | 'gone' | 'resting'} FollowState
+ * @typedef {'open' | 'ended' | 'lost' | 'gone'} FollowState
  * @typedef {object} Follower
  * @property {() => number} at where what comes next begins
  * @property {(bytes: Uint8Array) => void} take
@@ -37,95 +40,62 @@ function place(answer, offset) {
  * @property {(state: FollowState, error: Error | null) => void} become
  */
 
+/** every is the interval between two requests that found all there was, in milliseconds. */
+const every = 1000
+
 /**
- * follow gives what comes to a follower until the function that it returns is called. A connection that breaks is made again
- * with the offset kept, and it is closed while nobody looks at the page, for a browser has six for all its windows.
- * `poll` has it asked again and again instead, for pages that follow many.
+ * follow passes new output to a follower until the task has ended, or the function that it returns is called. It polls while
+ * the page is visible, and holds no connection: a browser has six to a server, for all of its tabs.
  * @param {string} task
  * @param {string} stream
  * @param {Follower} follower
- * @param {{poll?: () => boolean}} [how] poll says whether there may come more
  */
-export function follow(task, stream, follower, { poll } = {}) {
-  let stopped = false
-  let over = false
+export function follow(task, stream, follower) {
+  const abort = new AbortController()
   let tries = 0
   let resting = false
-  let abort = new AbortController()
+  /** @type {FollowState | ''} */
+  let state = ''
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let rest
-  const again = (/** @type {number} */ ms) => {
-    clearTimeout(timer)
-    if (!stopped) timer = setTimeout(run, ms)
-  }
-  const end = (/** @type {FollowState} */ state, /** @type {Error | null} */ error) => {
-    over = true
-    follower.become(state, error)
-  }
-  const sleep = () => {
-    resting = true
-    clearTimeout(timer)
-    abort.abort()
-    follower.become('resting', null)
+  const become = (/** @type {FollowState} */ next, /** @type {Error | null} */ error) => {
+    if (next !== state || error) follower.become(next, error)
+    state = next
   }
   const run = async () => {
-    if (document.hidden) return sleep()
-    abort = new AbortController()
+    resting = document.hidden
+    if (resting) return
     try {
-      await (poll ? ask(poll) : listen())
+      const wait = await ask()
+      if (wait !== null && !abort.signal.aborted) timer = setTimeout(run, wait)
     } catch (e) {
-      if (stopped || abort.signal.aborted) return
-      const error = /** @type {ApiError} */ (e)
-      if (error.status >= 400 && error.status < 500 && error.status !== 429) return end('gone', error)
-      tries++
-      follower.become('lost', error instanceof ApiError ? error : null)
-      again(Math.min(500 * 2 ** (tries - 1), 8000))
+      if (abort.signal.aborted) return
+      const error = /** @type {import('./api.js').ApiError} */ (e)
+      if (!mayPass(error) && error.status !== 401) return become('gone', error) // after a login it goes on
+      become('lost', error)
+      timer = setTimeout(run, delayOf(++tries, error))
     }
   }
-  const listen = async () => {
-    const offset = follower.at()
-    const answer = await send({ method: 'GET', path: logsPath(task, { stream, offset, follow: true }) }, { signal: abort.signal })
-    if (place(answer, offset).size < offset) follower.rotated()
-    tries = 0
-    follower.become('open', null)
-    const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader()
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (stopped) return
-      if (done) return end('ended', null)
-      follower.take(value)
-    }
-  }
-  const ask = async (/** @type {() => boolean} */ more) => {
-    const last = !more()
+  /** ask reads the next part. It returns the delay before the next request in milliseconds, null if the task has ended. */
+  const ask = async () => {
     const offset = follower.at()
     const part = await readPart(task, { stream, offset, limit: 4 * page }, abort.signal)
-    if (stopped) return
+    if (abort.signal.aborted) return null
     tries = 0
-    if (part.size < offset) follower.rotated()
-    else follower.take(part.bytes)
-    const behind = part.size > follower.at()
-    if (last && !behind) return end('ended', null)
-    follower.become('open', null)
-    again(behind ? 0 : 1000)
+    const rotated = part.size < offset
+    if (rotated) follower.rotated()
+    else if (part.bytes.length) follower.take(part.bytes)
+    const behind = rotated || part.size > offset + part.bytes.length
+    become(part.live || behind ? 'open' : 'ended', null)
+    return behind ? 0 : part.live ? every : null
   }
   const look = () => {
-    clearTimeout(rest)
-    if (document.hidden) {
-      if (!over) rest = setTimeout(sleep, 5000)
-    } else if (resting) {
-      resting = false
-      void run()
-    }
+    if (resting) void run()
   }
   document.addEventListener('visibilitychange', look)
   void run()
   return () => {
-    stopped = true
     clearTimeout(timer)
-    clearTimeout(rest)
     abort.abort()
     document.removeEventListener('visibilitychange', look)
   }

@@ -1,13 +1,14 @@
-// One stream of what changes. It is closed while nobody looks at the page: a browser has six connections to a server, for
-// all of its windows.
-import { delayOf } from './retry.js'
+// The changes that this tab hears of from the hub, which all tabs of the browser share. A hidden tab is no member of the hub.
+import { loginNeeded } from './api.js'
+import { events } from './events.js'
+import { Hub } from './hub.js'
+import { learnSession } from './session.js'
 import { signal } from './signal.js'
 
-/** @typedef {{jobs: string[], executions: string[], apps: string[], cluster: boolean, all: boolean}} Change */
-/** @typedef {{state: 'connecting' | 'open' | 'lost' | 'resting', since: number, server?: string}} Connection */
+/** @typedef {import('./hub.js').Change} Change */
 
 /** connection is how the stream does; since is the time of the last change of that, in milliseconds. */
-export const connection = signal(/** @type {Connection} */ ({ state: 'connecting', since: Date.now() }))
+export const connection = signal(/** @type {import('./hub.js').Connection} */ ({ state: 'connecting', since: Date.now() }))
 
 /** summary is the newest numbers of the overview, null before the first. */
 export const summary = signal(/** @type {any} */ (null))
@@ -25,85 +26,105 @@ export function onChange(f) {
   return () => void listeners.delete(f)
 }
 
-const everything = { jobs: [], executions: [], apps: [], cluster: true, all: true }
+// How long the hub may take to answer a join, and be silent afterwards, in milliseconds: it passes on the stream's
+// heartbeat, every 15 s.
+const answering = 5000
+const silence = 30_000
 
-/** @param {Change} change */
-function tell(change) {
-  for (const f of [...listeners]) f(change)
-}
+const url = new URL('../worker.js', import.meta.url).href
+/** The only script that a page may run as a worker: the trusted types policy ignores its argument. */
+const { trustedTypes } = /** @type {any} */ (globalThis)
+const script = trustedTypes?.createPolicy('worker', { createScriptURL: () => url }).createScriptURL('') ?? url
 
-/** @type {EventSource | null} */
-let source = null
-let tries = 0
-let wanted = false
+/** Who is here, empty for nobody. */
+let person = ''
+/** @type {MessagePort | null} of the hub */
+let port = null
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
 
-/** @param {Connection['state']} state */
-const become = (state) => {
-  if (connection.get().state !== state) connection.set({ state, since: Date.now() })
+const here = () => person !== '' && !document.hidden
+
+/**
+ * attach connects this tab to the hub in the SharedWorker, or, if the browser has none or could not load it, to a hub in
+ * this page.
+ * @param {boolean} [alone] the hub in this page is used
+ */
+function attach(alone) {
+  port?.postMessage({ leave: true })
+  port?.close()
+  const next = alone ? hubOfPage() : hubOfBrowser()
+  port = next
+  next.onmessage = ({ data }) => next === port && hear(data)
+  look()
 }
 
-function open() {
+/** @type {Hub | undefined} */
+let own
+
+function hubOfPage() {
+  const { port1, port2 } = new MessageChannel()
+  own ??= new Hub(events)
+  own.add(port1)
+  return port2
+}
+
+function hubOfBrowser() {
+  try {
+    const worker = new SharedWorker(script, { type: 'module', name: 'elasticjob' })
+    worker.addEventListener('error', () => worker.port === port && attach(true))
+    return worker.port
+  } catch {
+    return hubOfPage() // the browser has no SharedWorker, or forbids it
+  }
+}
+
+/** @param {import('./hub.js').News} news */
+function hear(news) {
+  if (!here()) return // it was sent before the hub knew
+  within(silence)
+  if (news.connection) connection.set(news.connection)
+  if ('summary' in news) summary.set(news.summary)
+  if (news.changed) for (const f of [...listeners]) f(news.changed)
+  if (news.refused) loginNeeded.set(true)
+  if (news.session) void learnSession()
+}
+
+/**
+ * within connects this tab to a hub again if it hears nothing for some time: the browser may run the worker in the process of
+ * a tab, and nobody is told when that crashes. A worker that was only slow gets a second port of the same tab.
+ * @param {number} ms
+ */
+function within(ms) {
   clearTimeout(timer)
-  source?.close()
-  let greeted = false
-  const s = new EventSource('/api/events')
-  source = s
-  s.addEventListener('hello', () => {
-    greeted = true
-    tries = 0
-    become('open')
-    tell(everything)
-  })
-  s.addEventListener('changed', (e) => tell(JSON.parse(e.data)))
-  s.addEventListener('summary', (e) => summary.set(JSON.parse(e.data)))
-  s.addEventListener('error', () => {
-    if (source !== s) return
-    s.close()
-    source = null
-    if (greeted || tries > 0) become('lost')
-    tries++
-    // A stream that ended with its leader's term is soon open at the next one.
-    timer = setTimeout(open, delayOf(tries))
-  })
+  timer = setTimeout(() => attach(), ms)
 }
 
 function look() {
   clearTimeout(timer)
-  if (!wanted) return
-  if (document.hidden) {
-    timer = setTimeout(() => {
-      source?.close()
-      source = null
-      become('resting')
-    }, 30_000)
-  } else if (!source) {
-    become('connecting')
-    open()
-  }
+  port?.postMessage(here() ? { join: person } : { leave: true })
+  if (here()) within(answering)
 }
 
-/** connect opens the stream, and keeps it open until disconnect. */
-export function connect() {
-  if (wanted) return
-  wanted = true
+/**
+ * connect starts to listen for changes on behalf of a user, until disconnect.
+ * @param {string} who
+ */
+export function connect(who) {
+  person = who
   document.addEventListener('visibilitychange', look)
-  look()
+  if (port) look()
+  else attach()
 }
 
-/** disconnect closes it. */
+/** disconnect stops listening. */
 export function disconnect() {
-  wanted = false
-  clearTimeout(timer)
+  person = ''
   document.removeEventListener('visibilitychange', look)
-  source?.close()
-  source = null
-  tries = 0
-  become('connecting')
+  look()
+  connection.set({ state: 'connecting', since: Date.now() })
+  summary.set(null)
 }
 
 /** reconnectNow tries at once what would be tried in some seconds. */
-export function reconnectNow() {
-  if (wanted && connection.get().state !== 'open') open()
-}
+export const reconnectNow = () => port?.postMessage({ retry: true })

@@ -9,13 +9,12 @@ export class Reader {
    * @param {string} task
    * @param {string} stream
    * @param {() => void} changed
-   * @param {{poll?: () => boolean, most?: number}} [how]
+   * @param {{most?: number}} [bounds]
    */
-  constructor(task, stream, changed, { poll, most } = {}) {
+  constructor(task, stream, changed, { most } = {}) {
     this.task = task
     this.stream = stream
     this.changed = changed
-    this.poll = poll
     this.output = new Output({ most })
     /** @type {'loading' | 'ready' | 'failed'} */
     this.state = 'loading'
@@ -132,7 +131,7 @@ export class Reader {
         this.error = error
         this.tell()
       },
-    }, { poll: this.poll })
+    })
     this.tell()
   }
 

@@ -42,10 +42,11 @@ export async function patiently(ask, signal, failed) {
 }
 
 /**
+ * pause resolves after some time, and rejects when the signal aborts.
  * @param {number} ms
  * @param {AbortSignal} signal
  */
-function pause(ms, signal) {
+export function pause(ms, signal) {
   return new Promise((done, reject) => {
     const timer = setTimeout(done, ms)
     signal.addEventListener('abort', () => {

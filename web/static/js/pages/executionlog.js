@@ -1,5 +1,5 @@
 // The output of an execution's shards: side by side, or merged by time.
-import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
+import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { inLots, merged } from '../lib/merge.js'
 import { Reader } from '../lib/reader.js'
@@ -103,13 +103,11 @@ function Choice({ shards, chosen, most }) {
 
 /** @param {{shard: Shard, stream: string, wrap: boolean, query: string}} props */
 function Pane({ shard, stream, wrap, query }) {
-  const live = useRef(true)
-  live.current = !ended.has(shard.state)
-  const reader = useReader(shard.taskId, stream, null, { poll: () => live.current })
+  const reader = useReader(shard.taskId, stream, null)
   const alone = link.log(shard.taskId) + (stream === 'stdout' ? '' : `?stream=${stream}`)
   return html`<section class="log-pane" aria-label=${t('shard', { item: shard.item })}>
     <div class="row spread"><h2>${t('shard', { item: shard.item })}</h2><${State} of=${shard.state} bare /><span class="grow"></span><a href=${alone} class="small">${t('open')}</a></div>
-    <${Log} reader=${reader} at=${null} query=${query} wrap=${wrap} aloud=${false} label=${`${stream}, ${t('shard', { item: shard.item })}`} live=${live.current} linkTo=${(/** @type {number} */ n) => `${link.log(shard.taskId)}?${stream === 'stdout' ? '' : `stream=${stream}&`}at=${n}`} />
+    <${Log} reader=${reader} at=${null} query=${query} wrap=${wrap} aloud=${false} label=${`${stream}, ${t('shard', { item: shard.item })}`} live=${!ended.has(shard.state)} linkTo=${(/** @type {number} */ n) => `${link.log(shard.taskId)}?${stream === 'stdout' ? '' : `stream=${stream}&`}at=${n}`} />
   </section>`
 }
 
@@ -120,9 +118,7 @@ function Together({ shards, stream, wrap, query }) {
   const [version, again] = useState(0)
   const [stick, setStick] = useState(true)
   const [match, setMatch] = useState(/** @type {string | null} */ (null))
-  const states = useRef(new Map())
-  states.current = new Map(shards.map((s) => [s.taskId, s.state]))
-  const readers = useMemo(() => shards.map((s) => new Reader(s.taskId, stream, () => again((n) => n + 1), { most: 1 << 20, poll: () => !ended.has(states.current.get(s.taskId)) })), [])
+  const readers = useMemo(() => shards.map((s) => new Reader(s.taskId, stream, () => again((n) => n + 1), { most: 1 << 20 })), [])
   useEffect(() => {
     for (const r of readers) void r.start(null)
     return () => readers.forEach((r) => r.stop())

@@ -1,5 +1,5 @@
 // Output as one reads it: lines with numbers that link, colours, what was searched, and the end followed.
-import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
+import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { looks, plain, segments } from '../lib/ansi.js'
 import { number, size } from '../lib/format.js'
 import { Reader } from '../lib/reader.js'
@@ -13,12 +13,12 @@ import { Failure } from './notice.js'
 const t = texts(
   {
     line: 'Line {n}', byte: 'Line at byte {n}', more: 'Show {more} more of {all} characters', fresh: '{n|new line|new lines}', toEnd: 'Go to the end', toBegin: 'Go to the beginning', begin: 'Beginning of the output', older: 'Older output comes as you scroll up',
-    following: 'Following', paused: 'Follow stopped: you scrolled up', ended: 'The task has ended', lost: 'Connection lost, trying again', resting: 'Resting while nobody looks', partly: 'Not at the end', gone: 'No longer kept',
+    following: 'Following', paused: 'Follow stopped: you scrolled up', ended: 'The task has ended', lost: 'Connection lost, trying again', partly: 'Not at the end', gone: 'No longer kept',
     empty: 'No output', emptyYet: 'No output yet', rotated: 'The file began again, as it had grown to its limit. What was before is in {old}.', loading: 'Loading', loaded: '{loaded} of {size} loaded', previous: 'Previous match', next: 'Next match', none: 'no match in what is loaded', of: '{n|match|matches} in what is loaded',
   },
   {
     line: '第 {n} 行', byte: '位于字节 {n} 的行', more: '再显示 {more} 个字符（共 {all} 个）', fresh: '{n} 行新输出', toEnd: '转到末尾', toBegin: '转到开头', begin: '输出开头', older: '向上滚动以加载更早的输出',
-    following: '实时跟随', paused: '已停止跟随：您向上滚动了', ended: '任务已结束', lost: '连接中断，正在重试', resting: '页面不可见，暂停跟随', partly: '未在末尾', gone: '已不再保留',
+    following: '实时跟随', paused: '已停止跟随：您向上滚动了', ended: '任务已结束', lost: '连接中断，正在重试', partly: '未在末尾', gone: '已不再保留',
     empty: '没有输出', emptyYet: '暂无输出', rotated: '文件已达上限并重新开始，之前的内容在 {old} 中。', loading: '加载中', loaded: '已加载 {loaded}，共 {size}', previous: '上一个匹配', next: '下一个匹配', none: '已加载部分无匹配', of: '已加载部分有 {n} 个匹配',
   },
 )
@@ -32,13 +32,10 @@ const shownFirst = 4000
  * @param {string} task
  * @param {string} stream
  * @param {number | null} at
- * @param {{poll?: () => boolean, most?: number}} [how]
  */
-export function useReader(task, stream, at, how = {}) {
+export function useReader(task, stream, at) {
   const [, again] = useState(0)
-  const latest = useRef(how)
-  latest.current = how
-  const reader = useMemo(() => new Reader(task, stream, () => again((n) => n + 1), { most: how.most, poll: how.poll && (() => latest.current.poll?.() ?? false) }), [task, stream])
+  const reader = useMemo(() => new Reader(task, stream, () => again((n) => n + 1)), [task, stream])
   useEffect(() => () => reader.stop(), [reader])
   useEffect(() => {
     const { from, to } = reader.output
@@ -102,7 +99,6 @@ export function stateOf(reader) {
     ended: t('ended'),
     lost: reader.error?.message ? `${t('lost')}: ${reader.error.message}` : t('lost'),
     gone: reader.error?.message ?? t('gone'),
-    resting: t('resting'),
   }
   return html`<span class=${`log-dot ${reader.following}${reader.stick ? '' : ' paused'}`} aria-hidden="true"></span>${words[reader.following]}`
 }

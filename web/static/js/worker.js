@@ -1,0 +1,6 @@
+// The console's SharedWorker: it runs the hub for all tabs of a browser.
+import { events } from './lib/events.js'
+import { Hub } from './lib/hub.js'
+
+const hub = new Hub(events)
+addEventListener('connect', (e) => hub.add(/** @type {MessageEvent} */ (e).ports[0]))

@@ -1,0 +1,174 @@
+// The stream that all tabs share.
+import '../lib/nobrowser.js'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as settled } from 'node:timers/promises'
+import { ApiError } from '../../static/js/lib/api.js'
+import { events } from '../../static/js/lib/events.js'
+import { Hub } from '../../static/js/lib/hub.js'
+
+/** @typedef {{say: (event: string, data?: unknown) => void, end: (error?: Error) => void, signal: AbortSignal}} Stream */
+
+/** stage is a hub whose streams and waits are in the hands of the test. */
+function stage() {
+  /** @type {Stream[]} */
+  const streams = []
+  /** @type {{ms: number, over: () => void, signal: AbortSignal}[]} */
+  const waits = []
+  async function* listen(/** @type {AbortSignal} */ signal) {
+    /** @type {{event: string, data: any}[]} */
+    const said = []
+    /** @type {{error?: Error} | undefined} */
+    let ended
+    let wake = () => {}
+    streams.push({
+      signal,
+      say: (event, data) => (said.push({ event, data }), wake()),
+      end: (error) => ((ended = { error }), wake()),
+    })
+    for (;;) {
+      yield* said.splice(0)
+      if (ended?.error) throw ended.error
+      if (ended) return
+      if (!said.length) await new Promise((woken) => (wake = () => woken(null)))
+    }
+  }
+  const wait = (/** @type {number} */ ms, /** @type {AbortSignal} */ signal) => new Promise((over, reject) => {
+    waits.push({ ms, over: () => over(null), signal })
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+  const hub = new Hub(listen, wait)
+  const tab = () => {
+    /** @type {import('../../static/js/lib/hub.js').News[]} */
+    const news = []
+    const port = /** @type {any} */ ({ onmessage: null, postMessage: (/** @type {any} */ n) => news.push(structuredClone(n)) })
+    hub.add(port)
+    return {
+      say: (/** @type {import('../../static/js/lib/hub.js').Wish} */ wish) => port.onmessage({ data: wish }),
+      /** What it has heard since it was asked last, in short. */
+      heard: async () => {
+        await settled()
+        return news.splice(0).map((n) => n.connection?.state ?? (n.changed?.all ? 'all' : n.changed ? n.changed.jobs.join() : Object.keys(n)[0]) ?? 'alive')
+      },
+    }
+  }
+  return { streams, waits, tab }
+}
+
+const job = (/** @type {string} */ name) => ({ jobs: [name], executions: [], apps: [], cluster: false, all: false })
+
+test('all tabs have one stream, and one that comes later hears that all may have changed', async () => {
+  const { streams, tab } = stage()
+  const [one, other, later] = [tab(), tab(), tab()]
+  one.say({ join: 'ann' })
+  other.say({ join: 'ann' })
+  assert.deepEqual(await one.heard(), ['connecting'])
+  streams[0].say('hello')
+  streams[0].say('summary', { jobs: 1 })
+  streams[0].say('')
+  assert.deepEqual([await one.heard(), await other.heard()], [['open', 'all', 'summary', 'alive'], ['connecting', 'open', 'all', 'summary', 'alive']])
+  later.say({ join: 'ann' })
+  assert.deepEqual(await later.heard(), ['open', 'all'])
+  other.say({ leave: true })
+  streams[0].say('changed', job('billing'))
+  assert.deepEqual([await one.heard(), await other.heard(), await later.heard()], [['billing'], [], ['billing']])
+  assert.equal(streams.length, 1)
+})
+
+test('the stream outlives the moment between two tabs, and not the time in which none is looked at', async () => {
+  const { streams, waits, tab } = stage()
+  const [one, other] = [tab(), tab()]
+  one.say({ join: 'ann' })
+  streams[0].say('hello')
+  await one.heard()
+  one.say({ leave: true })
+  other.say({ join: 'ann' })
+  assert.deepEqual(await other.heard(), ['open', 'all'])
+  assert.deepEqual([waits[0].signal.aborted, streams[0].signal.aborted], [true, false])
+  other.say({ leave: true })
+  waits[1].over()
+  await other.heard()
+  assert.equal(streams[0].signal.aborted, true)
+  one.say({ join: 'ann' })
+  assert.deepEqual(await one.heard(), ['connecting'])
+  assert.equal(streams.length, 2)
+})
+
+test('a stream that ends is opened again, sooner if somebody asks or joins, and then all may have changed', async () => {
+  const { streams, waits, tab } = stage()
+  const one = tab()
+  one.say({ join: 'ann' })
+  streams[0].end(new ApiError(0, 'no_answer', ''))
+  assert.deepEqual(await one.heard(), ['connecting'], 'the first failure is not worth a word')
+  waits[0].over()
+  await one.heard()
+  streams[1].say('hello')
+  assert.deepEqual(await one.heard(), ['open', 'all'])
+  streams[1].end()
+  assert.deepEqual(await one.heard(), ['lost'])
+  one.say({ retry: true })
+  streams[2].end(new ApiError(503, 'no_leader', '', [], 60))
+  assert.deepEqual(await one.heard(), ['lost'])
+  assert.equal(waits.at(-1)?.ms, 60_000)
+  const other = tab()
+  other.say({ join: 'ann' })
+  streams[3].say('hello')
+  assert.deepEqual([await one.heard(), await other.heard()], [['open', 'all'], ['lost', 'open', 'all']])
+  one.say({ retry: true })
+  assert.equal(streams.length, 4)
+})
+
+test('nobody asks again on behalf of no tab', async () => {
+  const { streams, waits, tab } = stage()
+  const one = tab()
+  one.say({ join: 'ann' })
+  streams[0].say('hello')
+  await one.heard()
+  one.say({ leave: true })
+  streams[0].end()
+  await one.heard()
+  assert.deepEqual(waits.map((w) => w.ms), [30_000])
+  one.say({ join: 'ann' })
+  assert.deepEqual([await one.heard(), streams.length], [['connecting'], 2])
+})
+
+test('a stream is of one person: all tabs ask who is here when one says another name, or when nobody is', async () => {
+  const { streams, tab } = stage()
+  const [one, other] = [tab(), tab()]
+  one.say({ join: 'ann' })
+  streams[0].say('hello')
+  streams[0].say('summary', { jobs: 1 })
+  assert.deepEqual(await one.heard(), ['connecting', 'open', 'all', 'summary'])
+  other.say({ join: 'bob' })
+  assert.deepEqual([await one.heard(), await other.heard()], [['session', 'connecting'], ['session', 'connecting', 'connecting']])
+  assert.equal(streams[0].signal.aborted, true)
+  streams[0].say('changed', job('of-ann'))
+  streams[1].say('hello')
+  assert.deepEqual(await other.heard(), ['open', 'all'])
+  streams[1].end(new ApiError(401, 'unauthorized', ''))
+  assert.deepEqual(await other.heard(), ['refused', 'lost'])
+})
+
+test('events are read however they come in, and a silent connection is given up', async (t) => {
+  const bytes = new TextEncoder().encode('event: hello\ndata: {"leader":"作业"}\n\n: alive\n\nevent: changed\ndata: {"jobs":["a"]}\n\nevent: cut')
+  t.mock.method(globalThis, 'fetch', async () => new Response(new ReadableStream({
+    start(c) {
+      for (const b of bytes) c.enqueue(Uint8Array.of(b))
+      c.close()
+    },
+  })))
+  const all = []
+  for await (const e of events(new AbortController().signal)) all.push(e)
+  assert.deepEqual(all, [{ event: 'hello', data: { leader: '作业' } }, { event: '', data: null }, { event: 'changed', data: { jobs: ['a'] } }])
+
+  /** @type {(() => void)[]} */
+  const timers = []
+  t.mock.method(globalThis, 'setTimeout', (/** @type {() => void} */ f) => timers.push(f))
+  t.mock.method(globalThis, 'fetch', (/** @type {string} */ _, /** @type {RequestInit} */ { signal }) => new Promise((__, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason))
+  }))
+  const silent = events(new AbortController().signal).next()
+  await null
+  timers[0]()
+  await assert.rejects(silent, { name: 'AbortError' })
+})
