@@ -15,18 +15,27 @@ const module = "github.com/elasticjob-go/elasticjob"
 
 // compile builds programs into a folder. Neither the place of the sources nor the environment of who builds gets into them.
 func (r release) compile(into, system, arch string, programs []string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags=nomsgpack", "-o", into + string(filepath.Separator), "-ldflags",
-		fmt.Sprintf("-s -w -X %[1]s/release.version=%[2]s -X %[1]s/release.commit=%[3]s", module, r.version, r.commit)}
-	for _, program := range programs {
-		args = append(args, "./cmd/"+program)
-	}
-	build, err := r.command(args...)
+	build, err := r.about(programs, system, arch, "build", "-trimpath", "-buildvcs=false", "-o", into+string(filepath.Separator), "-ldflags",
+		fmt.Sprintf("-s -w -X %[1]s/release.version=%[2]s -X %[1]s/release.commit=%[3]s", module, r.version, r.commit))
 	if err != nil {
 		return err
 	}
 	build.Stdout = os.Stderr
-	build.Env = append(build.Env, "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0")
 	return build.Run()
+}
+
+// about is a command of go about programs of a platform.
+func (r release) about(programs []string, system, arch string, args ...string) (*exec.Cmd, error) {
+	args = append(args, "-tags=nomsgpack")
+	for _, program := range programs {
+		args = append(args, "./cmd/"+program)
+	}
+	cmd, err := r.command(args...)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0")
+	return cmd, nil
 }
 
 // fetching are the settings of go that say where modules are and come from, and nothing of what is built.

@@ -14,8 +14,8 @@ var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|copyright)
 
 // licences are the licences of all that is linked in and of the console's libraries, one after the other. A module without one is an
 // error: it may not be passed on.
-func (r release) licences(linked []linkedModule) ([]byte, error) {
-	folders, err := r.folders()
+func (r release) licences(linked []linkedModule, programs []string, system, arch string) ([]byte, error) {
+	folders, err := r.folders(programs, system, arch)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +53,11 @@ func (r release) licences(linked []linkedModule) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// folders are where the modules of the build list are on disk, and Go itself as "std".
-func (r release) folders() (map[string]string, error) {
-	list, err := r.command("list", "-m", "-f", "{{with .Replace}}{{.Path}}\t{{.Dir}}{{else}}{{.Path}}\t{{.Dir}}{{end}}", "all")
+// folders are where the modules that programs are made of are on disk, and Go itself as "std". The whole build list has
+// more, which would have to be fetched.
+func (r release) folders(programs []string, system, arch string) (map[string]string, error) {
+	const format = "{{with .Module}}{{with .Replace}}{{.Path}}\t{{.Dir}}{{else}}{{.Path}}\t{{.Dir}}{{end}}{{end}}"
+	list, err := r.about(programs, system, arch, "list", "-deps", "-f", format)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func (r release) build(platform string) error {
 	if err != nil {
 		return err
 	}
-	licences, err := r.licences(linked)
+	licences, err := r.licences(linked, programs, system, arch)
 	if err != nil {
 		return err
 	}
