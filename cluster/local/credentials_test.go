@@ -259,6 +259,38 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	}
 }
 
+// TestExecutorsOfAnOlderRelease: they speak plain HTTP with their agent, before and after a restart, beside those that
+// want it to prove itself.
+func TestExecutorsOfAnOlderRelease(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	c := closedCluster(t, data, io.Discard)
+	f := subscribeAs(t, c.MasterURL(), c.Credentials())
+	older := custom(t, "older", "long")
+	older["executor"].(object)["executor_id"] = object{"value": "older"}
+	older["executor"].(object)["command"].(object)["environment"] = object{"variables": []any{object{"name": actAsExecutor, "value": olderRelease}}}
+	f.launch(older, custom(t, "newer", "long"))
+	for running := map[any]bool{}; len(running) < 2; {
+		status := f.next("UPDATE")["update"].(object)["status"].(object)
+		if status["state"] != "TASK_RUNNING" {
+			t.Fatalf("%v", status)
+		}
+		f.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"], "uuid": status["uuid"]})
+		running[status["task_id"].(object)["value"]] = true
+	}
+	end(t, c)
+
+	c = closedCluster(t, data, io.Discard)
+	defer endAll(t, c)
+	f = subscribeAs(t, c.MasterURL(), c.Credentials())
+	f.next("SUBSCRIBED")
+	ready(t, c)
+	for _, task := range []string{"older", "newer"} {
+		f.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": task}}}})
+		f.update(task, "TASK_RUNNING")
+	}
+}
+
 func TestSecretsThatOthersMayReadAreRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "secrets.json")
