@@ -259,24 +259,28 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	}
 }
 
-// TestExecutorsOfAnOlderRelease: they speak plain HTTP with their agent, before and after a restart, beside those that
-// want it to prove itself.
+// TestExecutorsOfAnOlderRelease: executors that speak plain HTTP with their agent go on after a restart, beside
+// those that check its certificate.
 func TestExecutorsOfAnOlderRelease(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	c := closedCluster(t, data, io.Discard)
 	f := subscribeAs(t, c.MasterURL(), c.Credentials())
 	older := custom(t, "older", "long")
-	older["executor"].(object)["executor_id"] = object{"value": "older"}
-	older["executor"].(object)["command"].(object)["environment"] = object{"variables": []any{object{"name": actAsExecutor, "value": olderRelease}}}
+	executor := older["executor"].(object)
+	executor["executor_id"] = object{"value": "older"}
+	executor["command"].(object)["environment"] = object{
+		"variables": []any{object{"name": actAsExecutor, "value": olderRelease}},
+	}
 	f.launch(older, custom(t, "newer", "long"))
 	for running := map[any]bool{}; len(running) < 2; {
 		status := f.next("UPDATE")["update"].(object)["status"].(object)
 		if status["state"] != "TASK_RUNNING" {
 			t.Fatalf("%v", status)
 		}
-		f.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"], "uuid": status["uuid"]})
-		running[status["task_id"].(object)["value"]] = true
+		task := status["task_id"]
+		f.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": task, "uuid": status["uuid"]})
+		running[task.(object)["value"]] = true
 	}
 	end(t, c)
 

@@ -62,7 +62,8 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 	}
 	ip := opts.agentIP(i)
 	authority := ""
-	if key := c.secrets.key(); len(key) > 0 && opts.TLS == nil { // whose certificate the framework would tell executors of
+	// With TLS of the operator's the framework tells executors which authority to trust.
+	if key := c.secrets.key(); len(key) > 0 && opts.TLS == nil {
 		proof, err := identity.New(key, net.ParseIP(ip))
 		if err != nil {
 			return err

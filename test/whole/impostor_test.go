@@ -23,8 +23,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// impostor listens where an agent did, and does to executors that take it for the agent what harms most: it keeps their
-// tokens, kills their task, and launches one that is given a secret.
+// impostor listens where an agent did. It does to executors that take it for the agent what harms most: it keeps
+// their tokens, kills their task, and launches one with a secret.
 type impostor struct {
 	net.Listener
 	killed string
@@ -61,9 +61,10 @@ func (i *impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(err)
 	}
+	stolen := mesos.TaskInfo{TaskID: mesos.TaskID{Value: i.stolen.TaskID}, Data: data}
 	for _, e := range []mesosexec.Event{
 		{Type: mesosexec.Event_SUBSCRIBED, Subscribed: &mesosexec.Event_Subscribed{}},
-		{Type: mesosexec.Event_LAUNCH, Launch: &mesosexec.Event_Launch{Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: i.stolen.TaskID}, Data: data}}},
+		{Type: mesosexec.Event_LAUNCH, Launch: &mesosexec.Event_Launch{Task: stolen}},
 		{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{TaskID: mesos.TaskID{Value: i.killed}}},
 	} {
 		frame, err := e.Marshal()
@@ -76,13 +77,14 @@ func (i *impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// TestExecutorsKnowTheirAgent: while the server is down something else listens at its agent's port. Executors that run on
-// give it no token and obey none of its orders, whether it speaks plain HTTP or TLS, and go on with the server that
-// returns.
+// TestExecutorsKnowTheirAgent: while the server is down, another process listens at its agent's port. Running
+// executors send it no token and follow none of its orders, whether it speaks plain HTTP or TLS, and go on with
+// the server that returns.
 func TestExecutorsKnowTheirAgent(t *testing.T) {
 	m := start(t)
 	key := filepath.Join(m.Dir, "secrets", "apps", "a", "key")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(key), 0o700), os.WriteFile(key, []byte("hush"), 0o600)); err != nil {
+	err := errors.Join(os.MkdirAll(filepath.Dir(key), 0o700), os.WriteFile(key, []byte("hush"), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	hold, release := m.Hold()
@@ -96,7 +98,10 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 	stolen := filepath.Join(t.TempDir(), "stolen")
 	known := httptest.NewTLSServer(nil) // its certificate is for 127.0.0.1
 	known.Close()
-	for name, secure := range map[string]*tls.Config{"plain HTTP": nil, "TLS": {Certificates: known.TLS.Certificates}} {
+	for name, secure := range map[string]*tls.Config{
+		"plain HTTP": nil,
+		"TLS":        {Certificates: known.TLS.Certificates},
+	} {
 		i := &impostor{Listener: listenAsAgent(t, m), killed: task, stolen: wire.Task{
 			TaskID: "stolen-by-" + strings.Fields(name)[0], JobName: "j", AppName: "a", Total: 1, Attempt: 1,
 			Command: []string{"/bin/sh", "-c", `echo "$KEY" >` + stolen}, EnvFiles: map[string]string{"KEY": key},
@@ -121,9 +126,11 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 		})
 		_ = server.Close()
 		<-served
+		i.mu.Lock()
 		if len(i.heard) > 0 {
 			t.Errorf("over %s it was given %q", name, i.heard)
 		}
+		i.mu.Unlock()
 	}
 	if text, err := os.ReadFile(stolen); err == nil {
 		t.Errorf("the impostor's task ran, and was given %q", text)

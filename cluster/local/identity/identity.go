@@ -1,10 +1,10 @@
-// Package identity is how executors know their agent. An executor outlives its agent's process, and meanwhile any program of
-// the machine can listen at the agent's port. So an executor speaks TLS with its agent, and trusts no certificate but those
-// of the agent's own authority, which it has in its environment from its start: whoever else listens there gets neither its
-// token nor its updates, and can give it no orders.
+// Package identity lets executors recognize their agent. An executor outlives its agent's process, and while the
+// agent is down any program of the machine can listen at its port. So an executor speaks TLS with its agent and
+// trusts only certificates of the agent's own authority, which it has in its environment from its start. Any
+// other listener gets neither the executor's token nor its updates, and can't give it orders.
 //
-// The authority's key is derived from a secret that stays in the data folder. It is the same after every restart, and so
-// executors that run already trust the agent that returns.
+// The authority's key is derived from a secret that stays in the data folder. It is the same after every restart, so
+// that running executors trust the agent that returns.
 package identity
 
 import (
@@ -27,8 +27,8 @@ type Identity struct {
 	config    *tls.Config
 }
 
-// New makes the identity of the agent that is served at an address, from a secret that only the agent knows. Executors
-// that were given the authority of an identity with the same secret trust this one, too.
+// New makes the identity of the agent that is served at an address, from a secret that only the agent knows.
+// Executors that have the authority of an identity with the same secret trust this one, too.
 func New(secret []byte, ip net.IP) (*Identity, error) {
 	seed, err := hkdf.Key(sha256.New, secret, nil, "authority of the agent's certificates", ed25519.SeedSize)
 	if err != nil {
@@ -36,7 +36,8 @@ func New(secret []byte, ip net.IP) (*Identity, error) {
 	}
 	key := ed25519.NewKeyFromSeed(seed)
 	authority, err := certificate(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "authority of a local agent"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "authority of a local agent"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign,
 	}, nil, key.Public(), key)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,8 @@ func New(secret []byte, ip net.IP) (*Identity, error) {
 	}, nil
 }
 
-// certificate signs one that never ends: the clock of a machine may be far off. Without an issuer it signs itself.
+// certificate signs a certificate that never expires, because the clock of a machine may be far off. Without an
+// issuer it is self-signed.
 func certificate(template, issuer *x509.Certificate, public any, key ed25519.PrivateKey) (*x509.Certificate, error) {
 	template.NotBefore, template.NotAfter = time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	if issuer == nil {
@@ -77,6 +79,6 @@ func certificate(template, issuer *x509.Certificate, public any, key ed25519.Pri
 // Authority is the certificate, in PEM form, that executors are to check the agent's with. It is no secret.
 func (i *Identity) Authority() string { return i.authority }
 
-// Listener proves the identity to all clients of l that speak TLS. Those that don't are served without: executors
-// that an older release started, and the server itself, whose process owns the port as long as it runs.
+// Listener shows the certificate to all clients of l that speak TLS. Clients that speak plain HTTP are served, too:
+// executors that an older release started, and the server itself, which has the port to itself as long as it runs.
 func (i *Identity) Listener(l net.Listener) net.Listener { return &listener{l, i.config} }

@@ -70,7 +70,10 @@ func serve(t *testing.T, i *identity.Identity) *agent {
 // call is what an executor does that was started with an authority, or with none.
 func call(t *testing.T, authority, address string) error {
 	t.Helper()
-	given := map[string]string{"MESOS_AGENT_ENDPOINT": address, "MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E", "MESOS_SANDBOX": "/sandbox"}
+	given := map[string]string{
+		"MESOS_AGENT_ENDPOINT": address, "MESOS_SANDBOX": "/sandbox",
+		"MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E",
+	}
 	if authority != "" {
 		given["LIBPROCESS_SSL_ENABLED"], given["ELASTICJOB_MESOS_CA"] = "true", authority
 	}
@@ -107,8 +110,8 @@ func TestWhoIsTakenForTheAgent(t *testing.T) {
 		wrong     string
 	}{
 		"the agent after a restart":    {authority, made(t, "secret", "127.0.0.1"), ""},
-		"one with another secret":      {authority, made(t, "secrets", "127.0.0.1"), "certificate signed by unknown authority"},
-		"one for another address":      {authority, made(t, "secret", "127.0.0.2"), "the agent's certificate is neither for"},
+		"one with another secret":      {authority, made(t, "secrets", "127.0.0.1"), "unknown authority"},
+		"one for another address":      {authority, made(t, "secret", "127.0.0.2"), "is neither for"},
 		"by an older release, without": {"", made(t, "secret", "127.0.0.1"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

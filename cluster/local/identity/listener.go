@@ -15,7 +15,7 @@ type listener struct {
 	config *tls.Config
 }
 
-// Accept does not wait for what the client says: a silent one would keep out all others.
+// Accept does not wait for the first byte: a silent client would block all others.
 func (l *listener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
@@ -26,12 +26,12 @@ func (l *listener) Accept() (net.Conn, error) {
 		if first, err := begun.read.Peek(1); err == nil && first[0] == tlsHandshake {
 			return tls.Server(begun, l.config)
 		}
-		return begun // an error of Peek comes again with the next read
+		return begun // the next read meets an error of Peek again
 	})}, nil
 }
 
-// conn speaks what its client speaks first. It is read and written by what protocol returns, which waits for the client's first byte;
-// deadlines, and closing it, are those of the connection below.
+// conn speaks TLS if its client does. protocol waits for the client's first byte and returns the connection to
+// read from and to write to; deadlines and Close go to the connection below, so that they end this wait, too.
 type conn struct {
 	net.Conn
 	protocol func() net.Conn
@@ -43,11 +43,11 @@ func (c *conn) Read(p []byte) (int, error) { return c.protocol().Read(p) }
 // Write answers in the client's protocol.
 func (c *conn) Write(p []byte) (int, error) { return c.protocol().Write(p) }
 
-// peeked is a connection of which the beginning was looked at.
+// peeked is a connection whose first byte was read ahead.
 type peeked struct {
 	net.Conn
 	read *bufio.Reader
 }
 
-// Read begins with what was looked at.
+// Read begins with what was read ahead.
 func (p *peeked) Read(b []byte) (int, error) { return p.read.Read(b) }
