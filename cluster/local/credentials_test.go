@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 const tokenVariable = "MESOS_EXECUTOR_AUTHENTICATION_TOKEN"
@@ -202,6 +203,16 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	// The token of one run of an executor is not the next one's.
 	f.call("SHUTDOWN", object{"executor_id": object{"value": "ex2"}, "agent_id": updates[0]["agent_id"]})
 	f.update("t2", "TASK_FAILED")
+	// The agent frees the executor's id, and removes its journal, when it gets the acknowledgement.
+	for end := time.Now().Add(deadline); ; <-time.After(time.Millisecond) {
+		journals, err := os.ReadDir(filepath.Join(data, "agent", "executors"))
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("journals %v, %v: want one", journals, err)
+		}
+		if len(journals) == 1 {
+			break
+		}
+	}
 
 	// A restart of the server takes no token away.
 	end(t, c)
