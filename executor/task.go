@@ -168,6 +168,9 @@ func (t *task) begin() (report func(), err error) {
 	t.spec = spec
 	t.mu.Unlock()
 	t.conceal(secretsOf(spec))
+	if app := t.session.config.App; app != "" && spec.AppName != app {
+		return nil, fmt.Errorf("this executor runs tasks of app %s, and the task is of app %q", app, spec.AppName)
+	}
 	if err := t.session.refuses; err != nil && spec.HTTP == nil {
 		return nil, err
 	}

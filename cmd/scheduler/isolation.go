@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // isolationFlags are about what jobs can reach.
@@ -148,9 +150,18 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	return h, nil
 }
 
-// start starts an executor without what is hidden.
+// start starts an executor without what is hidden. Its id, in its environment, names its app.
 func (h *hidden) start(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error {
-	places, err := executor.HiddenFrom(sandbox, h.places, h.secrets)
+	const idVariable = "MESOS_EXECUTOR_ID="
+	at := slices.IndexFunc(*env, func(v string) bool { return strings.HasPrefix(v, idVariable) })
+	if at < 0 {
+		return errors.New("the executor has no id in its environment")
+	}
+	id, err := jobs.ParseExecutorID(strings.TrimPrefix((*env)[at], idVariable))
+	if err != nil {
+		return err
+	}
+	places, err := executor.HiddenFrom(sandbox, id.App, h.places, h.secrets)
 	if err != nil {
 		return err
 	}

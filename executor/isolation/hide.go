@@ -38,6 +38,9 @@ type Places struct {
 	// is left out.
 	Keep   []string `json:"keep,omitempty"`
 	Closed []string `json:"closed,omitempty"`
+	// Only are folders in kept ones. Each is all that is seen of the folder that it is in, and nothing in it can be
+	// changed. One that isn't there is left out.
+	Only []string `json:"only,omitempty"`
 	// Try says that the program is only to find out whether it can be done.
 	Try bool `json:"try,omitempty"`
 }
@@ -183,9 +186,8 @@ func (p Places) hide() error {
 		defer opened.Close()
 		kept = append(kept, keeping{opened, path, closed})
 	}
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	if err := unix.Mount("elasticjob", folder, "tmpfs", flags, "mode=0755,size=1m"); err != nil {
-		return fmt.Errorf("mount an empty folder on %s: %w", folder, err)
+	if err := mountEmpty(folder); err != nil {
+		return err
 	}
 	for _, k := range kept {
 		if err := os.MkdirAll(k.path, 0o755); err != nil {
@@ -201,10 +203,63 @@ func (p Places) hide() error {
 			}
 		}
 	}
+	for _, name := range p.Only {
+		if err := showOnly(name, folder); err != nil {
+			return fmt.Errorf("show nothing beside %s: %w", name, err)
+		}
+	}
 	if err := p.hideFiles(folder); err != nil {
 		return err
 	}
 	return closeMount(folder)
+}
+
+// showOnly puts an empty folder in the place of the named one's parent, and in there, closed, the named one. A
+// name that leads out of the hidden folder is left out.
+func showOnly(name, hidden string) error {
+	inside := func(name string) (path string, is bool, err error) {
+		path, err = filepath.EvalSymlinks(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", false, nil
+		}
+		return path, strings.HasPrefix(path, hidden+"/"), err
+	}
+	around, is, err := inside(filepath.Dir(name))
+	if err != nil || !is {
+		return err
+	}
+	target, is, err := inside(name)
+	if err != nil {
+		return err
+	}
+	if !is {
+		return errors.Join(mountEmpty(around), closeMount(around))
+	}
+	shown, err := openFolder(target)
+	if err != nil {
+		return err
+	}
+	defer shown.Close()
+	if err := mountEmpty(around); err != nil {
+		return err
+	}
+	path := filepath.Join(around, filepath.Base(name))
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", shown.Fd()), path, "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	return errors.Join(closeMount(path), closeMount(around))
+}
+
+// mountEmpty puts an empty folder in the place of one.
+func mountEmpty(folder string) error {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount("elasticjob", folder, "tmpfs", flags, "mode=0755,size=1m"); err != nil {
+		return fmt.Errorf("mount an empty folder on %s: %w", folder, err)
+	}
+	return nil
 }
 
 func openFolder(path string) (*os.File, error) {
