@@ -28,7 +28,7 @@ import (
 // Executors are in there with their tasks: what a task puts in the place of the executor's files, such as a link,
 // leads the executor nowhere either that the task could not go by itself. Who is in there can't rename a folder on the
 // way to what is hidden: otherwise the next program would hide an empty folder of that name, and see the hidden one
-// under its new name.
+// under its new name. The same holds for what is fixed, which somebody outside will execute by its name.
 type Places struct {
 	Folder string `json:"folder,omitempty"`
 	// Is, unless it is zero, is which folder must be at Folder: another one is not hidden in its place.
@@ -38,6 +38,8 @@ type Places struct {
 	// is left out.
 	Keep   []string `json:"keep,omitempty"`
 	Closed []string `json:"closed,omitempty"`
+	// Fixed are files that can be read and executed, and neither written to nor replaced. One that isn't there is left out.
+	Fixed []string `json:"fixed,omitempty"`
 	// Try says that the program is only to find out whether it can be done.
 	Try bool `json:"try,omitempty"`
 }
@@ -140,8 +142,13 @@ func Enter() error {
 
 // hide hides the places from this process, which ends if that fails.
 func (p Places) hide() error {
-	for _, path := range append([]string{p.Folder}, p.Files...) {
+	for _, path := range slices.Concat([]string{p.Folder}, p.Files, p.Fixed) {
 		if err := pin(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, path := range p.Fixed {
+		if err := fix(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -215,7 +222,7 @@ func openFolder(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// closeMount keeps what is mounted on a folder from being written to. What else it forbids stays forbidden.
+// closeMount keeps what is mounted on a folder or file from being written to. What else it forbids stays forbidden.
 func closeMount(folder string) error {
 	// These are the same numbers as in calls of mount.
 	const kept = unix.ST_NOSUID | unix.ST_NODEV | unix.ST_NOEXEC | unix.ST_NOATIME | unix.ST_NODIRATIME
@@ -250,6 +257,19 @@ func pin(path string) error {
 		}
 	}
 	return nil
+}
+
+// fix keeps a file as it is, under its name: what is mounted on itself can be neither renamed nor removed, and nothing can be renamed
+// to its name. Other files in its folder can.
+func fix(path string) error {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount(file, file, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("keep %s in its place: %w", file, err)
+	}
+	return closeMount(file)
 }
 
 // isMountPoint reports whether something is mounted on a folder. Kernels that can't say it (before 5.8) say no.
