@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -170,5 +171,105 @@ func TestFixedFiles(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestHiddenFiles: a file is hidden as what it was when it was named. Where another one has its name, nothing is started: the right one could be
+// seen under another name.
+func TestHiddenFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(w world) error // between the naming and the start
+		file   string
+		known  bool
+		want   string // of the error
+	}{
+		"as it was":                  {file: "conf/secret", known: true},
+		"replaced":                   {file: "conf/secret", known: true, change: replace, want: "another file is at its name"},
+		"gone":                       {file: "conf/secret", known: true, change: remove, want: "another file is at its name"},
+		"in the hidden folder":       {file: "above/data/secret", known: true},
+		"replaced, any is meant":     {file: "conf/secret", change: replace},
+		"gone, any is meant":         {file: "conf/secret", change: remove},
+		"a link, any is meant":       {file: "conf/link"},
+		"a link to what isn't there": {file: "conf/dead"},
+	} {
+		for _, uid := range uids() {
+			t.Run(fmt.Sprintf("%s as %d", name, uid), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, uid)
+				w.file("conf/secret", "hush")
+				w.file("above/data/secret", "hush")
+				if err := errors.Join(os.Symlink("secret", w.path("conf/link")), os.Symlink("none", w.path("conf/dead"))); err != nil {
+					t.Fatal(err)
+				}
+				file, err := os.Open(w.path("above/data/secret"))
+				if c.file == "conf/secret" {
+					file, err = os.Open(w.path(c.file))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer file.Close()
+				is, err := IdentityOf(file)
+				if c.change != nil {
+					err = errors.Join(err, c.change(w))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				places := Places{Files: []string{w.path(c.file), w.path("conf/link"), w.path(c.file)}}
+				if c.known {
+					places.FilesAre = map[string]Identity{w.path(c.file): is}
+				}
+				said, err := w.run(places, `cat conf/secret above/data/secret; cat work/mine`)
+				switch {
+				case c.want != "" && (err == nil || !strings.Contains(said, c.want)):
+					t.Errorf("it says %q, %v, want %q", said, err, c.want)
+				case c.want == "" && (err != nil || !strings.HasSuffix(said, "mine")):
+					t.Errorf("it says %q, %v", said, err)
+				case strings.Contains(said, "hush") && c.file != "conf/dead" && c.file != "above/data/secret":
+					t.Errorf("it is seen: %q", said)
+				}
+			})
+		}
+	}
+}
+
+func replace(w world) error {
+	return errors.Join(os.WriteFile(w.path("conf/new"), []byte("new"), 0o644), os.Rename(w.path("conf/secret"), w.path("conf/old")), os.Rename(w.path("conf/new"), w.path("conf/secret")))
+}
+
+func remove(w world) error { return os.Remove(w.path("conf/secret")) }
+
+// TestHides: an open file is hidden by what it is, whatever name it was opened by.
+func TestHides(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, os.Geteuid())
+	w.file("conf/secret", "hush")
+	if err := os.Link(w.path("conf/secret"), w.path("work/link")); err != nil {
+		t.Fatal(err)
+	}
+	secret, err := os.Open(w.path("conf/secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer secret.Close()
+	is, err := IdentityOf(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := &Places{Folder: w.path("above/data"), Files: []string{w.path("conf/secret")}, FilesAre: map[string]Identity{w.path("conf/secret"): is}}
+	for name, want := range map[string]bool{"conf/secret": true, "work/link": true, "above/data/registry.db": true, "work/mine": false} {
+		file, err := os.Open(w.path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := places.Hides(file); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if (*Places)(nil).Hides(file) {
+			t.Errorf("%s is hidden by nothing", name)
+		}
+		_ = file.Close()
 	}
 }
