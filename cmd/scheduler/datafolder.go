@@ -101,14 +101,24 @@ func linklessDataFolder(c config, log *slog.Logger) (string, error) {
 	if err != nil || linkless == path {
 		return c.dataDir, err
 	}
-	steps, err := (*isolation.Account)(nil).Steps(path)
-	for _, step := range steps {
-		if c.local && os.Geteuid() != 0 && step.Link && step.Movable {
+	if c.local && os.Geteuid() != 0 {
+		err = eachLink(path, func(link string) {
 			log.Warn("data folder reached by a link that jobs can replace: the next start would then take another folder for it",
-				"link", step.Path, "change", "--data-dir "+linkless)
-		}
+				"link", link, "change", "--data-dir "+linkless)
+		})
 	}
 	return linkless, err
+}
+
+// eachLink finds the links on the way to a path that jobs of this server's user can replace.
+func eachLink(path string, found func(link string)) error {
+	steps, err := (*isolation.Account)(nil).Steps(path)
+	for _, step := range steps {
+		if step.Link && step.Movable {
+			found(step.Path)
+		}
+	}
+	return err
 }
 
 // letJobsPass opens the way through the data folder to what jobs need in it: the folder itself, and those that are

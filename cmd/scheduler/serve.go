@@ -62,6 +62,13 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if c.dataDir, err = linklessDataFolder(c, log); err != nil {
 		return err
 	}
+	if err := c.guardNames(os.Geteuid(), log); err != nil {
+		return err
+	}
+	if c.held, err = holdFiles(c.secretFiles()); err != nil {
+		return err
+	}
+	defer c.held.close()
 	c.remembers = true
 	reg, err := openRegistry(c, log)
 	if err != nil {
