@@ -127,10 +127,6 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	if h.places.Is, err = isolation.IdentityOf(h.folder); err != nil {
 		return nil, err
 	}
-	// Executors that run already see what is put into it later, if it is there.
-	if err := os.MkdirAll(h.secrets[0], 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder for jobs' secrets: %w", err)
-	}
 	text, err := json.Marshal(h.files.hiddenWith(h.places))
 	if err != nil {
 		return nil, err
