@@ -56,6 +56,11 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer closing(&err, reserve.Close)
+	if !c.elected() {
+		if err := checkNewRegistry(c.dataDir); err != nil { // before a folder is in the way of the one that was moved
+			return err
+		}
+	}
 	if c.runAs, err = openDataFolder(c, log); err != nil {
 		return err
 	}
