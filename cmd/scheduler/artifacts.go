@@ -21,8 +21,8 @@ type artifacts struct {
 	own string // the name for agents of this platform
 }
 
-// The names of the executor for this platform. The shorter one counts where both are there: who may add files to the folder,
-// but not replace those in it, changes nothing.
+// The names of the executor for this platform. The shorter one counts where both are there: who may add files to the
+// folder, but not replace those in it, changes nothing.
 const (
 	anyExecutor = "executor"
 	ownExecutor = "executor-" + runtime.GOOS + "-" + runtime.GOARCH
@@ -68,7 +68,8 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 		if platform == anyExecutor {
 			platform = ownExecutor
 		}
-		if !strings.HasPrefix(platform, "executor-") || strings.Count(platform, "-") != 2 || platform == ownExecutor && a.own != "" {
+		isExecutor := strings.HasPrefix(platform, "executor-") && strings.Count(platform, "-") == 2
+		if !isExecutor || platform == ownExecutor && a.own != "" {
 			continue
 		}
 		program, err := os.ReadFile(filepath.Join(dir, file.Name()))

@@ -44,7 +44,8 @@ func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestAnExecutorThatIsAddedCountsForNothing: jobs may add files to the folder of the programs, and not replace those in it.
+// TestAnExecutorThatIsAddedCountsForNothing: jobs may add files to the folder of the programs, and not replace those
+// in it.
 func TestAnExecutorThatIsAddedCountsForNothing(t *testing.T) {
 	t.Parallel()
 	dir, keep := t.TempDir(), t.TempDir()

@@ -93,8 +93,9 @@ func openDataFolder(c config, log *slog.Logger) (runAs string, err error) {
 	return c.runAs, nil
 }
 
-// closeSecrets makes the folder for jobs' secrets, which executors read for them, and closes one to others that somebody has made under a
-// usual umask: jobs of another user, if there are others, pass through the data folder. Executors that run already see what is put into it later, if it is there.
+// closeSecrets makes the folder for jobs' secrets, which executors read for them, and closes one to others that
+// somebody has made under a usual umask: jobs of another user, if there are others, pass through the data folder.
+// Executors that run already see what is put into it later, if it is there.
 func closeSecrets(folder string, others bool, log *slog.Logger) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("make the folder for jobs' secrets: %w", err)
@@ -112,9 +113,11 @@ func closeSecrets(folder string, others bool, log *slog.Logger) error {
 	case err == nil:
 		log.Warn("jobs' secrets closed to others: they could be read, by jobs of another user, too", said...)
 	case others:
-		return fmt.Errorf("close jobs' secrets to others (mode %04o): %w; make it readable for root only, where it is made", mode, err)
+		return fmt.Errorf("close jobs' secrets to others (mode %04o): %w; make it readable for root only, "+
+			"where it is made", mode, err)
 	default:
-		log.Warn("jobs' secrets can be read by others of this machine", append(said, "error", err, "change", "chmod 700 it")...)
+		log.Warn("jobs' secrets can be read by others of this machine",
+			append(said, "error", err, "change", "chmod 700 it")...)
 	}
 	return nil
 }
@@ -133,8 +136,8 @@ func linklessDataFolder(c config, log *slog.Logger) (string, error) {
 	}
 	if c.local && os.Geteuid() != 0 {
 		err = eachLink(path, func(link string) {
-			log.Warn("data folder reached by a link that jobs can replace: the next start would then take another folder for it",
-				"link", link, "change", "--data-dir "+linkless)
+			log.Warn("data folder reached by a link that jobs can replace: "+
+				"the next start would then take another folder for it", "link", link, "change", "--data-dir "+linkless)
 		})
 	}
 	return linkless, err

@@ -137,7 +137,8 @@ func TestDataFolderIsTakenWithoutLinks(t *testing.T) {
 	}
 }
 
-// TestSecretsOfJobsAreClosed: jobs of another user pass through the data folder, and whoever has made the folder for secrets may have left it open.
+// TestSecretsOfJobsAreClosed: jobs of another user pass through the data folder, and whoever has made the folder for
+// secrets may have left it open.
 func TestSecretsOfJobsAreClosed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -159,7 +160,8 @@ func TestSecretsOfJobsAreClosed(t *testing.T) {
 			}
 		}
 		var said strings.Builder
-		if _, err := openDataFolder(config{local: true, runAs: strconv.Itoa(os.Geteuid()), dataDir: dir}, slog.New(slog.NewTextHandler(&said, nil))); err != nil {
+		config := config{local: true, runAs: strconv.Itoa(os.Geteuid()), dataDir: dir}
+		if _, err := openDataFolder(config, slog.New(slog.NewTextHandler(&said, nil))); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(folder); err != nil || info.Mode().Perm()&0o077 != 0 {

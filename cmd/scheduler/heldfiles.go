@@ -63,9 +63,9 @@ func (h heldFiles) close() {
 	}
 }
 
-// hiddenWith adds the files to what is hidden. A file must be where it was at the start. One that has no name any more, since another one was
-// renamed to it, can be seen by nobody: then it is the new one that is hidden, and so is what a link leads to now, such as the key of
-// a certificate that was renewed.
+// hiddenWith adds the files to what is hidden. A file must be where it was at the start. One that has no name any
+// more, since another one was renamed to it, can be seen by nobody: then it is the new one that is hidden, and so is
+// what a link leads to now, such as the key of a certificate that was renewed.
 func (h heldFiles) hiddenWith(p isolation.Places) isolation.Places {
 	p.Files, p.FilesAre = slices.Clone(p.Files), map[string]isolation.Identity{}
 	for _, f := range h {
@@ -83,8 +83,8 @@ func (h heldFiles) hiddenWith(p isolation.Places) isolation.Places {
 	return p
 }
 
-// programs are the files that the next start executes, as far as this one knows: this program, by the name that it was started by, too, the
-// executors, and the command line beside it. Links are not resolved.
+// programs are the files that the next start executes, as far as this one knows: this program, by the name that it was
+// started by, too, the executors, and the command line beside it. Links are not resolved.
 func (c *config) programs() []string {
 	var files []string
 	add := func(path string) {
@@ -115,9 +115,9 @@ func sameFile(one, other string) bool {
 	return errors.Join(err, err2) == nil && os.SameFile(a, b)
 }
 
-// guardNames sees to it that no job decides what the next start reads and executes: as another user than root's server it must not be able to
-// replace the files that flags name, nor the programs. Where jobs are this server's own user, files are kept in their place where jobs see
-// them; links can't be, and so are warned of. uid is this server's user.
+// guardNames sees to it that no job decides what the next start reads and executes: as another user than root's server
+// it must not be able to replace the files that flags name, nor the programs. Where jobs are this server's own user,
+// files are kept in their place where jobs see them; links can't be, and so are warned of. uid is this server's user.
 func (c *config) guardNames(uid int, log *slog.Logger) error {
 	if !c.local {
 		return nil
@@ -145,7 +145,8 @@ func (c *config) guardNames(uid int, log *slog.Logger) error {
 	}
 	for _, name := range names {
 		err := eachLink(name, func(link string) {
-			log.Warn("file reached by a link that jobs can replace: the next start would then take another file for it",
+			log.Warn("file reached by a link that jobs can replace: "+
+				"the next start would then take another file for it",
 				"file", name, "link", link, "change", "name the file that it leads to")
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +167,8 @@ func (c *config) guardExecutorName(log *slog.Logger) error {
 	}
 	steps, err := (*isolation.Account)(nil).Steps(filepath.Join(dir, ownExecutor))
 	if err == nil && steps[len(steps)-1].Movable {
-		log.Warn("executor can be added by jobs: the next start would then run that", "folder", dir, "change", "rename "+ownExecutor+" to "+anyExecutor)
+		log.Warn("executor can be added by jobs: the next start would then run that",
+			"folder", dir, "change", "rename "+ownExecutor+" to "+anyExecutor)
 	}
 	return nil
 }

@@ -115,7 +115,10 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	if err != nil {
 		return nil, err
 	}
-	h := &hidden{places: isolation.Places{Folder: path, Fixed: c.programs()}, files: c.held, secrets: []string{secretsFolder(path)}}
+	h := &hidden{
+		places: isolation.Places{Folder: path, Fixed: c.programs()}, files: c.held,
+		secrets: []string{secretsFolder(path)},
+	}
 	if h.folder, err = os.Open(path); err != nil {
 		return nil, fmt.Errorf("hide the data folder from jobs: %w", err)
 	}

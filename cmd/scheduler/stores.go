@@ -49,8 +49,9 @@ func openRegistry(c config, log *slog.Logger) (store, error) {
 
 func registryPath(dataDir string) string { return filepath.Join(dataDir, "registry.db") }
 
-// checkNewRegistry refuses to begin with nothing where there was a registry: beside the state of this machine's cluster, and while executors
-// run whose sandboxes are, or were, in this data folder. What runs would be taken for nobody's, and who has no users is everybody's.
+// checkNewRegistry refuses to begin with nothing where there was a registry: beside the state of this machine's
+// cluster, and while executors run whose sandboxes are, or were, in this data folder. What runs would be taken for
+// nobody's, and who has no users is everybody's.
 func checkNewRegistry(dataDir string) error {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -65,18 +66,20 @@ func checkNewRegistry(dataDir string) error {
 		return nil
 	}
 	if entries, err := os.ReadDir(state); err == nil && len(entries) > 0 {
-		return fmt.Errorf("the registry %s %s, though the state of its cluster is, in %s: bring back a copy of it; to begin with nothing, without any app or job, move the whole folder %s away",
-			file, how, state, dataDir)
+		return fmt.Errorf("the registry %s %s, though the state of its cluster is, in %s: bring back a copy of it; "+
+			"to begin with nothing, without any app or job, move the whole folder %s away", file, how, state, dataDir)
 	}
 	if pids := namedBy(filepath.Join(state, "work")); len(pids) > 0 {
-		return fmt.Errorf("the registry %s %s, though executors of a server with this data folder run on (process %s): the folder, or one above it, was moved: move it back; to begin with nothing, without any app or job, end them first: kill %s",
+		return fmt.Errorf("the registry %s %s, though executors of a server with this data folder run on "+
+			"(process %s): the folder, or one above it, was moved: move it back; "+
+			"to begin with nothing, without any app or job, end them first: kill %s",
 			file, how, strings.Join(pids, ", "), strings.Join(pids, " "))
 	}
 	return nil
 }
 
-// namedBy are the processes that name something below a folder as an argument, such as the supervisors of executors, of users whose
-// processes this one can see.
+// namedBy are the processes that name something below a folder as an argument, such as the supervisors of executors,
+// of users whose processes this one can see.
 func namedBy(folder string) (pids []string) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // it fails for a bad pattern only
 	for _, path := range lines {

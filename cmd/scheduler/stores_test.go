@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoRegistryIsMadeBesideTraces: where there was a registry, a new one, without any user, would be everybody's. What lies in the data folder shows
-// it, and so do executors that run on.
+// TestNoRegistryIsMadeBesideTraces: where there was a registry, a new one, without any user, would be everybody's.
+// What lies in the data folder shows it, and so do executors that run on.
 func TestNoRegistryIsMadeBesideTraces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

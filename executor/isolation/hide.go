@@ -34,14 +34,16 @@ type Places struct {
 	// Is, unless it is zero, is which folder must be at Folder: another one is not hidden in its place.
 	Is    Identity `json:"is,omitzero"`
 	Files []string `json:"files,omitempty"`
-	// FilesAre says which file must be at some of Files, whose names have no links: where another one is, or none, what is to be hidden
-	// has another name, and the program is not started. It is beside Files because executors of earlier releases read those.
+	// FilesAre says which file must be at some of Files, whose names have no links: where another one is, or none,
+	// what is to be hidden has another name, and the program is not started. It is beside Files because executors of
+	// earlier releases read those.
 	FilesAre map[string]Identity `json:"files_are,omitempty"`
 	// Keep are folders below Folder. Of those that are also in Closed nothing can be changed, and one that isn't there
 	// is left out.
 	Keep   []string `json:"keep,omitempty"`
 	Closed []string `json:"closed,omitempty"`
-	// Fixed are files that can be read and executed, and neither written to nor replaced. One that isn't there is left out.
+	// Fixed are files that can be read and executed, and neither written to nor replaced. One that isn't there is left
+	// out.
 	Fixed []string `json:"fixed,omitempty"`
 	// Try says that the program is only to find out whether it can be done.
 	Try bool `json:"try,omitempty"`
@@ -262,8 +264,8 @@ func pin(path string) error {
 	return nil
 }
 
-// fix keeps a file as it is, under its name: what is mounted on itself can be neither renamed nor removed, and nothing can be renamed
-// to its name. Other files in its folder can.
+// fix keeps a file as it is, under its name: what is mounted on itself can be neither renamed nor removed, and nothing
+// can be renamed to its name. Other files in its folder can.
 func fix(path string) error {
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -363,4 +365,5 @@ func (p Places) hideFile(name, folder string, empty *os.File) error {
 	return unix.Mount(empty.Name(), fmt.Sprintf("/proc/self/fd/%d", fd), "", unix.MS_BIND, "")
 }
 
-var errAnotherFile = errors.New("another file is at its name than at the server's start, or none: move the right one back, or start the server again")
+var errAnotherFile = errors.New("another file is at its name than at the server's start, or none: " +
+	"move the right one back, or start the server again")

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// These variables make the test binary a program that starts a script where places are hidden from it: placesVariable has the places,
-// and scriptVariable the script.
+// These variables make the test binary a program that starts a script where places are hidden from it: placesVariable
+// has the places, and scriptVariable the script.
 const (
 	placesVariable = "ISOLATION_TEST_PLACES"
 	scriptVariable = "ISOLATION_TEST_SCRIPT"
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// uids are users that a script runs as: this one or, if that is root, two others. One of them has the id that the kernel shows for all that
-// have none in a namespace, so that it seems to own the folders of others there.
+// uids are users that a script runs as: this one or, if that is root, two others. One of them has the id that the
+// kernel shows for all that have none in a namespace, so that it seems to own the folders of others there.
 func uids() []int {
 	if uid := os.Geteuid(); uid != 0 {
 		return []int{uid}
@@ -73,7 +73,9 @@ func (w world) path(name string) string { return filepath.Join(w.dir, name) }
 // file makes a program with the folders above it.
 func (w world) file(name, text string) {
 	w.t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(w.path(name)), 0o755), os.WriteFile(w.path(name), []byte(text), 0o755)); err != nil {
+	path := w.path(name)
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755))
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -89,13 +91,17 @@ func (w world) own() {
 	}
 }
 
-// run runs a script in the world's folder, where the places are hidden from it, and returns what it and the program that hides them say.
+// run runs a script in the world's folder, where the places are hidden from it, and returns what it and the program
+// that hides them say.
 func (w world) run(p Places, script string) (said string, err error) {
 	w.t.Helper()
 	w.own()
 	p.Folder = w.path("above/data")
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), placesVariable + "=" + inJSON(w.t, p), scriptVariable + "=cd " + w.dir + "; " + script}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), placesVariable + "=" + inJSON(w.t, p),
+		scriptVariable + "=cd " + w.dir + "; " + script,
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(w.uid), Gid: uint32(w.uid)}
@@ -128,25 +134,34 @@ func inJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// TestFixedFiles: a program that is fixed can be executed, and neither written to nor replaced, nor can a folder that leads to it. What else is in
-// its folder stays the user's.
+// TestFixedFiles: a program that is fixed can be executed, and neither written to nor replaced, nor can a folder that
+// leads to it. What else is in its folder stays the user's.
 func TestFixedFiles(t *testing.T) {
 	t.Parallel()
 	const program = "#!/bin/sh\necho original\n"
 	const inNamespace = `unshare --user --map-root-user --mount sh -c '%s'`
 	for name, attack := range map[string]string{
-		"nothing":                     `:`,
-		"writes to it":                `echo evil >top/bin/executor; chmod 777 top/bin/executor; truncate -s 0 top/bin/executor`,
-		"puts a file in its place":    `echo evil >new; mv -f new top/bin/executor; ln -f work/mine top/bin/executor; ln -sf "$PWD/work/mine" top/bin/executor; cp --remove-destination work/mine top/bin/executor`,
-		"moves and removes it":        `mv top/bin/executor away; rm -f top/bin/executor`,
-		"moves its folder":            `mv top/bin away && mkdir top/bin`,
-		"moves the folder above":      `mv top away && mkdir -p top/bin`,
-		"removes its folder":          `rm -rf top; mkdir -p top/bin`,
-		"links to it":                 `ln top/bin/executor work/link && echo evil >work/link`,
-		"exchanges folders":           `mkdir -p other/bin; python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b"other", -100, b"top", 2)'`,
-		"unmounts it":                 fmt.Sprintf(inNamespace, `umount top/bin/executor; umount -l top/bin/executor; umount -l top/bin; umount -l top; echo evil >top/bin/executor; mv top away`),
-		"mounts it writable":          fmt.Sprintf(inNamespace, `mount -o remount,bind,rw top/bin/executor; echo evil >top/bin/executor`),
-		"mounts the folder elsewhere": fmt.Sprintf(inNamespace, `mkdir m; mount --bind top m && echo evil >m/bin/executor; mount --bind . m && echo evil >m/top/bin/executor; mount --rbind . m && echo evil >m/top/bin/executor`),
+		"nothing":      `:`,
+		"writes to it": `cd top/bin; echo evil >executor; chmod 777 executor; truncate -s 0 executor`,
+		"puts a file in its place": `echo evil >new; e=top/bin/executor; mv -f new $e; ln -f work/mine $e
+			ln -sf $PWD/work/mine $e
+			cp --remove-destination work/mine $e`,
+		"moves and removes it":   `mv top/bin/executor away; rm -f top/bin/executor`,
+		"moves its folder":       `mv top/bin away && mkdir top/bin`,
+		"moves the folder above": `mv top away && mkdir -p top/bin`,
+		"removes its folder":     `rm -rf top; mkdir -p top/bin`,
+		"links to it":            `ln top/bin/executor work/link && echo evil >work/link`,
+		"exchanges folders": `mkdir -p other/bin
+			python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b"other", -100, b"top", 2)'`,
+		"unmounts it": fmt.Sprintf(inNamespace, `umount top/bin/executor; umount -l top/bin/executor
+			umount -l top/bin; umount -l top
+			echo evil >top/bin/executor; mv top away`),
+		"mounts it writable": fmt.Sprintf(inNamespace, `mount -o remount,bind,rw top/bin/executor
+			echo evil >top/bin/executor`),
+		"mounts the folder elsewhere": fmt.Sprintf(inNamespace, `mkdir m
+			mount --bind top m && echo evil >m/bin/executor
+			mount --bind . m && echo evil >m/top/bin/executor
+			mount --rbind . m && echo evil >m/top/bin/executor`),
 	} {
 		for _, uid := range uids() {
 			t.Run(fmt.Sprintf("%s as %d", name, uid), func(t *testing.T) {
@@ -158,7 +173,8 @@ func TestFixedFiles(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				said, err := w.run(Places{Fixed: []string{executor, w.path("not/there")}}, `(`+attack+`) >/dev/null 2>&1; top/bin/executor; echo mine >top/bin/mine && cat top/bin/mine`)
+				said, err := w.run(Places{Fixed: []string{executor, w.path("not/there")}},
+					`(`+attack+`) >/dev/null 2>&1; top/bin/executor; echo mine >top/bin/mine && cat top/bin/mine`)
 				if err != nil || said != "original\nmine\n" {
 					t.Errorf("it says %q, %v", said, err)
 				}
@@ -174,10 +190,11 @@ func TestFixedFiles(t *testing.T) {
 	}
 }
 
-// TestHiddenFiles: a file is hidden as what it was when it was named. Where another one has its name, nothing is started: the right one could be
-// seen under another name.
+// TestHiddenFiles: a file is hidden as what it was when it was named. Where another one has its name, nothing is
+// started: the right one could be seen under another name.
 func TestHiddenFiles(t *testing.T) {
 	t.Parallel()
+	const another = "another file is at its name"
 	for name, c := range map[string]struct {
 		change func(w world) error // between the naming and the start
 		file   string
@@ -185,8 +202,8 @@ func TestHiddenFiles(t *testing.T) {
 		want   string // of the error
 	}{
 		"as it was":                  {file: "conf/secret", known: true},
-		"replaced":                   {file: "conf/secret", known: true, change: replace, want: "another file is at its name"},
-		"gone":                       {file: "conf/secret", known: true, change: remove, want: "another file is at its name"},
+		"replaced":                   {file: "conf/secret", known: true, change: replace, want: another},
+		"gone":                       {file: "conf/secret", known: true, change: remove, want: another},
 		"in the hidden folder":       {file: "above/data/secret", known: true},
 		"replaced, any is meant":     {file: "conf/secret", change: replace},
 		"gone, any is meant":         {file: "conf/secret", change: remove},
@@ -199,7 +216,8 @@ func TestHiddenFiles(t *testing.T) {
 				w := newWorld(t, uid)
 				w.file("conf/secret", "hush")
 				w.file("above/data/secret", "hush")
-				if err := errors.Join(os.Symlink("secret", w.path("conf/link")), os.Symlink("none", w.path("conf/dead"))); err != nil {
+				err := errors.Join(os.Symlink("secret", w.path("conf/link")), os.Symlink("none", w.path("conf/dead")))
+				if err != nil {
 					t.Fatal(err)
 				}
 				file, err := os.Open(w.path("above/data/secret"))
@@ -236,7 +254,8 @@ func TestHiddenFiles(t *testing.T) {
 }
 
 func replace(w world) error {
-	return errors.Join(os.WriteFile(w.path("conf/new"), []byte("new"), 0o644), os.Rename(w.path("conf/secret"), w.path("conf/old")), os.Rename(w.path("conf/new"), w.path("conf/secret")))
+	return errors.Join(os.Rename(w.path("conf/secret"), w.path("conf/old")),
+		os.WriteFile(w.path("conf/secret"), []byte("new"), 0o644))
 }
 
 func remove(w world) error { return os.Remove(w.path("conf/secret")) }
@@ -258,8 +277,11 @@ func TestHides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	places := &Places{Folder: w.path("above/data"), Files: []string{w.path("conf/secret")}, FilesAre: map[string]Identity{w.path("conf/secret"): is}}
-	for name, want := range map[string]bool{"conf/secret": true, "work/link": true, "above/data/registry.db": true, "work/mine": false} {
+	path := w.path("conf/secret")
+	places := &Places{Folder: w.path("above/data"), Files: []string{path}, FilesAre: map[string]Identity{path: is}}
+	for name, want := range map[string]bool{
+		"conf/secret": true, "work/link": true, "above/data/registry.db": true, "work/mine": false,
+	} {
 		file, err := os.Open(w.path(name))
 		if err != nil {
 			t.Fatal(err)

@@ -112,8 +112,8 @@ func owner(info fs.FileInfo) uint32 {
 }
 
 // LeavesAlone says why the account, which is not this process's user, could put another folder or file in the place of
-// one, or change what is in it: because it may write to it, or to a folder on the way. What root keeps there would be in
-// that account's hands.
+// one, or change what is in it: because it may write to it, or to a folder on the way. What root keeps there would be
+// in that account's hands.
 func (a *Account) LeavesAlone(path string) error {
 	if a == nil || a.UID == 0 {
 		return nil

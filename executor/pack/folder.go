@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// Tasks that run as the executor's user can put links in the place of all that is in the cache and in the sandbox, to what the executor sees and they
-// don't. So names there are looked up below a folder that is held open, and no link leads out of it.
+// Tasks that run as the executor's user can put links in the place of all that is in the cache and in the sandbox, to
+// what the executor sees and they don't. So names there are looked up below a folder that is held open, and no link
+// leads out of it.
 
 // makeFolder makes a folder below root, in the place of whatever else has its name.
 func makeFolder(root *os.Root, name string) error {
@@ -50,7 +51,8 @@ func removeIn(root *os.Root, name string) error {
 	return root.RemoveAll(name)
 }
 
-// openPlain opens a file or folder below root. Tasks can put links and pipes in its place: it follows none, and waits for none.
+// openPlain opens a file or folder below root. Tasks can put links and pipes in its place: it follows none, and waits
+// for none.
 func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, fmt.Errorf("%s is no file", name)
@@ -78,11 +80,12 @@ func entriesOf(root *os.Root, name string) ([]string, error) {
 	return names, err
 }
 
-// maxDepth bounds how many folders a walk holds open. Packages are unpacked with fewer above each other (Limits.Depth).
+// maxDepth bounds how many folders a walk holds open. Packages are unpacked with fewer above each other
+// (Limits.Depth).
 const maxDepth = 256
 
-// walk visits a folder, as "", and all that is below it, as "/name" and "/name/name", each before what is in it and in the order of
-// their names. It follows no link. The visitor can end it with fs.SkipAll.
+// walk visits a folder, as "", and all that is below it, as "/name" and "/name/name", each before what is in it and in
+// the order of their names. It follows no link. The visitor can end it with fs.SkipAll.
 func walk(root *os.Root, visit func(path string, info fs.FileInfo) error) error {
 	info, err := root.Lstat(".")
 	if err == nil {

@@ -83,8 +83,9 @@ func writeRecord(cache *os.Root, work, name string, record any) error {
 	return cache.Rename(temporary, name)
 }
 
-// place gives the unpacked package, of the folder of a fetch, its name. If there is one already, since it was changed, the two change
-// places at once, so that whoever runs with it finds the good one under its name, and the other is removed with its new folder.
+// place gives the unpacked package, of the folder of a fetch, its name. If there is one already, since it was changed,
+// the two change places at once, so that whoever runs with it finds the good one under its name, and the other is
+// removed with its new folder.
 func (s *Store) place(cache *os.Root, name, work string) error {
 	content, from := contentName(name), path.Join(work, unpacked)
 	err := cache.Rename(from, content)

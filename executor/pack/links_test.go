@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// TestCacheLeadsNowhere: a job can put links in the place of the cache's own folders. What they lead to is neither listed nor changed, its names
-// are in no log and no error, and packages are fetched all the same.
+// TestCacheLeadsNowhere: a job can put links in the place of the cache's own folders. What they lead to is neither
+// listed nor changed, its names are in no log and no error, and packages are fetched all the same.
 func TestCacheLeadsNowhere(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, tarOf(t, plain("job.sh")))
@@ -25,11 +25,14 @@ func TestCacheLeadsNowhere(t *testing.T) {
 			t.Run(folder+map[bool]string{true: " while it runs"}[running], func(t *testing.T) {
 				t.Parallel()
 				top := t.TempDir()
-				cache, private, victim := filepath.Join(top, "cache"), filepath.Join(top, "sandbox", "packages"), filepath.Join(top, "victim")
+				cache, victim := filepath.Join(top, "cache"), filepath.Join(top, "victim")
+				private := filepath.Join(top, "sandbox", "packages")
 				secret := filepath.Join(victim, name, "secret")
 				old := time.Now().Add(-24 * time.Hour)
-				err := errors.Join(os.MkdirAll(filepath.Dir(secret), 0o700), os.MkdirAll(cache, 0o700), os.MkdirAll(filepath.Dir(private), 0o700),
-					os.WriteFile(secret, []byte("hush"), 0o600), os.WriteFile(filepath.Join(victim, "1"), []byte("hush"), 0o600),
+				err := errors.Join(os.MkdirAll(filepath.Dir(secret), 0o700),
+					os.MkdirAll(cache, 0o700), os.MkdirAll(filepath.Dir(private), 0o700),
+					os.WriteFile(secret, []byte("hush"), 0o600),
+					os.WriteFile(filepath.Join(victim, "1"), []byte("hush"), 0o600),
 					os.Chtimes(filepath.Dir(secret), old, old))
 				if err != nil {
 					t.Fatal(err)

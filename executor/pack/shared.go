@@ -161,8 +161,11 @@ func single(sum, file string) string {
 
 func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
 
-// keep unpacks what was fetched into the shared folder, unless its content is there, and marks it used. The folder of the fetch is work, and open as in.
-func (s *Store) keep(ctx context.Context, cache *os.Root, source Source, sum, work string, in *os.Root) (content, error) {
+// keep unpacks what was fetched into the shared folder, unless its content is there, and marks it used. The folder of
+// the fetch is work, and open as in.
+func (s *Store) keep(
+	ctx context.Context, cache *os.Root, source Source, sum, work string, in *os.Root,
+) (content, error) {
 	lock, err := s.lock(ctx, cache, "keep-"+sum)
 	if err != nil {
 		return content{}, err
@@ -238,7 +241,8 @@ func tryLock(root *os.Root, name string, flags, how int) (*os.File, error) {
 // use marks a content as used by this process until Close. It reports whether it is there and as it was unpacked.
 func (s *Store) use(ctx context.Context, cache *os.Root, name string) (content, bool) {
 	// One that is being removed can't be held; one that was removed before that isn't there.
-	if name == "" || filepath.Base(name) != name || !isThere(cache, name) || !s.tryHold(cache, name) || !isThere(cache, name) {
+	if name == "" || filepath.Base(name) != name ||
+		!isThere(cache, name) || !s.tryHold(cache, name) || !isThere(cache, name) {
 		return content{}, false
 	}
 	state, ok := s.whole(ctx, cache, name)

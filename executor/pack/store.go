@@ -292,7 +292,8 @@ func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 		s.removePrivate(number)
 		return Package{}, err
 	}
-	return Package{Dir: filepath.Join(s.private, number, unpacked), SHA256: sum, Release: func() { s.removePrivate(number) }}, nil
+	release := func() { s.removePrivate(number) }
+	return Package{Dir: filepath.Join(s.private, number, unpacked), SHA256: sum, Release: release}, nil
 }
 
 // openPrivate makes a folder of this executor's own.
@@ -362,7 +363,9 @@ func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) 
 
 // fetch downloads a package, unless it is still the known version: then the error is errUnchanged. Its sum is the one that the
 // source asks for.
-func (s *Store) fetch(ctx context.Context, source Source, to *os.Root, known version) (sum string, got version, err error) {
+func (s *Store) fetch(
+	ctx context.Context, source Source, to *os.Root, known version,
+) (sum string, got version, err error) {
 	f, err := to.OpenFile(download, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", version{}, err

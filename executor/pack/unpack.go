@@ -35,7 +35,9 @@ func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) erro
 }
 
 // unpackFile is UnpackFile, and says what kind of package it is.
-func unpackFile(ctx context.Context, f *os.File, root *os.Root, name string, limits Limits) (format string, err error) {
+func unpackFile(
+	ctx context.Context, f *os.File, root *os.Root, name string, limits Limits,
+) (format string, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return "", err

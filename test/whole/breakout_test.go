@@ -24,8 +24,8 @@ type breakout struct {
 // to what is hidden, nor have the executor follow links there, nor change the program that other executors are, nor
 // replace those that the next start executes. The secrets that the executor reads for it stay hidden.
 //
-// Root's test is of two users: the id of the first one is also the one that the kernel shows for all that have none in a namespace, so that
-// in there it seems to own what is root's.
+// Root's test is of two users: the id of the first one is also the one that the kernel shows for all that have none in
+// a namespace, so that in there it seems to own what is root's.
 func TestAJobStaysInItsNamespace(t *testing.T) {
 	t.Parallel()
 	const ordinary = 60577
@@ -103,13 +103,16 @@ func newBreakout(t *testing.T, user, owner int, args ...string) breakout {
 	cmd := m.Command(append(args, "--config", b.file)...)
 	programs := filepath.Join(b.home, "programs") // the job must not be able to replace those in it
 	cmd.Path = filepath.Join(programs, "scheduler")
-	err = errors.Join(os.Mkdir(programs, 0o755), os.Link(bin.Scheduler(), cmd.Path), os.Link(filepath.Join(bin.Dir, "executor"), filepath.Join(programs, "executor")))
+	err = errors.Join(os.Mkdir(programs, 0o755), os.Link(bin.Scheduler(), cmd.Path),
+		os.Link(filepath.Join(bin.Dir, "executor"), filepath.Join(programs, "executor")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 {
 		startAs(t, cmd, user, m.Dir, b.file, m.LedgerPath)
-		for _, path := range []string{b.home, filepath.Dir(m.Dir), filepath.Dir(given), given, filepath.Dir(b.file), programs} {
+		for _, path := range []string{
+			b.home, filepath.Dir(m.Dir), filepath.Dir(given), given, filepath.Dir(b.file), programs,
+		} {
 			if err := os.Chown(path, owner, owner); err != nil {
 				t.Fatal(err)
 			}
