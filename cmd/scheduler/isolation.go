@@ -101,6 +101,7 @@ func (s *settings) checkRunAs(bad *complaints) {
 type hidden struct {
 	folder *os.File // the data folder, open so that no other one can be taken for it
 	places isolation.Places
+	files  heldFiles // which are hidden, too
 	// secrets are the folders for jobs' secrets in it, which executors read.
 	secrets []string
 	// text is places, as executors have them in their environment.
@@ -116,7 +117,10 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	if err != nil {
 		return nil, err
 	}
-	h := &hidden{places: isolation.Places{Folder: path, Files: c.secretFiles()}, secrets: []string{secretsFolder(path)}}
+	h := &hidden{
+		places: isolation.Places{Folder: path, Fixed: c.programs()}, files: c.held,
+		secrets: []string{secretsFolder(path)},
+	}
 	if h.folder, err = os.Open(path); err != nil {
 		return nil, fmt.Errorf("hide the data folder from jobs: %w", err)
 	}
@@ -128,11 +132,7 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	if h.places.Is, err = isolation.IdentityOf(h.folder); err != nil {
 		return nil, err
 	}
-	// Executors that run already see what is put into it later, if it is there.
-	if err := os.MkdirAll(h.secrets[0], 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder for jobs' secrets: %w", err)
-	}
-	text, err := json.Marshal(h.places)
+	text, err := json.Marshal(h.files.hiddenWith(h.places))
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (h *hidden) start(sandbox string, attr *syscall.SysProcAttr, env *[]string,
 	if err != nil {
 		return err
 	}
-	places, err := executor.HiddenFrom(sandbox, id.App, h.places, h.secrets)
+	places, err := executor.HiddenFrom(sandbox, id.App, h.files.hiddenWith(h.places), h.secrets)
 	if err != nil {
 		return err
 	}

@@ -56,12 +56,24 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer closing(&err, reserve.Close)
+	if !c.elected() {
+		if err := checkNewRegistry(c.dataDir); err != nil { // before a folder is in the way of the one that was moved
+			return err
+		}
+	}
 	if c.runAs, err = openDataFolder(c, log); err != nil {
 		return err
 	}
 	if c.dataDir, err = linklessDataFolder(c, log); err != nil {
 		return err
 	}
+	if err := c.guardNames(os.Geteuid(), log); err != nil {
+		return err
+	}
+	if c.held, err = holdFiles(c.secretFiles()); err != nil {
+		return err
+	}
+	defer c.held.close()
 	c.remembers = true
 	reg, err := openRegistry(c, log)
 	if err != nil {
