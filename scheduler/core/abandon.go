@@ -15,12 +15,26 @@ func (c *Core) abandon(ref taskRef, why string) {
 	if s.stuckStaging {
 		o.Staged = s.Launched
 	}
+	o.known = o.known && !c.killsKept()
 	c.addOrphan(o)
+	if c.killsKept() {
+		c.killOrphan(o)
+		c.askAgainSoon()
+	}
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why
 	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost)
 	c.executions.forgetTask(o.TaskID)
+}
+
+// killsKept reports whether the cluster keeps kills for agents that are away, as a Kubernetes keeps that a pod is to be
+// deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known to be kept:
+// its agent may be back without having been given the task, and would start it beside the next attempt.
+func (c *Core) killsKept() bool { return c.opt.TaskExecutors }
+
+func (c *Core) killOrphan(o *orphan) {
+	c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace), "it was given up while its agent did not answer")
 }
 
 // newOrphan is what is kept of an attempt that may still run.
@@ -64,7 +78,11 @@ func (c *Core) forget(f ForgetRequested) {
 // alive blocks its shard even with failover until it has ended or its agent is away again for as
 // long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
 func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
-	c.orphanReported(o)
+	if u.State != cluster.Unreachable || u.KillKept || !c.killsKept() {
+		c.orphanReported(o)
+	} else {
+		c.killOrphan(o)
+	}
 	stuck := c.orphanStuck(o, u.State)
 	switch u.State {
 	case cluster.Unreachable:
@@ -81,7 +99,7 @@ func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
 		} else {
 			c.orphanAlive(o)
 		}
-		c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace), "it was given up while its agent did not answer")
+		c.killOrphan(o)
 	default:
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) { // a master says of what was removed that it is gone
 			c.removeOrphan(o)

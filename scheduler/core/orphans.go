@@ -32,7 +32,8 @@ type orphan struct {
 	// Grace is what its kills name, the server's if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
-	// known is set when the cluster has reported it since this session began and since its agent registered last.
+	// known is set when the cluster has reported it since this session began and since its agent registered last, and
+	// keeps its kill where it keeps kills (killsKept).
 	known bool
 }
 
