@@ -81,9 +81,9 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	}
 	defer closing(&err, reg.Close)
 	started, held := openStarts(c.dataDir, ownMemory(), log)
-	defer started.end()
+	defer func() { started.end(err != nil && ctx.Err() == nil) }()
 	if held != "" {
-		log.Warn("this server is to launch nothing until its next start", "why", held)
+		log.Warn("this server launches nothing until its next start, if it leads within "+settledAfter.String(), "why", held)
 	}
 	access, closeAccess, err := openAccess(ctx, reg, c, log)
 	if err != nil {
@@ -115,7 +115,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	sched := scheduler.New(scheduler.Options{
 		History: record.scheduler, Registry: reg, Driver: where.driver, Advertise: address, Logger: log, Point: c.failpoint,
 		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now), Audits: access,
-		Framework: where.framework, Core: options,
+		Framework: where.framework, Core: options, HoldFor: settledAfter,
 	})
 	packages, err := newPackages(c)
 	if err != nil {

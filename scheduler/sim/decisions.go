@@ -129,7 +129,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 		if e.Source != cluster.FromMaster {
 			v.back[e.AgentID] = true
 		}
-		v.away[e.TaskID] = e.State == cluster.Unreachable || e.State == cluster.Unknown
+		v.away[e.TaskID] = e.State == cluster.Unreachable && (e.KillKept || c.w.api == nil) || e.State == cluster.Unknown
 		if e.State == cluster.Unreachable {
 			delete(v.back, e.AgentID)
 		}
