@@ -38,6 +38,7 @@ type task struct {
 	fetched  pack.Package
 	writes   bool     // there is room for its output
 	releases []func() // give back what the task uses, the last one first
+	endedAt  time.Time
 
 	drain chan struct{} // has room for one value, sent when drainBy has changed
 
@@ -122,6 +123,7 @@ func (t *task) why() error { return context.Cause(t.ctx) }
 func (t *task) run() {
 	defer t.cancel(nil)
 	report, err := t.begin()
+	t.endedAt = time.Now()
 	// Only when the cause of the end has been read from the task's folders.
 	defer func() {
 		for _, release := range slices.Backward(t.releases) {
