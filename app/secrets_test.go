@@ -32,7 +32,9 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 		"read by another image":    {shown.AppURL, "elsewhere/x:1", "", []string{"appURL", "bootstrapScript"}},
 		"with another template":    {shown.AppURL, "", elsewhere, []string{"appURL", "bootstrapScript"}},
 		"in an image":              {"", "elsewhere/x:1", "", []string{"bootstrapScript"}},
-		"its secret elsewhere":     {"https://elsewhere/a.tar?token=******&v=1", "", "", []string{"appURL", "bootstrapScript"}},
+		"its secret elsewhere": {
+			"https://elsewhere/a.tar?token=******&v=1", "", "", []string{"appURL", "bootstrapScript"},
+		},
 	} {
 		moved := shown
 		moved.AppURL, moved.Image, moved.PodTemplate = test.url, test.image, test.template

@@ -79,7 +79,9 @@ func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 		"not begun": {func(w http.ResponseWriter, _ *http.Request) {
 			refuse(w, http.StatusServiceUnavailable, "no_leader", "nobody")
 		}, false},
-		"put off":    {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusTooManyRequests) }, false},
+		"put off": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "", http.StatusTooManyRequests)
+		}, false},
 		"not there":  {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "job_not_found", "no") }, false},
 		"not let in": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "not_allowed", "no") }, false},
 	} {
@@ -103,8 +105,8 @@ func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 	}
 }
 
-// TestWhatWasPutOffIsSentAgain, when the server says, be it a change that would not be sent twice otherwise: status 429
-// says that nothing was done.
+// TestWhatWasPutOffIsSentAgain when the server says, be it a change that would not be sent twice otherwise: status
+// 429 says that nothing was done.
 func TestWhatWasPutOffIsSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -38,8 +38,8 @@ func DefaultOutputLimits() OutputLimits {
 
 // output is where tasks write to: files in the sandbox, or the streams of a pod's container (containerOutput).
 type output interface {
-	// begin makes room for a task's output. end must be called when its processes are gone, with when it was known that
-	// they are: before the task's end is reported, since tasks that start after that report end later.
+	// begin makes room for a task's output. end must be called when its processes are gone, with when it was known
+	// that they are: before the task's end is reported, since tasks that start after that report end later.
 	begin(number string) (end func(at time.Time), err error)
 	// streams gives a process of the task its standard output and standard error, by what it is started with: by the specification, or by
 	// descriptors, which the caller closes once the process has them. ended must be called when nothing of the process is left, or it was not started.

@@ -40,7 +40,8 @@ func (o *outputs) mustBegin(t *testing.T, number string) (end func()) {
 	return func() { ended(time.Now()) }
 }
 
-// TestTheLastTasksAreKept in the order in which they ended, be it that the end of one takes longer than that of the next.
+// TestTheLastTasksAreKept in the order in which they ended, be it that the end of one takes longer than that of the
+// next.
 func TestTheLastTasksAreKept(t *testing.T) {
 	t.Parallel()
 	o := newTestOutputs(t, OutputLimits{File: 1 << 20, Tasks: 2, Bytes: 1 << 20, Every: time.Hour})

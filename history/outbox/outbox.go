@@ -128,7 +128,10 @@ func open(dir string, opt Options) (_ *Log, err error) {
 func (l *Log) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Status{Rows: max(0, l.total-l.done.total), Bytes: l.bytes, Bound: l.opt.Bytes, Aside: len(l.aside), Damaged: l.damaged, Lost: l.lost}
+	return Status{
+		Rows: max(0, l.total-l.done.total), Bytes: l.bytes, Bound: l.opt.Bytes, Aside: len(l.aside),
+		Damaged: l.damaged, Lost: l.lost,
+	}
 }
 
 // Close writes what is queued and closes the log. What was not confirmed may be lost when ctx ends before: then the disk hangs, and

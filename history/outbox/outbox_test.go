@@ -309,14 +309,14 @@ func TestDamage(t *testing.T) {
 		}
 		wantRest(t, log, "1/1 uncertain one", "1/3 happened three", "1/4 uncertain four")
 		if s := log.Status(); s.Damaged != headerSize+3 || s.Lost != 1 || !strings.Contains(said.String(), "damaged") {
-			t.Errorf("%d bytes are counted as damaged, want %d, and %d rows as lost; %s", s.Damaged, headerSize+3, s.Lost, said.String())
+			t.Errorf("%d bytes are counted as damaged, want %d, and %d rows as lost; %s",
+				s.Damaged, headerSize+3, s.Lost, said.String())
 		}
 		closing(t, log)
 	}
 }
 
-// TestLostRowsAreCounted: those that can't be read, wherever they stood; not those of which nobody knows how many they were, and not
-// those that were done.
+// TestLostRowsAreCounted: those that can't be read, wherever they stood, unless nobody knows how many they were.
 func TestLostRowsAreCounted(t *testing.T) {
 	t.Parallel()
 	const each = headerSize + len("data")
@@ -325,9 +325,12 @@ func TestLostRowsAreCounted(t *testing.T) {
 		ends bool // the process, before the harm
 		lost int64
 	}{
-		"none":           {func(*disk) {}, false, 0},
-		"the first":      {func(d *disk) { d.flip(segmentName(1), 1) }, false, 1},
-		"two":            {func(d *disk) { d.flip(segmentName(1), each+1); d.flip(segmentName(1), 2*each+1) }, false, 2},
+		"none":      {func(*disk) {}, false, 0},
+		"the first": {func(d *disk) { d.flip(segmentName(1), 1) }, false, 1},
+		"two": {func(d *disk) {
+			d.flip(segmentName(1), each+1)
+			d.flip(segmentName(1), 2*each+1)
+		}, false, 2},
 		"the last":       {func(d *disk) { d.flip(segmentName(1), 3*each+1) }, false, 1},
 		"all":            {func(d *disk) { delete(d.files, segmentName(1)) }, false, 4},
 		"before a start": {func(d *disk) { d.flip(segmentName(1), 1) }, true, 1},

@@ -35,7 +35,7 @@ type reader struct {
 	from int64
 
 	position File   // the position's
-	total    int64  // of the last frame that was read, so that the next one tells how many rows are missing; -1: not known
+	total    int64  // of the last frame that was read: the next one tells how many rows are missing; -1: not known
 	pending  *Entry // a batch whose outcome the next frame tells
 	given    int64  // the total of what Next gave out last
 	failures int    // to read, one after the other
@@ -329,8 +329,8 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 	}
 }
 
-// isShortage reports errors that say nothing about a file: this process, or the machine, has no descriptor or no memory
-// left for it now.
+// isShortage reports errors that say nothing about a file: this process, or the machine, has no descriptor or no
+// memory left for it now.
 func isShortage(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
 }

@@ -74,8 +74,8 @@ type AgentView struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
 	// State is REGISTERED, or DRAINING when it is in maintenance within the hour; CLOSED when the cluster has no tasks
-	// placed there, as on a node that is cordoned; UNREACHABLE when it does not answer the master; AWAY when the master
-	// has it no more. It is nil until the master has said something of it in this subscription.
+	// placed there, as on a node that is cordoned; UNREACHABLE when it does not answer the master; AWAY when the
+	// master has it no more. It is nil until the master has said something of it in this subscription.
 	State *string    `json:"state"`
 	Since *time.Time `json:"since"`
 	// Maintenance is what the master has planned for it.

@@ -124,7 +124,8 @@ func (j *Jobs) summary(ctx context.Context, covers func(app string) bool, now ti
 	}
 	r := j.minutes.upTo(&f.counts)
 	s.Queues = []Queue{queueOf("READY", &f.Ready), queueOf("FAILOVER", &f.Failover), queueOf("RETRY", &f.Retry), queueOf("DAEMON", &f.Daemon)}
-	s.Subscribed, s.Agents = &f.Subscribed, &Agents{Total: f.Agents.Total, Unreachable: f.Agents.Unreachable, Closed: f.Agents.Closed}
+	s.Subscribed = &f.Subscribed
+	s.Agents = &Agents{Total: f.Agents.Total, Unreachable: f.Agents.Unreachable, Closed: f.Agents.Closed}
 	d := f.Facts.Documents
 	s.Documents = &Documents{Bytes: d.Bytes, LimitBytes: d.Limit, LargestAppBytes: d.LargestApp, AppLimitBytes: d.PerAppLimit}
 	amounts := func(part func(resources.Amount) int64) *Amounts {

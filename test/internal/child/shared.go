@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Shared is a server of a package's tests: it starts when the first of them wants it, and TestMain ends it, by Main. The
-// zero value is ready for use.
+// Shared is a server of a package's tests: it starts when the first of them wants it, and TestMain ends it, by Main.
+// The zero value is ready for use.
 type Shared[S any] struct {
 	once   sync.Once
 	server S
