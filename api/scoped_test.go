@@ -183,7 +183,8 @@ func TestReasonsNameNoOthers(t *testing.T) {
 }
 
 // TestNoAnswerNamesOthers walks the types of all answers that who sees some apps gets: no text of them but those of
-// documents is left as it is.
+// documents is left as it is. A name that is no part of an id the API can't tell from any other word: that the core
+// says none of another app, the worlds of scheduler/sim check.
 func TestNoAnswerNamesOthers(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

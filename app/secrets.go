@@ -22,21 +22,30 @@ func (c Config) WithoutSecrets() Config {
 }
 
 // KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was
-// made from WithoutSecrets, is as it was. Those of bootstrapScript are kept only while the program that gets them
-// comes from where it came from: the violations are those that were not kept for that reason. Within that place
-// whoever publishes the app says what its program does with them.
+// made from WithoutSecrets, is as it was. It is kept only while the program that gets it comes from where it came
+// from, and the pod around it is the same: in a pod every container may be given the package's URL and the script.
+// The violations are the secrets that were not kept for that reason. Within that place whoever publishes the app says
+// what its program does with them.
 func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	var bad document.Violations
 	before := stored.secretive()
-	for _, field := range []string{"appURL", "bootstrapScript"} { // the URL first: it is one of those places
-		text, old := c.secretive()[field], *before[field]
-		if !strings.Contains(*text, secrets.Hidden) || *text != secrets.HideURLs(old) {
+	isHidden := func(field string) bool {
+		text := *c.secretive()[field]
+		return strings.Contains(text, secrets.Hidden) && text == secrets.HideURLs(*before[field])
+	}
+	whole := c // the URL is one of those places, and may have a secret of its own
+	if isHidden("appURL") {
+		whole.AppURL = stored.AppURL
+	}
+	moved := whole.redirected(stored)
+	for _, field := range []string{"appURL", "bootstrapScript"} {
+		if !isHidden(field) {
 			continue
 		}
-		moved := c.redirected(stored)
+		text := c.secretive()[field]
 		switch {
-		case field == "appURL" || moved == "":
-			*text = old
+		case moved == "":
+			*text = *before[field]
 		case (document.Text{Value: *text}).IsPlaceholder(""):
 			bad = append(bad, document.Violate(field, *text, "holds %s, which keeps the stored secret only while "+
 				"the program comes from where it did, and %s says otherwise: "+
@@ -47,9 +56,9 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	return c, bad
 }
 
-// redirected names what says where the app's program comes from, and names another host or repository than is stored;
-// "" if nothing does. A template can say what program its pods run and how names are resolved there, so another one is
-// another place.
+// redirected names what says where the app's program comes from and which containers are given its URL and script,
+// and names another host or repository than is stored; "" if nothing does. A template can say what program its pods
+// run, what else runs beside it and how names are resolved there, so another one is another place.
 func (c Config) redirected(stored Config) string {
 	switch {
 	case origin(c.AppURL) != origin(stored.AppURL):

@@ -9,7 +9,8 @@
 // A server's refusal is an [*Error] with its code and fields, a server that
 // gives no answer is an [*UnreachableError]. What only reads, and triggers,
 // which have a key, are tried again for some seconds while a server, or a proxy
-// before it, says that it can't answer now. A trigger that may have made a run
+// before it, says that it can't answer now. Any request is that was put off
+// (429), since it was not carried out. A trigger that may have made a run
 // although no answer came is an [*UnknownError] with its key.
 package client
 

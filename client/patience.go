@@ -31,9 +31,9 @@ func (e *UnknownError) Error() string { return e.Err.Error() }
 // Unwrap gives the reason.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// patiently makes a request again while the server says that it can't answer now, if making it twice is harmless. A trigger
-// that may have reached the server is also sent again to one that does not answer at all, because its user would else not
-// know whether there is a run.
+// patiently makes a request again while the server says that it can't answer now, if making it twice is harmless or it
+// was not carried out. A trigger that may have reached the server is also sent again to one that does not answer at
+// all, because its user would else not know whether there is a run.
 func (c *Client) patiently(ctx context.Context, r request, try func() error) error {
 	var (
 		deadline time.Time
@@ -52,8 +52,8 @@ func (c *Client) patiently(ctx context.Context, r request, try func() error) err
 			deadline = time.Now().Add(c.patience)
 		}
 		wait := max(pause, retryAfter(err))
-		again := isPassing(err) || sent && isSilence(err)
-		if err == nil || !r.harmless() || !again || time.Now().Add(wait).After(deadline) {
+		again := isPassing(err) && (r.harmless() || isPutOff(err)) || sent && isSilence(err)
+		if !again || time.Now().Add(wait).After(deadline) {
 			return given(err)
 		}
 		if err := sleep(ctx, wait); err != nil {
@@ -69,8 +69,9 @@ func (r request) harmless() bool { return r.method == http.MethodGet || r.key !=
 var lasting = []string{"no_history", "history_unavailable", "no_package_check", "tls_differs", "leader_not_trusted", "token_differs", "oidc_unavailable",
 	"no_output_yet", "too_many_streams"}
 
-// isPassing reports errors that a server which changes its leader, or restarts, or a proxy before it, gives for a moment. A
-// server that can't be connected to is none: people wait for an answer, and its address may be wrong.
+// isPassing reports errors that a server which changes its leader, restarts, or is asked too often, or a proxy before
+// it, gives for a moment. A server that can't be connected to is none: people wait for an answer, and its address may
+// be wrong.
 func isPassing(err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
@@ -80,7 +81,17 @@ func isPassing(err error) bool {
 }
 
 func isPassingStatus(status int) bool {
-	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// isPutOff reports that a request came too early, and was not carried out.
+func isPutOff(err error) bool {
+	var refused *Error
+	return errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests
 }
 
 // isSilence reports that no answer came.
@@ -94,7 +105,8 @@ func isUnknown(err error) bool {
 	var refused *Error
 	switch {
 	case errors.As(err, &refused):
-		return refused.Code == "outcome_unknown" || refused.Code == "" && isPassingStatus(refused.Status)
+		return refused.Code == "outcome_unknown" ||
+			refused.Code == "" && isPassingStatus(refused.Status) && !isPutOff(err)
 	case isSilence(err):
 		return !isDial(err) && (isBroken(err) || errors.Is(err, context.DeadlineExceeded))
 	}

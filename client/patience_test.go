@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,7 @@ func TestWhatPasses(t *testing.T) {
 		"a proxy's 502":   {page(http.StatusBadGateway), true},
 		"a proxy's 503":   {page(http.StatusServiceUnavailable), true},
 		"a proxy's 504":   {page(http.StatusGatewayTimeout), true},
+		"a proxy's 429":   {page(http.StatusTooManyRequests), true},
 		"access_unknown":  {refusal("access_unknown"), true},
 		"registry_silent": {refusal("registry_silent"), true},
 		"registry_lost":   {refusal("registry_lost"), true},
@@ -77,6 +79,9 @@ func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 		"not begun": {func(w http.ResponseWriter, _ *http.Request) {
 			refuse(w, http.StatusServiceUnavailable, "no_leader", "nobody")
 		}, false},
+		"put off": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "", http.StatusTooManyRequests)
+		}, false},
 		"not there":  {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "job_not_found", "no") }, false},
 		"not let in": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "not_allowed", "no") }, false},
 	} {
@@ -97,6 +102,58 @@ func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 				t.Errorf("it was sent with %q, and the error has %q", sent, unknown.Key)
 			}
 		})
+	}
+}
+
+// TestWhatWasPutOffIsSentAgain when the server says, be it a change that would not be sent twice otherwise: status
+// 429 says that nothing was done.
+func TestWhatWasPutOffIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		retryAfter string
+		sent       int32
+	}{
+		"for a moment":              {"0", 2},
+		"for longer than it is for": {"60", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if string(body) != `{"jobName":"j"}` {
+					t.Errorf("the body is %q", body)
+				}
+				if asked.Add(1) == 1 {
+					w.Header().Set("Retry-After", test.retryAfter)
+					refuse(w, http.StatusTooManyRequests, "too_soon", "not now")
+					return
+				}
+				fmt.Fprint(w, `{}`)
+			})
+			_, err := c.RegisterJob(t.Context(), json.RawMessage(`{"jobName":"j"}`))
+			if client.HasCode(err, "too_soon") != (test.sent == 1) || asked.Load() != test.sent {
+				t.Errorf("%v after %d requests: want %d", err, asked.Load(), test.sent)
+			}
+		})
+	}
+}
+
+// TestAPutOffTriggerMayHaveMadeARun: that the second request was put off says nothing of the first one.
+func TestAPutOffTriggerMayHaveMadeARun(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			abort(w, r)
+		}
+		w.Header().Set("Retry-After", "60")
+		refuse(w, http.StatusTooManyRequests, "too_soon", "not now")
+	})
+	_, err := c.TriggerJob(t.Context(), "j", client.Overrides{}, "k")
+	var unknown *client.UnknownError
+	if !errors.As(err, &unknown) || asked.Load() != 2 {
+		t.Errorf("%v after %d requests: want an unknown outcome after two", err, asked.Load())
 	}
 }
 

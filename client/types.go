@@ -221,6 +221,7 @@ type Totals struct {
 	Agents            *struct {
 		Total       int `json:"total"`
 		Unreachable int `json:"unreachable"`
+		Closed      int `json:"closed"`
 	} `json:"agents"`
 	CPUs              *Amounts `json:"cpus"`
 	MemoryMB          *Amounts `json:"memoryMB"`

@@ -23,6 +23,8 @@ type Config struct {
 	// TLS is nil for an agent that speaks plain HTTP.
 	TLS                     *tls.Config
 	FrameworkID, ExecutorID string
+	// App, if not empty, is the app that the executor is for: it refuses tasks of any other.
+	App string
 	// Sandbox is the executor's folder, absolute.
 	Sandbox string
 	// AgentSandbox is the same folder as the agent names it, absolute. It differs from Sandbox in a container with a

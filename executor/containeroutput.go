@@ -39,7 +39,9 @@ func newContainerOutput(stdout, stderr *os.File, folder string) *containerOutput
 	return &containerOutput{stdout: stdout, stderr: stderr, folder: folder, pipes: map[*os.File]bool{}}
 }
 
-func (o *containerOutput) begin(string) (end func(), err error) { return func() {}, nil }
+func (o *containerOutput) begin(string) (end func(time.Time), err error) {
+	return func(time.Time) {}, nil
+}
 
 func (o *containerOutput) watch(context.Context) {}
 

@@ -55,10 +55,15 @@
 // pass through them and read packages; working and temporary folders are his, and nothing in them is touched but with his rights. Output files are root's,
 // and he has them open for writing. An executor that is root without being told who tasks run as refuses them.
 //
-// Of an executor and its supervisor tasks see nothing below /proc. Where they are the executor's user and the agent is
-// that of scheduler --local, the data folder is hidden from the executor, but for the sandbox, the cache and the folder of
-// secrets, and from the tasks, but for the first two (HiddenFrom): what tasks put in the place of the executor's files
-// leads it nowhere that they could not go themselves.
+// Of an executor and its supervisor tasks see nothing below /proc. Where they are the executor's user and the
+// agent is that of scheduler --local, the data folder is hidden from the executor, but for the sandbox, the
+// cache and the folder of secrets, in which it does not see those of other apps, and from the tasks, but for the
+// first two (HiddenFrom): what tasks put in the place of the executor's files leads it nowhere that they could
+// not go themselves.
+//
+// An executor of --local trusts only the agent that started it, because a task can listen at the agent's port
+// while the agent is down: it has that agent's authority in ELASTICJOB_MESOS_CA. Every executor is for one app,
+// which its id names, and refuses tasks of other apps.
 //
 // # What is beyond reach
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
@@ -13,15 +14,23 @@ import (
 // Whoever starts the executor does so by HiddenFrom.
 const HideVariable = "ELASTICJOB_HIDE"
 
-// HiddenFrom is what an executor with this sandbox is started without (isolation.Places.Start). In the hidden folder
-// its sandbox and its package cache are kept, and the folders for secrets, which it hides from tasks itself. The cache
-// is made, as an executor could not do it.
-func HiddenFrom(sandbox string, places isolation.Places, secrets []string) (isolation.Places, error) {
+// HiddenFrom is what an app's executor with this sandbox is started without (isolation.Places.Start). In the
+// hidden folder its sandbox and its package cache are kept, and the folders for secrets, which it hides from
+// tasks itself; what is in those for other apps is hidden from it, too. The cache and the app's own folders for
+// secrets are made, because the executor could neither make them nor see them later.
+func HiddenFrom(sandbox, app string, places isolation.Places, secrets []string) (isolation.Places, error) {
 	cache := cacheFolder(sandbox, os.Geteuid())
 	if err := os.Mkdir(cache, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return places, fmt.Errorf("make the package cache: %w", err)
 	}
 	places.Keep, places.Closed = append([]string{sandbox, cache}, secrets...), secrets
+	for _, folder := range secrets {
+		own := filepath.Join(folder, ofApps, app)
+		if err := os.MkdirAll(own, 0o700); err != nil {
+			return places, fmt.Errorf("make the folder for the secrets of app %s: %w", app, err)
+		}
+		places.Only = append(places.Only, own)
+	}
 	return places, nil
 }
 

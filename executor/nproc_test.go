@@ -41,16 +41,16 @@ func asUserOfItsOwn(t testing.TB, user uint32, hide bool) option {
 			}
 		}
 		if hide {
-			hideFrom(t, cmd, folder)
+			hideFrom(t, cmd, isolation.Places{Folder: folder})
 		}
 	}
 }
 
 // hideFrom has an executor be started as an agent does that hides a folder from it.
-func hideFrom(t testing.TB, cmd *exec.Cmd, folder string) {
-	cmd.Env = append(cmd.Env, fmt.Sprintf(`ELASTICJOB_HIDE={"folder":%q}`, folder))
+func hideFrom(t testing.TB, cmd *exec.Cmd, places isolation.Places) {
+	cmd.Env = append(cmd.Env, fmt.Sprintf(`ELASTICJOB_HIDE={"folder":%q}`, places.Folder))
 	attr := cmd.SysProcAttr
-	if err := (isolation.Places{Folder: folder}).Start(attr, &cmd.Env, func() error { return nil }); err != nil {
+	if err := places.Start(attr, &cmd.Env, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if as := attr.Credential; as != nil { // the user himself can't map his groups

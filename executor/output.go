@@ -38,8 +38,9 @@ func DefaultOutputLimits() OutputLimits {
 
 // output is where tasks write to: files in the sandbox, or the streams of a pod's container (containerOutput).
 type output interface {
-	// begin makes room for a task's output. end must be called when its processes are gone.
-	begin(number string) (end func(), err error)
+	// begin makes room for a task's output. end must be called when its processes are gone, with when it was known
+	// that they are: before the task's end is reported, since tasks that start after that report end later.
+	begin(number string) (end func(at time.Time), err error)
 	// streams gives a process of the task its standard output and standard error, by what it is started with: by the specification, or by
 	// descriptors, which the caller closes once the process has them. ended must be called when nothing of the process is left, or it was not started.
 	streams(number string, spec *supervisor.Spec) (files []*os.File, ended func(), err error)
@@ -73,6 +74,7 @@ type outputs struct {
 
 type folder struct {
 	number string
+	at     time.Time // when its task ended
 	contents
 }
 
@@ -95,7 +97,7 @@ func (o *outputs) file(number, name string) string {
 	return filepath.Join(o.sandbox, tasksFolder, number, name)
 }
 
-func (o *outputs) begin(number string) (end func(), err error) {
+func (o *outputs) begin(number string) (end func(at time.Time), err error) {
 	if _, err := o.folder(number); err != nil {
 		return nil, err
 	}
@@ -109,7 +111,7 @@ func (o *outputs) begin(number string) (end func(), err error) {
 		w.files, w.paths = append(w.files, f), append(w.paths, o.file(number, name))
 	}
 	o.add(number, w)
-	return func() { o.end(number) }, nil
+	return func(at time.Time) { o.end(number, at) }, nil
 }
 
 // open makes an output file, or takes one that is empty.
@@ -189,7 +191,9 @@ func (o *outputs) add(number string, w *watched) {
 	}
 }
 
-func (o *outputs) end(number string) {
+// end counts a task's output among what is kept, in the order in which tasks ended. Large outputs take longer to be
+// looked at than small ones, so that calls for tasks that ended one after the other can overtake each other.
+func (o *outputs) end(number string, at time.Time) {
 	o.mu.Lock()
 	w := o.live[number]
 	delete(o.live, number)
@@ -201,9 +205,10 @@ func (o *outputs) end(number string) {
 		o.shorten(number)
 		found = o.contentsOf(dir)
 	}
-	f := folder{number, found}
+	f := folder{number, at, found}
 	o.mu.Lock()
-	o.ended = append(o.ended, f)
+	i, _ := slices.BinarySearchFunc(o.ended, at, func(f folder, at time.Time) int { return f.at.Compare(at) })
+	o.ended = slices.Insert(o.ended, i, f)
 	o.bytes += f.bytes
 	var remove []folder
 	for len(o.ended) > 1 && (len(o.ended) > o.limits.Tasks || o.bytes > o.limits.Bytes) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,11 +33,36 @@ func newTestOutputs(t *testing.T, limits OutputLimits) *outputs {
 // mustBegin begins a task's output.
 func (o *outputs) mustBegin(t *testing.T, number string) (end func()) {
 	t.Helper()
-	end, err := o.begin(number)
+	ended, err := o.begin(number)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return end
+	return func() { ended(time.Now()) }
+}
+
+// TestTheLastTasksAreKept in the order in which they ended, be it that the end of one takes longer than that of the
+// next.
+func TestTheLastTasksAreKept(t *testing.T) {
+	t.Parallel()
+	o := newTestOutputs(t, OutputLimits{File: 1 << 20, Tasks: 2, Bytes: 1 << 20, Every: time.Hour})
+	var ends []func(time.Time)
+	for _, number := range []string{"1", "2", "3", "4"} {
+		end, err := o.begin(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	for _, n := range []int{3, 0, 2, 1} {
+		ends[n](time.Unix(int64(n), 0))
+	}
+	var kept []string
+	for _, f := range o.ended {
+		kept = append(kept, f.number)
+	}
+	if want := []string{"3", "4"}; !slices.Equal(kept, want) {
+		t.Errorf("%q are kept, want %q", kept, want)
+	}
 }
 
 func (o *outputs) write(t *testing.T, number, stream, text string) {

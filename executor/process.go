@@ -68,7 +68,7 @@ func (t *task) beginOutput() error {
 	if err != nil {
 		return err
 	}
-	t.writes, t.releases = true, append(t.releases, end)
+	t.writes, t.releases = true, append(t.releases, func() { end(t.endedAt) })
 	return nil
 }
 

@@ -1,7 +1,10 @@
 package executor_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +12,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -61,5 +65,103 @@ func TestSecretsByHand(t *testing.T) {
 	}
 	if status, _, said := tr.run(args...); status != 125 || !strings.Contains(said, "it is in no folder for secrets: that is "+executor.DefaultSecrets) {
 		t.Errorf("without a folder: %d %s", status, said)
+	}
+}
+
+// TestTasksOfAnotherAppAreRefused: an executor is for the app that its id names, and reads and runs nothing of a
+// task of another app.
+func TestTasksOfAnotherAppAreRefused(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	key := filepath.Join(folder, "apps", "billing", "key")
+	err := errors.Join(os.MkdirAll(filepath.Dir(key), 0o700), os.WriteFile(key, []byte("hunter2"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAgent(t, env(executor.SecretsVariable, folder), env("MESOS_EXECUTOR_ID", "thief@-@S0@-@1"))
+	task := func(id, app string) wire.Task {
+		task := taskOf(id, script(t, "exit 0"))
+		task.AppName = app
+		return task
+	}
+	a.launch(task("own", "thief"))
+	a.await("own", mesos.TASK_FINISHED)
+	for id, app := range map[string]string{"another": "billing", "nobody's": ""} {
+		task := task(id, app)
+		if app != "" {
+			task.EnvFiles = map[string]string{"KEY": key}
+		}
+		a.launch(task)
+		_, status := a.await(id, mesos.TASK_FAILED)
+		want := fmt.Sprintf("this executor runs tasks of app thief, and the task is of app %q", app)
+		if status.Phase != wire.PhaseStart || status.Cause != want {
+			t.Errorf("%s: %+v, want %q", id, status, want)
+		}
+	}
+	request := task("request", "billing")
+	request.Package, request.HTTP = wire.Package{}, &wire.HTTP{URL: "http://127.0.0.1:1", Method: "GET"}
+	a.launch(request)
+	if _, status := a.await("request", mesos.TASK_FAILED); !strings.Contains(status.Cause, "tasks of app thief") {
+		t.Errorf("%+v", status)
+	}
+}
+
+// TestAnExecutorSeesItsAppsSecretsOnly: where the data folder is hidden, an executor does not see the secrets of
+// other apps, whatever path leads to them. It sees those of its own app, also files that come later.
+func TestAnExecutorSeesItsAppsSecretsOnly(t *testing.T) {
+	t.Parallel()
+	for name, app := range map[string]string{
+		"its folder": "billing", "a link to its folder": "linked", "a link out of the data folder": "outer",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work := openFolder(t)
+			data := filepath.Join(work, "data")
+			secrets := filepath.Join(data, "secrets")
+			write := func(path string) {
+				path = filepath.Join(secrets, path)
+				err := os.MkdirAll(filepath.Dir(path), 0o755)
+				if err = errors.Join(err, os.WriteFile(path, []byte("hunter2"), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, folder := range []string{".", "apps/billing", "apps/other", "team", "../../outside"} {
+				write(folder + "/key")
+			}
+			for link, to := range map[string]string{
+				"all": "apps", "of-another": "apps/other/key",
+				"apps/linked": "../team", "apps/outer": "../../../outside",
+			} {
+				if err := os.Symlink(to, filepath.Join(secrets, link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			id := env("MESOS_EXECUTOR_ID", app+"@-@S0@-@1")
+			a := newAgentIn(t, work, env(executor.SecretsVariable, secrets), id, asNobody(t), func(cmd *exec.Cmd) {
+				places, err := executor.HiddenFrom(cmd.Dir, app, isolation.Places{Folder: data}, []string{secrets})
+				if err != nil {
+					t.Fatal(err)
+				}
+				hideFrom(t, cmd, places)
+			})
+			write("apps/" + app + "/later")
+			readable := map[string]bool{
+				"key": true, "apps/" + app + "/key": app != "outer", "apps/" + app + "/later": app != "outer",
+				"all/other/key": false, "of-another": false,
+			}
+			for path, want := range readable {
+				task := taskOf(strings.ReplaceAll(path, "/", "-"), script(t, `test "$KEY" = hunter2`))
+				task.AppName, task.EnvFiles = app, map[string]string{"KEY": secrets + "/" + path}
+				a.launch(task)
+				if want {
+					a.await(task.TaskID, mesos.TASK_FINISHED)
+					continue
+				}
+				_, status := a.await(task.TaskID, mesos.TASK_FAILED)
+				if !strings.HasSuffix(status.Cause, "there is no such file on this agent") {
+					t.Errorf("%s: %+v", path, status)
+				}
+			}
+		})
 	}
 }

@@ -38,6 +38,7 @@ type task struct {
 	fetched  pack.Package
 	writes   bool     // there is room for its output
 	releases []func() // give back what the task uses, the last one first
+	endedAt  time.Time
 
 	drain chan struct{} // has room for one value, sent when drainBy has changed
 
@@ -122,6 +123,7 @@ func (t *task) why() error { return context.Cause(t.ctx) }
 func (t *task) run() {
 	defer t.cancel(nil)
 	report, err := t.begin()
+	t.endedAt = time.Now()
 	// Only when the cause of the end has been read from the task's folders.
 	defer func() {
 		for _, release := range slices.Backward(t.releases) {
@@ -168,6 +170,9 @@ func (t *task) begin() (report func(), err error) {
 	t.spec = spec
 	t.mu.Unlock()
 	t.conceal(secretsOf(spec))
+	if app := t.session.config.App; app != "" && spec.AppName != app {
+		return nil, fmt.Errorf("this executor runs tasks of app %s, and the task is of app %q", app, spec.AppName)
+	}
 	if err := t.session.refuses; err != nil && spec.HTTP == nil {
 		return nil, err
 	}

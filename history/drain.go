@@ -32,6 +32,7 @@ type drain struct {
 	ctx      context.Context // its end is asked for when this ends
 	migrated bool
 	says     alarm          // that the database can't be written to
+	unread   alarm          // that the outbox can't be read
 	stuck    alarm          // that what is set aside can't be read or removed
 	asked    time.Time      // when it was last asked about what is set aside
 	unkept   []outbox.Entry // of which nobody knows whether they are true, and that the disk has not taken: nothing is done before them
@@ -78,7 +79,9 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 		e, err := d.log.Next(waits)
 		if err != nil {
 			if waits.Err() == nil {
-				d.opt.Logger.Warn("history outbox: reading it failed, and is tried again", "error", err)
+				if _, ok := d.unread.due(1); ok {
+					d.opt.Logger.Warn("history outbox: reading it failed, and is tried again", "error", err)
+				}
 				pause(d.ctx, retryFirst)
 			}
 			return g

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +33,42 @@ type hangingFile struct {
 func (f hangingFile) Sync() error {
 	<-f.answers
 	return f.File.Sync()
+}
+
+// fewFiles is a folder whose files can't be opened to be read while none is set.
+type fewFiles struct {
+	outbox.FS
+	none atomic.Bool
+}
+
+func (f *fewFiles) Open(name string, flag int) (outbox.File, error) {
+	if flag == 0 && f.none.Load() {
+		return nil, syscall.EMFILE
+	}
+	return f.FS.Open(name, flag)
+}
+
+// TestWithoutDescriptorsRowsWait, for as long as that lasts, and the log says so once a minute.
+func TestWithoutDescriptorsRowsWait(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		few := &fewFiles{FS: outbox.Folder(dir)}
+		s := beginOn(t, few, dir, &fakeDatabase{rows: map[string]int{}, terms: map[int64]int64{}})
+		few.none.Store(true)
+		s.happens(steps(1, 1, 2))
+		time.Sleep(5 * time.Minute)
+		if st := s.Status(); st.Waiting != 2 || st.Lost != (Lost{}) {
+			t.Errorf("the status is %+v", st)
+		}
+		if n := strings.Count(s.log.String(), "too many open files"); n < 5 || n > 6 {
+			t.Errorf("in five minutes the log says so %d times", n)
+		}
+		few.none.Store(false)
+		s.wantStored(1, 1)
+		s.wantRows(2)
+		s.stop()
+	})
 }
 
 // TestDiskThatHangs: it holds one step up for two seconds, and later ones not at all; what waited is on disk when it answers.

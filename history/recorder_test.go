@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/outbox"
 )
 
 // fakeDatabase keeps rows in memory, and fails as a test says.
@@ -138,10 +139,12 @@ func recording(t *testing.T, play func(t *testing.T, s *stage)) {
 	})
 }
 
-func begin(t *testing.T, dir string, db *fakeDatabase) *stage {
+func begin(t *testing.T, dir string, db *fakeDatabase) *stage { return beginOn(t, nil, dir, db) }
+
+func beginOn(t *testing.T, fs outbox.FS, dir string, db *fakeDatabase) *stage {
 	s := &stage{t: t, db: db, log: &bytes.Buffer{}}
 	var err error
-	s.Recorder, err = Open(Options{Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
+	s.Recorder, err = Open(Options{Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000, Logger: slog.New(slog.NewTextHandler(s.log, nil)), fs: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,6 +390,35 @@ func TestRefusedRowsAreCounted(t *testing.T) {
 		if st := s.Status(); st.Lost.Refused != 1 || st.Written != 2 {
 			t.Errorf("the status is %+v", st)
 		}
+	})
+}
+
+// TestDamagedRowsAreCounted among those that the outbox has lost.
+func TestDamagedRowsAreCounted(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.db.set(func() { s.db.down = errors.New("connection refused") })
+		for n := range int64(3) {
+			s.happens(steps(1, n+1, 3))
+		}
+		s.stop()
+		log := filepath.Join(s.opt.Dir, "0000000000000001.log")
+		data, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[0] ^= 1
+		if err := os.WriteFile(log, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.db.set(func() { s.db.down = nil })
+		s.again()
+		synctest.Wait()
+		time.Sleep(askEvery)
+		synctest.Wait()
+		if st := s.Status(); st.Lost.Failed != 3 || st.Waiting > 0 {
+			t.Errorf("the status is %+v", st)
+		}
+		s.wantLog("history rows lost")
 	})
 }
 

@@ -33,7 +33,7 @@ type Status struct {
 // Lost counts rows that are lost, by cause.
 type Lost struct {
 	Full    int64 // the outbox has reached its bound
-	Failed  int64 // its disk is full, or fails
+	Failed  int64 // its disk is full, fails, or has damaged them
 	Refused int64 // the database refuses them for their content
 }
 
@@ -44,6 +44,7 @@ func (r *Recorder) Status() Status {
 	defer r.mu.Unlock()
 	s := r.status
 	s.Waiting, s.Bytes, s.Bound, s.Aside, s.Damaged = log.Rows, log.Bytes, log.Bound, log.Aside, log.Damaged
+	s.Lost.Failed += log.Lost
 	s.Hanging = r.hanging > 0
 	return s
 }

@@ -29,6 +29,7 @@ var ErrRefused = term.ErrRefused
 func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) {
 	s.set(nil, "this process stands for election")
 	defer s.taking.Store(0)
+	defer s.hold.termEnded()
 	r, err := s.beginTerm(ctx)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -42,6 +42,8 @@ type Options struct {
 	// refuse it (4xx): then Lead and Stand give it up and return ErrRefused, so that another
 	// scheduler, with other credentials, may lead.
 	RefusedMost time.Duration
+	// HoldFor is how long this server has not led, from New on, when Core.Held is dropped.
+	HoldFor time.Duration
 	// Point, if not nil, is called at each of Points, for tests that end the process there. It
 	// may be called concurrently.
 	Point func(name string)
@@ -61,7 +63,7 @@ type Scheduler struct {
 	duplicateAddress atomic.Bool  // another process leads under this server's own address
 
 	commits *commitStats
-	held    atomic.Pointer[string] // why the last term launches nothing, and what to do; nil for launches
+	hold    *hold
 
 	reconcileMu sync.Mutex
 	reconciled  time.Time // when it was last asked for by hand
@@ -85,16 +87,11 @@ func New(opt Options) *Scheduler {
 	if opt.Point == nil {
 		opt.Point = func(string) {}
 	}
-	return &Scheduler{opt: opt, commits: newCommitStats(), why: "this process has not begun to lead"}
+	return &Scheduler{opt: opt, commits: newCommitStats(), hold: newHold(opt.Core.Held, opt.HoldFor), why: "this process has not begun to lead"}
 }
 
-// Held says, once this server has led, why it launches nothing and what to do, or "" (core.Options.Held).
-func (s *Scheduler) Held() string {
-	if held := s.held.Load(); held != nil {
-		return *held
-	}
-	return ""
-}
+// Held says why this server launches nothing, or would if it led now, and what to do; or "" (core.Options.Held).
+func (s *Scheduler) Held() string { return s.hold.text() }
 
 func (s *Scheduler) set(r *termRunner, why string) {
 	s.mu.Lock()

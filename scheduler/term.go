@@ -30,6 +30,7 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 		stored.Entries = append(stored.Entries, entries...)
 	}
 	opt := s.opt.Core
+	opt.Held = s.hold.termBegins()
 	opt.History, opt.Term = s.opt.History != nil, term.Number()
 	c := core.New(opt)
 	began := s.opt.Clock()
@@ -41,7 +42,7 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	s.opt.Logger.Info("leading", "term", term.Number(), "apps", found.Apps, "jobs", found.Jobs, "executions", found.ExecutionsWaiting+found.ExecutionsRunning)
 	if held := c.Held(); held != "" {
 		s.opt.Logger.Warn("launches held: " + held)
-		s.held.Store(&held)
+		s.hold.termHolds(held)
 	}
 	return newTermRunner(s, term, c, began), nil
 }

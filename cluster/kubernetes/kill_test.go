@@ -120,3 +120,34 @@ func TestKillSooner(t *testing.T) {
 		}
 	}
 }
+
+// TestAKillIsKeptForANodeThatIsAway: that the API server has taken it is reported, by this session and by the next.
+func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	c := subscribe(t, f)
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	c.until(taskID(0), cluster.Starting)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
+	away := c.until(taskID(0), cluster.Unreachable)
+	if away.KillKept {
+		t.Error("a kill is kept that nobody has asked for")
+	}
+	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if u := c.update(taskID(0)); u.State != cluster.Unreachable || !u.KillKept || !u.UnreachableSince.Equal(away.UnreachableSince) {
+		t.Errorf("after the kill: %+v", u)
+	}
+	_ = c.Close()
+	c.subscribe()
+	if err := c.Reconcile(t.Context(), []cluster.TaskRef{{TaskID: taskID(0), AgentID: "node1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if u := c.until(taskID(0), cluster.Unreachable); !u.KillKept {
+		t.Errorf("the next session hears %+v", u)
+	}
+}

@@ -44,11 +44,12 @@ type podRecord struct {
 type report struct {
 	state cluster.State
 	since time.Time // of UNREACHABLE
+	kept  bool      // its kill, of UNREACHABLE
 	waits string    // of STARTING
 }
 
 func reportOf(u cluster.Update) report {
-	r := report{state: u.State, since: u.UnreachableSince}
+	r := report{state: u.State, since: u.UnreachableSince, kept: u.KillKept}
 	if u.State == cluster.Starting {
 		r.waits = pod.Gist(u.Message)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 const tokenVariable = "MESOS_EXECUTOR_AUTHENTICATION_TOKEN"
@@ -202,6 +203,16 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	// The token of one run of an executor is not the next one's.
 	f.call("SHUTDOWN", object{"executor_id": object{"value": "ex2"}, "agent_id": updates[0]["agent_id"]})
 	f.update("t2", "TASK_FAILED")
+	// The agent frees the executor's id, and removes its journal, when it gets the acknowledgement.
+	for end := time.Now().Add(deadline); ; <-time.After(time.Millisecond) {
+		journals, err := os.ReadDir(filepath.Join(data, "agent", "executors"))
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("journals %v, %v: want one", journals, err)
+		}
+		if len(journals) == 1 {
+			break
+		}
+	}
 
 	// A restart of the server takes no token away.
 	end(t, c)
@@ -256,6 +267,42 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestExecutorsOfAnOlderRelease: executors that speak plain HTTP with their agent go on after a restart, beside
+// those that check its certificate.
+func TestExecutorsOfAnOlderRelease(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	c := closedCluster(t, data, io.Discard)
+	f := subscribeAs(t, c.MasterURL(), c.Credentials())
+	older := custom(t, "older", "long")
+	executor := older["executor"].(object)
+	executor["executor_id"] = object{"value": "older"}
+	executor["command"].(object)["environment"] = object{
+		"variables": []any{object{"name": actAsExecutor, "value": olderRelease}},
+	}
+	f.launch(older, custom(t, "newer", "long"))
+	for running := map[any]bool{}; len(running) < 2; {
+		status := f.next("UPDATE")["update"].(object)["status"].(object)
+		if status["state"] != "TASK_RUNNING" {
+			t.Fatalf("%v", status)
+		}
+		task := status["task_id"]
+		f.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": task, "uuid": status["uuid"]})
+		running[task.(object)["value"]] = true
+	}
+	end(t, c)
+
+	c = closedCluster(t, data, io.Discard)
+	defer endAll(t, c)
+	f = subscribeAs(t, c.MasterURL(), c.Credentials())
+	f.next("SUBSCRIBED")
+	ready(t, c)
+	for _, task := range []string{"older", "newer"} {
+		f.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": task}}}})
+		f.update(task, "TASK_RUNNING")
 	}
 }
 

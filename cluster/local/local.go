@@ -67,6 +67,7 @@ type Options struct {
 	// given the executor's sandbox, adds to its attributes and its environment, and calls start.
 	IsolateExecutor func(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error
 	// NoCredentials lets everybody of this machine use the APIs, for tests and for programs that can't send credentials.
+	// Executors then take whoever listens at their agent's port for the agent.
 	NoCredentials bool
 	// Secret is asked for and shown, by the agents to the master, instead of what the data folder holds, if not nil: the processes
 	// of one cluster need the same.

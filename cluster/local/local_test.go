@@ -22,6 +22,8 @@ const (
 	deadline = 20 * time.Second
 	// actAsExecutor in the environment makes the test binary a small executor.
 	actAsExecutor = "LOCAL_TEST_EXECUTOR"
+	// olderRelease is its value for one that speaks plain HTTP.
+	olderRelease = "older"
 )
 
 func TestMain(m *testing.M) {

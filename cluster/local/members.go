@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/agent"
+	"github.com/elasticjob-go/elasticjob/cluster/local/identity"
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"golang.org/x/sync/errgroup"
 )
@@ -60,11 +61,20 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 		upstream, failed = link.NewClient(opts.Join, c.Credentials()), c.failed
 	}
 	ip := opts.agentIP(i)
+	authority := ""
+	// With TLS of the operator's the framework tells executors which authority to trust.
+	if key := c.secrets.key(); len(key) > 0 && opts.TLS == nil {
+		proof, err := identity.New(key, net.ParseIP(ip))
+		if err != nil {
+			return err
+		}
+		at, authority = proof.Listener(at), proof.Authority()
+	}
 	started, err := agent.Start(ctx, agent.Options{
 		DataDir: opts.folder("agent", i), WorkDir: opts.folder("work", i),
 		IP: ip, Port: port(at), CPUs: opts.CPUs, MemMB: opts.MemoryMB, GiveUpExecutors: opts.GiveUpExecutors, Logger: log,
 		Environment: opts.ExecutorEnvironment, Isolate: opts.IsolateExecutor,
-		Credentials: c.Credentials(), ExecutorKey: c.secrets.key(), Failed: failed,
+		Credentials: c.Credentials(), ExecutorKey: c.secrets.key(), Authority: authority, Failed: failed,
 	}, upstream)
 	if err != nil {
 		return err

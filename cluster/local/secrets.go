@@ -23,7 +23,8 @@ const principal = "elasticjob"
 type secrets struct {
 	Principal string `json:"principal"`
 	Secret    string `json:"secret"`
-	// ExecutorKey signs executors' tokens. Running ones keep theirs over a restart.
+	// ExecutorKey signs executors' tokens, and the key of the agent's authority is derived from it (package
+	// identity). Running executors keep their tokens and the authority over a restart.
 	ExecutorKey string `json:"executor_key"`
 }
 

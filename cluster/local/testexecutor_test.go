@@ -31,12 +31,20 @@ func runExecutor() error {
 	}
 }
 
+// ofItsRelease is the environment as an executor reads it. One of an older release knows of no TLS.
+func ofItsRelease(name string) string {
+	if os.Getenv(actAsExecutor) == olderRelease && name == executor.TLSVariable {
+		return ""
+	}
+	return os.Getenv(name)
+}
+
 func executorStream() (done bool, err error) {
 	ids := object{
 		"framework_id": object{"value": os.Getenv("MESOS_FRAMEWORK_ID")},
 		"executor_id":  object{"value": os.Getenv("MESOS_EXECUTOR_ID")},
 	}
-	config, err := executor.FromEnvironment(os.Getenv)
+	config, err := executor.FromEnvironment(ofItsRelease)
 	if err != nil {
 		return true, err
 	}

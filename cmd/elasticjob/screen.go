@@ -133,8 +133,15 @@ func clusterWords(t client.Totals) (words []string) {
 	}
 	if t.Agents != nil {
 		agents := fmt.Sprintf("agents %d", t.Agents.Total)
-		if t.Agents.Unreachable > 0 {
-			agents += fmt.Sprintf(" (%d unreachable)", t.Agents.Unreachable)
+		var without []string
+		if n := t.Agents.Unreachable; n > 0 {
+			without = append(without, fmt.Sprintf("%d unreachable", n))
+		}
+		if n := t.Agents.Closed; n > 0 {
+			without = append(without, fmt.Sprintf("%d taking no tasks", n))
+		}
+		if len(without) > 0 {
+			agents += " (" + strings.Join(without, ", ") + ")"
 		}
 		words = append(words, agents)
 	}

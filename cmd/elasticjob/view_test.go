@@ -53,7 +53,7 @@ func TestTopFitsItsScreen(t *testing.T) {
 	a, _, _ := newSession(t).cli("")
 	s := &screen{server: "http://127.0.0.1:8899", width: 80, height: 24, order: "lastRun", descending: true, pageNumber: 1, page: rows(t)}
 	if err := json.Unmarshal([]byte(`{"leader":{"address":"127.0.0.1:8899"},"version":"1.0","summary":{"jobs":{"RUNNING":1,"READY":1,"DISABLED":1},"apps":2,"runningShards":3,
-		"runningExecutions":1,"subscribed":true,"agents":{"total":2,"unreachable":1},"cpus":{"total":8,"used":0.4},"memoryMB":{"total":1024,"used":64},"finishedLastHour":120,"failedLastHour":1},
+		"runningExecutions":1,"subscribed":true,"agents":{"total":4,"unreachable":1,"closed":2},"cpus":{"total":8,"used":0.4},"memoryMB":{"total":1024,"used":64},"finishedLastHour":120,"failedLastHour":1},
 		"problems":[{"kind":"FAILING","severity":"error","job":"nightly","count":12,"since":"2026-05-01T11:00:00Z","message":"exit status 1;\nend of stderr: `+strings.Repeat("x", 200)+`"},
 		{"kind":"WARNING","severity":"warning","message":"the certificate expires"},{"kind":"LATE","severity":"error","job":"b"},{"kind":"LATE","severity":"error","job":"c"}],"problemsTotal":4}`), &s.overview); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/release"
 )
 
@@ -67,6 +68,9 @@ func run() int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "executor:", err)
 		return 2
+	}
+	if id, err := jobs.ParseExecutorID(config.ExecutorID); err == nil { // else it is another scheduler's
+		config.App = id.App
 	}
 	config.Supervisor = supervisorCommand
 	syscall.Umask(0o022)

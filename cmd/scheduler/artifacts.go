@@ -21,17 +21,37 @@ type artifacts struct {
 	own string // the name for agents of this platform
 }
 
+// The names of the executor for this platform. The shorter one counts where both are there: who may add files to the
+// folder, but not replace those in it, changes nothing.
+const (
+	anyExecutor = "executor"
+	ownExecutor = "executor-" + runtime.GOOS + "-" + runtime.GOARCH
+)
+
+// executorFolder is the folder of the executors that a flag names, by default that of this program.
+func executorFolder(named string) (string, error) {
+	if named == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
+		}
+		return filepath.Dir(self), nil
+	}
+	dir, err := filepath.Abs(named)
+	if err != nil {
+		return "", fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
+	}
+	return dir, nil
+}
+
 // findExecutors looks for executor and executor-<os>-<arch> in a folder, by
 // default that of this program, and copies what is new into keep.
 func findExecutors(dir, keep string) (*artifacts, error) {
-	if dir == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
-		}
-		dir = filepath.Dir(self)
+	dir, err := executorFolder(dir)
+	if err != nil {
+		return nil, err
 	}
-	keep, err := filepath.Abs(keep)
+	keep, err = filepath.Abs(keep)
 	if err == nil {
 		err = os.MkdirAll(keep, 0o700)
 	}
@@ -42,14 +62,14 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
 	}
-	own := "executor-" + runtime.GOOS + "-" + runtime.GOARCH
 	a := &artifacts{dir: keep}
-	for _, file := range programs { // sorted by name: executor comes before the one that names this platform, which counts
+	for _, file := range programs { // sorted by name: executor comes before the one that names this platform
 		platform := file.Name()
-		if platform == "executor" {
-			platform = own
+		if platform == anyExecutor {
+			platform = ownExecutor
 		}
-		if !strings.HasPrefix(platform, "executor-") || strings.Count(platform, "-") != 2 {
+		isExecutor := strings.HasPrefix(platform, "executor-") && strings.Count(platform, "-") == 2
+		if !isExecutor || platform == ownExecutor && a.own != "" {
 			continue
 		}
 		program, err := os.ReadFile(filepath.Join(dir, file.Name()))
@@ -60,7 +80,7 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 		if err := keepProgram(filepath.Join(keep, name), program); err != nil {
 			return nil, fmt.Errorf("keep the executor: %w", err)
 		}
-		if platform == own {
+		if platform == ownExecutor {
 			a.own = name
 		}
 	}

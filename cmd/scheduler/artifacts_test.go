@@ -43,3 +43,31 @@ func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
 		}
 	}
 }
+
+// TestAnExecutorThatIsAddedCountsForNothing: jobs may add files to the folder of the programs, and not replace those
+// in it.
+func TestAnExecutorThatIsAddedCountsForNothing(t *testing.T) {
+	t.Parallel()
+	dir, keep := t.TempDir(), t.TempDir()
+	for _, name := range []string{anyExecutor, ownExecutor, ownExecutor + "64"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := findExecutors(dir, keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(keep, a.own)); err != nil || string(got) != anyExecutor {
+		t.Errorf("agents get %q, %v", got, err)
+	}
+	if err := os.Remove(filepath.Join(dir, anyExecutor)); err != nil {
+		t.Fatal(err)
+	}
+	if a, err = findExecutors(dir, keep); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(keep, a.own)); err != nil || string(got) != ownExecutor {
+		t.Errorf("agents get %q, %v", got, err)
+	}
+}

@@ -76,6 +76,10 @@ func openDataFolder(c config, log *slog.Logger) (runAs string, err error) {
 	if !c.local {
 		return c.runAs, nil
 	}
+	jobsAreRoot := c.runAs == "root" || c.runAs == "0"
+	if err := closeSecrets(secretsFolder(c.dataDir), os.Geteuid() == 0 && !jobsAreRoot, log); err != nil {
+		return "", err
+	}
 	if c.runAs == "" && os.Geteuid() == 0 {
 		return userOfJobs(c.dataDir, log)
 	}
@@ -87,6 +91,35 @@ func openDataFolder(c config, log *slog.Logger) (runAs string, err error) {
 		return "", fmt.Errorf("open the data folder: %w", err)
 	}
 	return c.runAs, nil
+}
+
+// closeSecrets makes the folder for jobs' secrets, which executors read for them, and closes one to others that
+// somebody has made under a usual umask: jobs of another user, if there are others, pass through the data folder.
+// Executors that run already see what is put into it later, if it is there.
+func closeSecrets(folder string, others bool, log *slog.Logger) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("make the folder for jobs' secrets: %w", err)
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return fmt.Errorf("see who can read jobs' secrets: %w", err)
+	}
+	mode := info.Mode().Perm()
+	if mode&0o077 == 0 {
+		return nil
+	}
+	said := []any{"folder", folder, "mode", fmt.Sprintf("%04o", mode)}
+	switch err := os.Chmod(folder, mode&0o700); {
+	case err == nil:
+		log.Warn("jobs' secrets closed to others: they could be read, by jobs of another user, too", said...)
+	case others:
+		return fmt.Errorf("close jobs' secrets to others (mode %04o): %w; make it readable for root only, "+
+			"where it is made", mode, err)
+	default:
+		log.Warn("jobs' secrets can be read by others of this machine",
+			append(said, "error", err, "change", "chmod 700 it")...)
+	}
+	return nil
 }
 
 // linklessDataFolder is the data folder without links on the way to it, so that none of them counts any more while
@@ -101,14 +134,24 @@ func linklessDataFolder(c config, log *slog.Logger) (string, error) {
 	if err != nil || linkless == path {
 		return c.dataDir, err
 	}
-	steps, err := (*isolation.Account)(nil).Steps(path)
-	for _, step := range steps {
-		if c.local && os.Geteuid() != 0 && step.Link && step.Movable {
-			log.Warn("data folder reached by a link that jobs can replace: the next start would then take another folder for it",
-				"link", step.Path, "change", "--data-dir "+linkless)
-		}
+	if c.local && os.Geteuid() != 0 {
+		err = eachLink(path, func(link string) {
+			log.Warn("data folder reached by a link that jobs can replace: "+
+				"the next start would then take another folder for it", "link", link, "change", "--data-dir "+linkless)
+		})
 	}
 	return linkless, err
+}
+
+// eachLink finds the links on the way to a path that jobs of this server's user can replace.
+func eachLink(path string, found func(link string)) error {
+	steps, err := (*isolation.Account)(nil).Steps(path)
+	for _, step := range steps {
+		if step.Link && step.Movable {
+			found(step.Path)
+		}
+	}
+	return err
 }
 
 // letJobsPass opens the way through the data folder to what jobs need in it: the folder itself, and those that are

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,6 +133,42 @@ func TestDataFolderIsTakenWithoutLinks(t *testing.T) {
 		}
 		if warned := strings.Contains(said.String(), link); warned != (dir == link && os.Geteuid() != 0) {
 			t.Errorf("%s: it says %q", dir, &said)
+		}
+	}
+}
+
+// TestSecretsOfJobsAreClosed: jobs of another user pass through the data folder, and whoever has made the folder for
+// secrets may have left it open.
+func TestSecretsOfJobsAreClosed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mode os.FileMode // 0 for none
+		says bool
+	}{
+		"missing":            {},
+		"closed":             {mode: 0o700},
+		"closed to changes":  {mode: 0o500},
+		"open":               {mode: 0o755, says: true},
+		"open to be entered": {mode: 0o711, says: true},
+		"open to the group":  {mode: 0o750, says: true},
+	} {
+		dir := t.TempDir()
+		folder := filepath.Join(dir, "secrets")
+		if c.mode != 0 {
+			if err := errors.Join(os.Mkdir(folder, 0o700), os.Chmod(folder, c.mode)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var said strings.Builder
+		config := config{local: true, runAs: strconv.Itoa(os.Geteuid()), dataDir: dir}
+		if _, err := openDataFolder(config, slog.New(slog.NewTextHandler(&said, nil))); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(folder); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: it is %v, %v", name, info, err)
+		}
+		if says := strings.Contains(said.String(), folder); says != c.says {
+			t.Errorf("%s: it says %q", name, &said)
 		}
 	}
 }

@@ -68,7 +68,8 @@ type config struct {
 	certificate     *certificate.Keeper // nil without --tls-cert
 	executorCA      string              // as executors get it; empty without tls
 	failpoint       func(name string)
-	remembers       bool // how far the registry in SQL is, as servers do
+	held            heldFiles // those of secretFiles, once the server has started
+	remembers       bool      // how far the registry in SQL is, as servers do
 	notes           []string
 }
 

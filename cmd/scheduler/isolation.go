@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // isolationFlags are about what jobs can reach.
@@ -99,6 +101,7 @@ func (s *settings) checkRunAs(bad *complaints) {
 type hidden struct {
 	folder *os.File // the data folder, open so that no other one can be taken for it
 	places isolation.Places
+	files  heldFiles // which are hidden, too
 	// secrets are the folders for jobs' secrets in it, which executors read.
 	secrets []string
 	// text is places, as executors have them in their environment.
@@ -114,7 +117,10 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	if err != nil {
 		return nil, err
 	}
-	h := &hidden{places: isolation.Places{Folder: path, Files: c.secretFiles()}, secrets: []string{secretsFolder(path)}}
+	h := &hidden{
+		places: isolation.Places{Folder: path, Fixed: c.programs()}, files: c.held,
+		secrets: []string{secretsFolder(path)},
+	}
 	if h.folder, err = os.Open(path); err != nil {
 		return nil, fmt.Errorf("hide the data folder from jobs: %w", err)
 	}
@@ -126,11 +132,7 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	if h.places.Is, err = isolation.IdentityOf(h.folder); err != nil {
 		return nil, err
 	}
-	// Executors that run already see what is put into it later, if it is there.
-	if err := os.MkdirAll(h.secrets[0], 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder for jobs' secrets: %w", err)
-	}
-	text, err := json.Marshal(h.places)
+	text, err := json.Marshal(h.files.hiddenWith(h.places))
 	if err != nil {
 		return nil, err
 	}
@@ -148,9 +150,18 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	return h, nil
 }
 
-// start starts an executor without what is hidden.
+// start starts an executor without what is hidden. Its id, in its environment, names its app.
 func (h *hidden) start(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error {
-	places, err := executor.HiddenFrom(sandbox, h.places, h.secrets)
+	const idVariable = "MESOS_EXECUTOR_ID="
+	at := slices.IndexFunc(*env, func(v string) bool { return strings.HasPrefix(v, idVariable) })
+	if at < 0 {
+		return errors.New("the executor has no id in its environment")
+	}
+	id, err := jobs.ParseExecutorID(strings.TrimPrefix((*env)[at], idVariable))
+	if err != nil {
+		return err
+	}
+	places, err := executor.HiddenFrom(sandbox, id.App, h.files.hiddenWith(h.places), h.secrets)
 	if err != nil {
 		return err
 	}

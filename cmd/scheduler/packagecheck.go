@@ -40,7 +40,8 @@ func newPackages(c config) (*packages, error) {
 		if p.runAs, err = isolation.Needed(c.runAs, os.Geteuid()); err != nil {
 			return nil, err
 		}
-		p.hide = &isolation.Places{Folder: dataDir, Files: c.secretFiles()}
+		places := c.held.hiddenWith(isolation.Places{Folder: dataDir})
+		p.hide = &places
 	}
 	return p, nil
 }

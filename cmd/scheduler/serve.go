@@ -56,12 +56,24 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 		return err
 	}
 	defer closing(&err, reserve.Close)
+	if !c.elected() {
+		if err := checkNewRegistry(c.dataDir); err != nil { // before a folder is in the way of the one that was moved
+			return err
+		}
+	}
 	if c.runAs, err = openDataFolder(c, log); err != nil {
 		return err
 	}
 	if c.dataDir, err = linklessDataFolder(c, log); err != nil {
 		return err
 	}
+	if err := c.guardNames(os.Geteuid(), log); err != nil {
+		return err
+	}
+	if c.held, err = holdFiles(c.secretFiles()); err != nil {
+		return err
+	}
+	defer c.held.close()
 	c.remembers = true
 	reg, err := openRegistry(c, log)
 	if err != nil {
@@ -69,9 +81,9 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	}
 	defer closing(&err, reg.Close)
 	started, held := openStarts(c.dataDir, ownMemory(), log)
-	defer started.end()
+	defer func() { started.end(err != nil && ctx.Err() == nil) }()
 	if held != "" {
-		log.Warn("this server is to launch nothing until its next start", "why", held)
+		log.Warn("this server launches nothing until its next start, if it leads within "+settledAfter.String(), "why", held)
 	}
 	access, closeAccess, err := openAccess(ctx, reg, c, log)
 	if err != nil {
@@ -103,7 +115,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	sched := scheduler.New(scheduler.Options{
 		History: record.scheduler, Registry: reg, Driver: where.driver, Advertise: address, Logger: log, Point: c.failpoint,
 		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now), Audits: access,
-		Framework: where.framework, Core: options,
+		Framework: where.framework, Core: options, HoldFor: settledAfter,
 	})
 	packages, err := newPackages(c)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 // A server that is killed for its memory as soon as it launches what waits would be killed at every start, and nobody
 // could disable the job that causes it. So each start is recorded in the data folder with how much memory the process
 // has, until it has lived for settledAfter or has ended by itself. After crashesToHold starts in a row that did
-// neither, the last one with more than nearLimit of its memory in use, a server launches nothing (core.Options.Held).
-// The next start launches again.
+// neither, the last one with more than nearLimit of its memory in use, a server launches nothing (core.Options.Held)
+// if it leads within settledAfter. The next start launches again. A start that fails meanwhile, as where its port is
+// taken, shows nothing, and leaves the record as it was before it: what would have been held is held at the next one.
 const (
 	settledAfter    = time.Minute
 	crashesToHold   = 2
@@ -58,6 +59,7 @@ func (r startRecord) next(limit int64) (now startRecord, held string) {
 type starts struct {
 	file   *os.File
 	record startRecord
+	before startRecord // what it was before this start
 	log    *slog.Logger
 	stop   func()
 	failed bool
@@ -73,17 +75,16 @@ func openStarts(dir string, m memory, log *slog.Logger) (s *starts, held string)
 		return s, ""
 	}
 	s.file = file
-	var last startRecord
 	content, err := io.ReadAll(io.LimitReader(file, startsBytes))
 	if err == nil && len(content) > 0 {
-		err = json.Unmarshal(content, &last)
+		err = json.Unmarshal(content, &s.before)
 	}
 	if err != nil {
 		log.Warn("record of the last starts not read: this one counts as the first", "file", file.Name(), "error", err)
-		last = startRecord{}
+		s.before = startRecord{}
 	}
 	limit := m.limit()
-	s.record, held = last.next(limit)
+	s.record, held = s.before.next(limit)
 	s.record.Memory = m.used()
 	s.write()
 	s.stop = background(func(ctx context.Context) { s.measure(ctx, m) })
@@ -113,13 +114,17 @@ func (s *starts) measure(ctx context.Context, m memory) {
 	}
 }
 
-// end records that the process ends by itself.
-func (s *starts) end() {
+// end records that the process ends by itself, because it failed or because it was asked to.
+func (s *starts) end(failed bool) {
 	s.stop()
 	if s.file == nil {
 		return
 	}
-	s.record.Open = false
+	if failed && s.record.Open {
+		s.record = s.before
+	} else {
+		s.record.Open = false
+	}
 	s.write()
 	_ = s.file.Close() // what was written stays
 }

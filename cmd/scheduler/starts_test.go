@@ -8,40 +8,66 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
+	"time"
 )
 
 // TestStartsAreHeld: launches are held by what became of the starts before, and only then.
 func TestStartsAreHeld(t *testing.T) {
 	t.Parallel()
-	const limit = 1000 << 20
-	// A start ends by itself, or is killed with so much memory in use: then it says how much.
+	const limit, near, far = 1000 << 20, 900 << 20, 10 << 20
+	const ( // how a start ends
+		killed  = iota
+		stopped // as it was asked to
+		failed
+		settled // it is killed after a minute
+	)
 	type start struct {
-		limit, killedWith int64
-		held              bool
+		limit, uses int64
+		ends        int
+		held        bool
 	}
 	for name, starts := range map[string][]start{
-		"killed twice near the limit":             {{limit, 900 << 20, false}, {limit, 900 << 20, false}, {limit, 0, true}, {limit, 0, false}},
-		"killed once":                             {{limit, 900 << 20, false}, {limit, 0, false}, {limit, 900 << 20, false}, {limit, 0, false}},
-		"killed with memory to spare":             {{limit, 800 << 20, false}, {limit, 800 << 20, false}, {limit, 800 << 20, false}},
-		"killed for another reason, then for it":  {{limit, 10 << 20, false}, {limit, 900 << 20, false}, {limit, 0, true}},
-		"without a limit":                         {{0, 900 << 20, false}, {0, 900 << 20, false}, {0, 900 << 20, false}},
-		"killed while it is held":                 {{limit, 900 << 20, false}, {limit, 900 << 20, false}, {limit, 60 << 20, true}, {limit, 900 << 20, false}, {limit, 0, true}},
-		"the limit is raised, and it still fails": {{limit, 900 << 20, false}, {limit, 900 << 20, false}, {2 * limit, 0, true}, {2 * limit, 1900 << 20, false}},
+		"killed twice near the limit":            {{limit, near, killed, false}, {limit, near, killed, false}, {limit, far, stopped, true}, {limit, far, stopped, false}},
+		"killed once":                            {{limit, near, killed, false}, {limit, far, stopped, false}, {limit, near, killed, false}, {limit, far, stopped, false}},
+		"killed with memory to spare":            {{limit, limit * 8 / 10, killed, false}, {limit, limit * 8 / 10, killed, false}, {limit, far, killed, false}},
+		"killed for another reason, then for it": {{limit, far, killed, false}, {limit, near, killed, false}, {limit, far, stopped, true}},
+		"without a limit":                        {{0, near, killed, false}, {0, near, killed, false}, {0, near, killed, false}},
+		"killed while it is held": {
+			{limit, near, killed, false}, {limit, near, killed, false}, {limit, far, killed, true}, {limit, near, killed, false}, {limit, far, stopped, true},
+		},
+		"the limit is raised, and it still fails": {
+			{limit, near, killed, false}, {limit, near, killed, false}, {2 * limit, far, stopped, true}, {2 * limit, 2 * near, killed, false},
+		},
+		"it fails while it is held": {
+			{limit, near, killed, false}, {limit, near, killed, false}, {limit, far, failed, true}, {limit, near, failed, true}, {limit, far, stopped, true}, {limit, far, stopped, false},
+		},
+		"it fails between two that are killed": {{limit, near, killed, false}, {limit, far, failed, false}, {limit, near, killed, false}, {limit, far, stopped, true}},
+		"it settles":                           {{limit, near, killed, false}, {limit, near, settled, false}, {limit, near, killed, false}, {limit, far, stopped, false}},
+		"it settles while it is held":          {{limit, near, killed, false}, {limit, near, killed, false}, {limit, near, settled, true}, {limit, far, stopped, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			for i, start := range starts {
-				m := memory{used: func() int64 { return start.killedWith }, limit: func() int64 { return start.limit }}
-				s, held := openStarts(dir, m, slog.New(slog.DiscardHandler))
-				if (held != "") != start.held || start.held && !strings.Contains(held, "MiB of memory in use") {
-					t.Errorf("start %d: held %q", i, held)
+			synctest.Test(t, func(t *testing.T) {
+				for i, start := range starts {
+					m := memory{used: func() int64 { return start.uses }, limit: func() int64 { return start.limit }}
+					s, held := openStarts(dir, m, slog.New(slog.DiscardHandler))
+					if (held != "") != start.held || start.held && !strings.Contains(held, "MiB of memory in use") {
+						t.Errorf("start %d: held %q", i, held)
+					}
+					switch start.ends {
+					case settled:
+						time.Sleep(settledAfter)
+						synctest.Wait()
+						s.stop()
+					case killed:
+						s.stop()
+					default:
+						s.end(start.ends == failed)
+					}
 				}
-				s.stop()
-				if start.killedWith == 0 {
-					s.end()
-				}
-			}
+			})
 		})
 	}
 }
@@ -59,7 +85,7 @@ func TestStartsAreNoReasonToFail(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		s, held := openStarts(at(t.TempDir()), m, slog.New(slog.NewTextHandler(&log, nil)))
-		s.end()
+		s.end(false)
 		if held != "" || strings.Count(log.String(), "level=WARN") != 1 {
 			t.Errorf("%s: held %q, log %s", name, held, log.String())
 		}

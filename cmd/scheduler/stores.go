@@ -25,11 +25,10 @@ type store interface {
 // openRegistry opens the store.
 func openRegistry(c config, log *slog.Logger) (store, error) {
 	if !c.elected() {
-		file := filepath.Join(c.dataDir, "registry.db")
-		if err := checkCluster(file, filepath.Join(c.dataDir, "cluster", "agent", "agent.json")); err != nil {
+		if err := checkNewRegistry(c.dataDir); err != nil {
 			return nil, err
 		}
-		return embedded.Open(file, log)
+		return embedded.Open(registryPath(c.dataDir), log)
 	}
 	if c.registry.db != "" {
 		o := c.registry.options()
@@ -48,12 +47,17 @@ func openRegistry(c config, log *slog.Logger) (store, error) {
 	})
 }
 
-// checkCluster refuses to begin with nothing beside the state of this machine's cluster: the registry was there before that, and
-// what runs there would be taken for nobody's.
-func checkCluster(file, agent string) error {
-	if _, err := os.Stat(agent); err != nil {
-		return nil
+func registryPath(dataDir string) string { return filepath.Join(dataDir, "registry.db") }
+
+// checkNewRegistry refuses to begin with nothing where there was a registry: beside the state of this machine's
+// cluster, and while executors run whose sandboxes are, or were, in this data folder. What runs would be taken for
+// nobody's, and who has no users is everybody's.
+func checkNewRegistry(dataDir string) error {
+	dataDir, err := filepath.Abs(dataDir)
+	if err != nil {
+		return err
 	}
+	file, state := registryPath(dataDir), filepath.Join(dataDir, "cluster")
 	how := "is empty"
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -61,8 +65,30 @@ func checkCluster(file, agent string) error {
 	case err != nil || info.Size() > 0:
 		return nil
 	}
-	return fmt.Errorf("the registry %s %s, though the state of its cluster is, in %s: bring back a copy of it; to begin with nothing, without any app or job, move the whole folder %s away",
-		file, how, filepath.Dir(filepath.Dir(agent)), filepath.Dir(file))
+	if entries, err := os.ReadDir(state); err == nil && len(entries) > 0 {
+		return fmt.Errorf("the registry %s %s, though the state of its cluster is, in %s: bring back a copy of it; "+
+			"to begin with nothing, without any app or job, move the whole folder %s away", file, how, state, dataDir)
+	}
+	if pids := namedBy(filepath.Join(state, "work")); len(pids) > 0 {
+		return fmt.Errorf("the registry %s %s, though executors of a server with this data folder run on "+
+			"(process %s): the folder, or one above it, was moved: move it back; "+
+			"to begin with nothing, without any app or job, end them first: kill %s",
+			file, how, strings.Join(pids, ", "), strings.Join(pids, " "))
+	}
+	return nil
+}
+
+// namedBy are the processes that name something below a folder as an argument, such as the supervisors of executors,
+// of users whose processes this one can see.
+func namedBy(folder string) (pids []string) {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // it fails for a bad pattern only
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(line), "\x00"+folder+"/") {
+			pids = append(pids, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return pids
 }
 
 // ZooKeeper ends a session at its next tick after the timeout; ticks are 2 s apart by default, and no

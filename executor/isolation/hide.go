@@ -23,36 +23,46 @@ import (
 // nothing by task. Who is not root gets one in a user namespace in which he is himself and has no rights over it:
 // programs that become another user by their file's mode, such as sudo, don't work in it. And nobody in it can look
 // into a process outside of it, even into one that isn't concealed, but for the numbers of its descriptors. A file
-// that is replaced by another one, by rename, is seen from then on; in the hidden folder nothing is.
+// that somebody outside replaces by another one, by rename, is seen from then on; in the hidden folder nothing is.
 //
 // Executors are in there with their tasks: what a task puts in the place of the executor's files, such as a link,
 // leads the executor nowhere either that the task could not go by itself. Who is in there can't rename a folder on the
 // way to what is hidden: otherwise the next program would hide an empty folder of that name, and see the hidden one
-// under its new name.
+// under its new name. The same holds for what is fixed, which somebody outside will execute by its name.
 type Places struct {
 	Folder string `json:"folder,omitempty"`
 	// Is, unless it is zero, is which folder must be at Folder: another one is not hidden in its place.
 	Is    Identity `json:"is,omitzero"`
 	Files []string `json:"files,omitempty"`
+	// FilesAre says which file must be at some of Files, whose names have no links: where another one is, or none,
+	// what is to be hidden has another name, and the program is not started. It is beside Files because executors of
+	// earlier releases read those.
+	FilesAre map[string]Identity `json:"files_are,omitempty"`
 	// Keep are folders below Folder. Of those that are also in Closed nothing can be changed, and one that isn't there
 	// is left out.
 	Keep   []string `json:"keep,omitempty"`
 	Closed []string `json:"closed,omitempty"`
+	// Only are folders in kept ones. Each is all that is seen of the folder that it is in, and nothing in it can be
+	// changed. One that isn't there is left out.
+	Only []string `json:"only,omitempty"`
+	// Fixed are files that can be read and executed, and neither written to nor replaced. One that isn't there is left
+	// out.
+	Fixed []string `json:"fixed,omitempty"`
 	// Try says that the program is only to find out whether it can be done.
 	Try bool `json:"try,omitempty"`
 }
 
-// Identity tells a folder from all others as long as somebody has it open.
+// Identity tells a folder or file from all others as long as somebody has it open.
 type Identity struct {
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
 }
 
-// IdentityOf is that of an open folder.
-func IdentityOf(folder interface{ Fd() uintptr }) (Identity, error) {
+// IdentityOf is that of an open folder or file.
+func IdentityOf(opened interface{ Fd() uintptr }) (Identity, error) {
 	var stat unix.Stat_t
-	if err := unix.Fstat(int(folder.Fd()), &stat); err != nil {
-		return Identity{}, fmt.Errorf("identify a folder: %w", err)
+	if err := unix.Fstat(int(opened.Fd()), &stat); err != nil {
+		return Identity{}, fmt.Errorf("identify a folder or file: %w", err)
 	}
 	return Identity{Device: stat.Dev, Inode: stat.Ino}, nil
 }
@@ -140,8 +150,13 @@ func Enter() error {
 
 // hide hides the places from this process, which ends if that fails.
 func (p Places) hide() error {
-	for _, path := range append([]string{p.Folder}, p.Files...) {
+	for _, path := range slices.Concat([]string{p.Folder}, p.Files, p.Fixed) {
 		if err := pin(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, path := range p.Fixed {
+		if err := fix(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -183,9 +198,8 @@ func (p Places) hide() error {
 		defer opened.Close()
 		kept = append(kept, keeping{opened, path, closed})
 	}
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	if err := unix.Mount("elasticjob", folder, "tmpfs", flags, "mode=0755,size=1m"); err != nil {
-		return fmt.Errorf("mount an empty folder on %s: %w", folder, err)
+	if err := mountEmpty(folder); err != nil {
+		return err
 	}
 	for _, k := range kept {
 		if err := os.MkdirAll(k.path, 0o755); err != nil {
@@ -201,10 +215,63 @@ func (p Places) hide() error {
 			}
 		}
 	}
+	for _, name := range p.Only {
+		if err := showOnly(name, folder); err != nil {
+			return fmt.Errorf("show nothing beside %s: %w", name, err)
+		}
+	}
 	if err := p.hideFiles(folder); err != nil {
 		return err
 	}
 	return closeMount(folder)
+}
+
+// showOnly puts an empty folder in the place of the named one's parent, and in there, closed, the named one. A
+// name that leads out of the hidden folder is left out.
+func showOnly(name, hidden string) error {
+	inside := func(name string) (path string, is bool, err error) {
+		path, err = filepath.EvalSymlinks(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", false, nil
+		}
+		return path, strings.HasPrefix(path, hidden+"/"), err
+	}
+	around, is, err := inside(filepath.Dir(name))
+	if err != nil || !is {
+		return err
+	}
+	target, is, err := inside(name)
+	if err != nil {
+		return err
+	}
+	if !is {
+		return errors.Join(mountEmpty(around), closeMount(around))
+	}
+	shown, err := openFolder(target)
+	if err != nil {
+		return err
+	}
+	defer shown.Close()
+	if err := mountEmpty(around); err != nil {
+		return err
+	}
+	path := filepath.Join(around, filepath.Base(name))
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", shown.Fd()), path, "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	return errors.Join(closeMount(path), closeMount(around))
+}
+
+// mountEmpty puts an empty folder in the place of one.
+func mountEmpty(folder string) error {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount("elasticjob", folder, "tmpfs", flags, "mode=0755,size=1m"); err != nil {
+		return fmt.Errorf("mount an empty folder on %s: %w", folder, err)
+	}
+	return nil
 }
 
 func openFolder(path string) (*os.File, error) {
@@ -215,7 +282,7 @@ func openFolder(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// closeMount keeps what is mounted on a folder from being written to. What else it forbids stays forbidden.
+// closeMount keeps what is mounted on a folder or file from being written to. What else it forbids stays forbidden.
 func closeMount(folder string) error {
 	// These are the same numbers as in calls of mount.
 	const kept = unix.ST_NOSUID | unix.ST_NODEV | unix.ST_NOEXEC | unix.ST_NOATIME | unix.ST_NODIRATIME
@@ -252,6 +319,19 @@ func pin(path string) error {
 	return nil
 }
 
+// fix keeps a file as it is, under its name: what is mounted on itself can be neither renamed nor removed, and nothing
+// can be renamed to its name. Other files in its folder can.
+func fix(path string) error {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount(file, file, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("keep %s in its place: %w", file, err)
+	}
+	return closeMount(file)
+}
+
 // isMountPoint reports whether something is mounted on a folder. Kernels that can't say it (before 5.8) say no.
 func isMountPoint(path string) bool {
 	var inside, around unix.Statx_t
@@ -273,6 +353,15 @@ func (p *Places) Hides(file *os.File) bool {
 	if err == nil && strings.HasPrefix(path, folder+"/") {
 		return true
 	}
+	is, err := IdentityOf(file)
+	if err != nil {
+		return true
+	}
+	for _, hidden := range p.FilesAre {
+		if hidden == is {
+			return true
+		}
+	}
 	return slices.ContainsFunc(p.Files, func(named string) bool {
 		at, err := filepath.EvalSymlinks(named)
 		return err == nil && at == path
@@ -286,21 +375,50 @@ func (p *Places) Has(path string) bool {
 
 // hideFiles mounts a file without content and permissions on each, which is made in the folder.
 func (p Places) hideFiles(folder string) error {
-	empty := filepath.Join(folder, "hidden")
-	if err := os.WriteFile(empty, nil, 0); err != nil {
+	empty, err := os.OpenFile(filepath.Join(folder, "hidden"), os.O_CREATE|os.O_EXCL, 0)
+	if err != nil {
 		return err
 	}
+	defer empty.Close()
 	for _, file := range p.Files {
-		path, err := filepath.EvalSymlinks(file)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && strings.HasPrefix(path, folder+"/") {
-			continue // nothing to see
-		}
-		if err == nil {
-			err = unix.Mount(empty, path, "", unix.MS_BIND, "")
-		}
-		if err != nil {
+		if err := p.hideFile(file, folder, empty); err != nil {
 			return fmt.Errorf("hide %s: %w", file, err)
 		}
 	}
-	return os.Remove(empty)
+	return os.Remove(empty.Name())
 }
+
+// hideFile mounts the empty file on one, unless that is in the hidden folder or hidden by another name.
+func (p Places) hideFile(name, folder string, empty *os.File) error {
+	is, known := p.FilesAre[name]
+	path, err := filepath.EvalSymlinks(name)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case strings.HasPrefix(name, folder+"/"), missing && !known, err == nil && strings.HasPrefix(path, folder+"/"):
+		return nil // nothing to see
+	case missing:
+		return errAnotherFile
+	case err != nil:
+		return err
+	}
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	opened := os.NewFile(uintptr(fd), path)
+	defer opened.Close()
+	now, err := IdentityOf(opened)
+	nothing, err2 := IdentityOf(empty)
+	switch {
+	case errors.Join(err, err2) != nil:
+		return errors.Join(err, err2)
+	case now == nothing:
+		return nil
+	case known && now != is:
+		return errAnotherFile
+	}
+	return unix.Mount(empty.Name(), fmt.Sprintf("/proc/self/fd/%d", fd), "", unix.MS_BIND, "")
+}
+
+var errAnotherFile = errors.New("another file is at its name than at the server's start, or none: " +
+	"move the right one back, or start the server again")

@@ -111,9 +111,9 @@ func owner(info fs.FileInfo) uint32 {
 	return of.Uid
 }
 
-// LeavesAlone says why the account, which is not this process's user, could put another folder in the place of one, or
-// of something in it: because it may write to a folder on the way. What root keeps there would be in that account's
-// hands.
+// LeavesAlone says why the account, which is not this process's user, could put another folder or file in the place of
+// one, or change what is in it: because it may write to it, or to a folder on the way. What root keeps there would be
+// in that account's hands.
 func (a *Account) LeavesAlone(path string) error {
 	if a == nil || a.UID == 0 {
 		return nil
@@ -140,10 +140,14 @@ func (a *Account) LeavesAlone(path string) error {
 	if err != nil {
 		return err
 	}
-	sticky := info.Mode()&fs.ModeSticky != 0
+	kind, could := "folder", "move what is in"
+	if !info.IsDir() {
+		kind, could = "file", "change"
+	}
+	sticky := info.IsDir() && info.Mode()&fs.ModeSticky != 0
 	if owner(info) == a.UID || !sticky && a.mayWrite(last, info) {
-		return fmt.Errorf("user %s could move what is in %s: "+
-			"make it root's, and closed to others' writes (chmod go-w), or take another folder", a.Name, last)
+		return fmt.Errorf("user %s could %s %s: "+
+			"make it root's, and closed to others' writes (chmod go-w), or take another %s", a.Name, could, last, kind)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ func TestLeavesAlone(t *testing.T) {
 		above, below os.FileMode // of the folder above and of the folder itself
 		link         bool        // it is named by a link in the folder above
 		missing      bool        // it is not there yet
+		file         bool        // it is a file
 		want         string      // the name that he could move, "" for none
 	}{
 		"closed":                       {as: stranger, above: 0o700, below: 0o700},
@@ -33,6 +34,9 @@ func TestLeavesAlone(t *testing.T) {
 		"a link that he can't":         {as: stranger, above: 0o755, below: 0o700, link: true},
 		"missing, in a closed one":     {as: stranger, above: 0o755, missing: true},
 		"missing, in everybody's":      {as: stranger, above: 0o777, missing: true, want: "what is in"},
+		"a closed file":                {as: stranger, above: 0o755, below: 0o644, file: true},
+		"a file that he can replace":   {as: stranger, above: 0o777, below: 0o600, file: true, want: "could move"},
+		"a file that he may write to":  {as: stranger, above: 0o755, below: 0o666, file: true, want: "could change"},
 		"his own":                      {as: Account{Name: "somebody", UID: me, Groups: []uint32{group}}, above: 0o700, below: 0o700, want: "Test"},
 		"root, whom nothing is closed": {as: Account{Name: "root"}, above: 0o777, below: 0o777},
 	} {
@@ -47,7 +51,10 @@ func TestLeavesAlone(t *testing.T) {
 			target = real
 		}
 		err := os.Mkdir(above, 0o700)
-		if !c.missing {
+		switch {
+		case c.file:
+			err = errors.Join(err, os.WriteFile(target, nil, 0o600), os.Chmod(target, c.below))
+		case !c.missing:
 			err = errors.Join(err, os.Mkdir(target, 0o700), os.Chmod(target, c.below))
 		}
 		if c.link {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -63,8 +64,16 @@ func Inspect(ctx context.Context, url, folder string, most int, limits Limits, o
 	if err := os.Mkdir(c.Dir, 0o700); err != nil {
 		return c, err
 	}
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return c, err
+	}
+	defer func() { _ = root.Close() }()
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return c, err
+	}
 	defer debug.FreeOSMemory() // as in a store
-	c.Format, err = unpackFile(ctx, file.Name(), c.Dir, baseName(u), limits)
+	c.Format, err = unpackFile(ctx, file, root, baseName(u), limits)
 	var strange noPackage
 	if errors.As(err, &strange) {
 		err = errors.New(strange.what)
@@ -72,7 +81,7 @@ func Inspect(ctx context.Context, url, folder string, most int, limits Limits, o
 	if err != nil {
 		return c, unpackError{err}
 	}
-	return c, c.list(most)
+	return c, c.list(root, most)
 }
 
 // withoutAddresses is an error of a fetch without what it shows of the network: a package is inspected in that of the
@@ -90,12 +99,7 @@ func withoutAddresses(err error) error {
 }
 
 // list finds the files. Links count as what they lead to, if that is in the package.
-func (c *Contents) list(most int) error {
-	root, err := os.OpenRoot(c.Dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
+func (c *Contents) list(root *os.Root, most int) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("list the package: %w", err)

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -55,34 +57,27 @@ func same(list []sight) bool {
 
 var errStrange = errors.New("neither file, folder nor link")
 
-// takeInventory looks at all that a package holds. It reads no file.
-func takeInventory(ctx context.Context, dir string) (inventory, error) {
+// takeInventory looks at all that a package holds, which is at dir. It reads no file.
+func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, error) {
 	var i inventory
 	digest := sha256.New()
 	var line []byte
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := walk(root, func(path string, info fs.FileInfo) error {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || path == dir && !d.IsDir() {
+		if !ok {
 			return errStrange
 		}
 		i.Entries++
 		if changed := time.Unix(stat.Ctim.Unix()); !changed.Before(i.changed) {
-			i.newest, i.changed = path[len(dir):], changed
+			i.newest, i.changed = path, changed
 		}
-		line = append(append(line[:0], path[len(dir):]...), 0)
+		line = append(append(line[:0], path...), 0)
 		line = binary.LittleEndian.AppendUint64(line, stat.Ino)
 		line = binary.LittleEndian.AppendUint32(line, uint32(info.Mode()))
-		if !d.IsDir() {
+		if !info.IsDir() {
 			// The time of change is the file system's: unlike the other one, no program can set it.
 			for _, number := range []int64{stat.Size, stat.Mtim.Nano(), stat.Ctim.Nano()} {
 				line = binary.LittleEndian.AppendUint64(line, uint64(number))
@@ -90,7 +85,7 @@ func takeInventory(ctx context.Context, dir string) (inventory, error) {
 		}
 		_, _ = digest.Write(line) // a hash never fails
 		if i.Entries <= fewEntries {
-			i.list = append(i.list, sightOf(path, stat))
+			i.list = append(i.list, sightOf(dir+path, stat))
 		} else {
 			i.list = nil
 		}
@@ -119,7 +114,7 @@ func (s *Store) intact(e *entry) (bool, string) {
 	if seen || same(list) {
 		return true, ""
 	}
-	found, err := takeInventory(context.Background(), e.Dir)
+	found, err := s.inventoryOf(e)
 	if err != nil || found.Digest != e.State {
 		return false, changeText(found, err)
 	}
@@ -130,6 +125,24 @@ func (s *Store) intact(e *entry) (bool, string) {
 		e.seen = time.Now().Add(shareOf * time.Since(begun))
 	}
 	return true, ""
+}
+
+// inventoryOf is that of a package that was handed out.
+func (s *Store) inventoryOf(e *entry) (inventory, error) {
+	above := s.dir
+	if e.name == "" {
+		above = filepath.Dir(s.private)
+	}
+	name, err := filepath.Rel(above, e.Dir)
+	if err != nil {
+		return inventory{}, err
+	}
+	root, err := openIn(above, name)
+	if err != nil {
+		return inventory{}, err
+	}
+	defer func() { _ = root.Close() }()
+	return takeInventory(context.Background(), root, e.Dir)
 }
 
 // changeText says of a package that isn't as it was what can be seen.
@@ -146,17 +159,23 @@ func changeText(found inventory, err error) string {
 	return text + ": the last change is of " + found.newest[1:] + ", at " + found.changed.UTC().Format(time.RFC3339)
 }
 
-func (s *Store) recordOf(name string) string { return filepath.Join(s.dir, "whole", name) }
+// recordOf is the name of a package's inventory, below the cache.
+func recordOf(name string) string { return path.Join("whole", name) }
 
 // whole reports whether a kept package is as its inventory says. One of an earlier release, which let jobs write into
 // it, has none.
-func (s *Store) whole(ctx context.Context, name string) (state string, ok bool) {
+func (s *Store) whole(ctx context.Context, cache *os.Root, name string) (state string, ok bool) {
 	var want inventory
-	if !readRecord(s.recordOf(name), &want) || want.Digest == "" {
+	if !readRecord(cache, recordOf(name), &want) || want.Digest == "" {
 		s.log.Info("cached package without inventory discarded: it will be fetched again", "content", name)
 		return "", false
 	}
-	found, err := takeInventory(ctx, s.content(name))
+	var found inventory
+	root, err := openPackage(cache, contentName(name))
+	if err == nil {
+		found, err = takeInventory(ctx, root, s.content(name))
+		_ = root.Close()
+	}
 	if err == nil && found.Digest == want.Digest {
 		return found.Digest, true
 	}

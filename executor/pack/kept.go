@@ -8,29 +8,25 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"syscall"
+	"path"
 
 	"golang.org/x/sys/unix"
 )
 
 // seal makes a package ready to be kept: it sees to it that all is on the disk, so that no power cut can leave empty files under a
 // good name, and takes its inventory.
-func seal(ctx context.Context, dir string) (inventory, error) {
+func seal(ctx context.Context, root *os.Root, dir string) (inventory, error) {
 	const few = 64 // above that, one call for the whole file system is cheaper
 	var paths []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := walk(root, func(path string, info fs.FileInfo) error {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		if err != nil {
-			return err
-		}
-		if d.IsDir() || d.Type().IsRegular() {
-			paths = append(paths, path)
+		if info.IsDir() || info.Mode().IsRegular() {
+			paths = append(paths, "."+path)
 		}
 		if len(paths) > few {
-			return filepath.SkipAll
+			return fs.SkipAll
 		}
 		return nil
 	})
@@ -38,20 +34,20 @@ func seal(ctx context.Context, dir string) (inventory, error) {
 		return inventory{}, err
 	}
 	if len(paths) > few {
-		err = withFile(dir, func(f *os.File) error { return unix.Syncfs(int(f.Fd())) })
+		err = withFile(root, ".", func(f *os.File) error { return unix.Syncfs(int(f.Fd())) })
 	} else {
 		for _, path := range paths {
-			err = errors.Join(err, withFile(path, (*os.File).Sync))
+			err = errors.Join(err, withFile(root, path, (*os.File).Sync))
 		}
 	}
 	if err != nil {
 		return inventory{}, err
 	}
-	return takeInventory(ctx, dir)
+	return takeInventory(ctx, root, dir)
 }
 
-func withFile(path string, do func(*os.File) error) error {
-	f, err := openPlain(path, os.O_RDONLY)
+func withFile(root *os.Root, path string, do func(*os.File) error) error {
+	f, err := openPlain(root, path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -63,22 +59,9 @@ func withFile(path string, do func(*os.File) error) error {
 	return nil
 }
 
-// openPlain opens a file or folder. Tasks can put links and pipes in its place: it follows none, and waits for none.
-func openPlain(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s is no file", path)
-	}
-	return f, nil
-}
-
 // readRecord reads one of the store's own small files.
-func readRecord(path string, to any) bool {
-	f, err := openPlain(path, os.O_RDONLY)
+func readRecord(cache *os.Root, name string, to any) bool {
+	f, err := openPlain(cache, name, os.O_RDONLY)
 	if err != nil {
 		return false
 	}
@@ -88,54 +71,70 @@ func readRecord(path string, to any) bool {
 }
 
 // writeRecord writes it, by way of a file in work.
-func writeRecord(work, path string, record any) error {
+func writeRecord(cache *os.Root, work, name string, record any) error {
 	data, err := json.Marshal(record)
 	if err != nil {
 		return err
 	}
-	temporary := filepath.Join(work, "record")
-	if err := os.WriteFile(temporary, data, 0o644); err != nil {
+	temporary := path.Join(work, "record")
+	if err := cache.WriteFile(temporary, data, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(temporary, path)
+	return cache.Rename(temporary, name)
 }
 
-// place gives the unpacked package its name. If there is one already, since it was changed, the two change places at
-// once, so that whoever runs with it finds the good one under its name, and the other is removed with its new folder.
-func (s *Store) place(name, unpacked string) error {
-	content := s.content(name)
-	err := os.Rename(unpacked, content)
+// place gives the unpacked package, of the folder of a fetch, its name. If there is one already, since it was changed,
+// the two change places at once, so that whoever runs with it finds the good one under its name, and the other is
+// removed with its new folder.
+func (s *Store) place(cache *os.Root, name, work string) error {
+	content, from := contentName(name), path.Join(work, unpacked)
+	err := cache.Rename(from, content)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if info, err := os.Lstat(content); err == nil && info.IsDir() {
-		_ = os.Chmod(content, 0o700) // a task may have closed it
+	if info, err := cache.Lstat(content); err == nil && info.IsDir() {
+		_ = cache.Chmod(content, 0o700) // a task may have closed it
 	}
-	if unix.Renameat2(unix.AT_FDCWD, unpacked, unix.AT_FDCWD, content, unix.RENAME_EXCHANGE) == nil {
+	if exchange(cache, from, content) == nil {
 		return nil
 	}
 	// Not every file system can do that.
-	if trash := s.discard(name); trash != "" {
-		defer s.remove(trash)
+	if trash := s.discard(cache, name); trash != "" {
+		defer s.remove(cache, trash)
 	}
-	return os.Rename(unpacked, content)
+	return cache.Rename(from, content)
+}
+
+// exchange has two names change places.
+func exchange(root *os.Root, one, other string) error {
+	from, err := root.Open(path.Dir(one))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	to, err := root.Open(path.Dir(other))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = to.Close() }()
+	return unix.Renameat2(int(from.Fd()), path.Base(one), int(to.Fd()), path.Base(other), unix.RENAME_EXCHANGE)
 }
 
 // discard takes a kept package's name from it, and gives the folder that is to be removed then. So a
 // half of it never counts as a package, even if this process is killed meanwhile.
-func (s *Store) discard(name string) (trash string) {
-	trash, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "old-")
+func (s *Store) discard(cache *os.Root, name string) (trash string) {
+	trash, err := makeTemporary(cache, "tmp/old-")
 	if err == nil {
-		content, to := s.content(name), filepath.Join(trash, "package")
-		if err = os.Rename(content, to); errors.Is(err, fs.ErrPermission) {
-			_ = os.Chmod(content, 0o700) // a task has closed it
-			err = os.Rename(content, to)
+		content, to := contentName(name), path.Join(trash, unpacked)
+		if err = cache.Rename(content, to); errors.Is(err, fs.ErrPermission) {
+			_ = cache.Chmod(content, 0o700) // a task has closed it
+			err = cache.Rename(content, to)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("package not removed from the cache", "content", name, "error", err)
 		return trash
 	}
-	_ = os.Remove(s.recordOf(name))
+	_ = cache.Remove(recordOf(name))
 	return trash
 }

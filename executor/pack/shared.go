@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -47,11 +48,13 @@ type content struct {
 
 // shared finds or makes the package in the shared folder.
 func (s *Store) shared(ctx context.Context, source Source) (content, error) {
-	if err := s.makeFolders(0o700); err != nil { // somebody may have removed all
+	cache, err := s.openFolders(0o700) // somebody may have removed all
+	if err != nil {
 		return content{}, err
 	}
+	defer func() { _ = cache.Close() }()
 	key := keyOf(source.URL)
-	lock, err := s.lock(ctx, "url-"+key)
+	lock, err := s.lock(ctx, cache, "url-"+key)
 	if err != nil {
 		return content{}, err
 	}
@@ -59,30 +62,34 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 
 	// The lock of the content is taken before the server is asked: the answer may be that nothing has changed, and until
 	// then nobody may remove what is kept.
-	record := filepath.Join(s.dir, "urls", key)
+	record := path.Join("urls", key)
 	var last origin
-	if !readRecord(record, &last) {
+	if !readRecord(cache, record, &last) {
 		last = origin{} // a half of it may have been read
 	}
-	known, ok := s.use(ctx, last.Content)
+	known, ok := s.use(ctx, cache, last.Content)
 	if ok {
 		known.version = last.Version
 	}
 	if source.exact() {
-		if certain, ok := s.have(ctx, strings.ToLower(source.SHA256), source); ok {
+		if certain, ok := s.have(ctx, cache, strings.ToLower(source.SHA256), source); ok {
 			return certain, nil // nothing to ask
 		}
 	}
-	work, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "fetch-")
+	work, err := makeTemporary(cache, "tmp/fetch-")
 	if err != nil {
 		return content{}, err
 	}
-	defer s.remove(work)
-	if held, err := tryLock(work, os.O_RDONLY, syscall.LOCK_EX); err == nil { // see prune
+	defer s.remove(cache, work)
+	in, err := cache.OpenRoot(work)
+	if err != nil {
+		return content{}, err
+	}
+	defer func() { _ = in.Close() }()
+	if held, err := tryLock(cache, work, os.O_RDONLY, syscall.LOCK_EX); err == nil { // see prune
 		defer func() { _ = held.Close() }()
 	}
-	file := filepath.Join(work, "download")
-	sum, got, err := s.fetch(ctx, source, file, known.version)
+	sum, got, err := s.fetch(ctx, source, in, known.version)
 	var silent unanswered
 	switch {
 	case errors.Is(err, errUnchanged):
@@ -96,13 +103,13 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	case err != nil:
 		return content{}, err
 	}
-	found, err := s.keep(ctx, source, file, sum, work)
+	found, err := s.keep(ctx, cache, source, sum, work, in)
 	if err != nil {
 		return content{}, unpackError{err}
 	}
 	found.version = got
 	last = origin{URL: redact(source.URL), Version: got, SHA256: sum, Content: found.name}
-	if err := writeRecord(work, record, last); err != nil {
+	if err := writeRecord(cache, work, record, last); err != nil {
 		s.log.Warn("record of a fetched package not written: it will be fetched again", "url", last.URL, "error", err)
 	}
 	return found, nil
@@ -135,11 +142,11 @@ func (s *Store) nextCheck(source Source, found content) time.Time {
 func (source Source) exact() bool { return len(source.SHA256) == hex.EncodedLen(sha256.Size) }
 
 // have finds a content by its sum, as an archive or as a single file of the URL's name.
-func (s *Store) have(ctx context.Context, sum string, source Source) (content, bool) {
-	if found, ok := s.use(ctx, sum); ok {
+func (s *Store) have(ctx context.Context, cache *os.Root, sum string, source Source) (content, bool) {
+	if found, ok := s.use(ctx, cache, sum); ok {
 		return found, true
 	}
-	return s.use(ctx, single(sum, baseName(source.parsed())))
+	return s.use(ctx, cache, single(sum, baseName(source.parsed())))
 }
 
 // single names the content that is one file. A long name goes by its hash: the names of contents, and of their locks,
@@ -154,35 +161,44 @@ func single(sum, file string) string {
 
 func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
 
-// keep unpacks a file into the shared folder, unless its content is there, and marks it used.
-func (s *Store) keep(ctx context.Context, source Source, file, sum, work string) (content, error) {
-	lock, err := s.lock(ctx, "keep-"+sum)
+// keep unpacks what was fetched into the shared folder, unless its content is there, and marks it used. The folder of
+// the fetch is work, and open as in.
+func (s *Store) keep(
+	ctx context.Context, cache *os.Root, source Source, sum, work string, in *os.Root,
+) (content, error) {
+	lock, err := s.lock(ctx, cache, "keep-"+sum)
 	if err != nil {
 		return content{}, err
 	}
 	defer func() { _ = lock.Close() }()
-	if found, ok := s.have(ctx, sum, source); ok {
+	if found, ok := s.have(ctx, cache, sum, source); ok {
 		return found, nil
 	}
-	unpacked := filepath.Join(work, "package")
-	if err := s.unpack(ctx, source, file, unpacked); err != nil {
+	if err := s.unpack(ctx, source, in); err != nil {
 		return content{}, err
 	}
+	root, err := in.OpenRoot(unpacked)
+	if err != nil {
+		return content{}, err
+	}
+	defer func() { _ = root.Close() }()
 	name, base := sum, baseName(source.parsed())
-	if entries, err := os.ReadDir(unpacked); err == nil && len(entries) == 1 && entries[0].Name() == base && entries[0].Type().IsRegular() {
-		name = single(sum, base)
+	if entries, err := entriesOf(root, "."); err == nil && len(entries) == 1 && entries[0] == base {
+		if info, err := root.Lstat(base); err == nil && info.Mode().IsRegular() {
+			name = single(sum, base)
+		}
 	}
-	sealed, err := seal(ctx, unpacked)
+	sealed, err := seal(ctx, root, s.content(name))
 	if err == nil {
-		err = s.hold(ctx, name)
+		err = s.hold(ctx, cache, name)
 	}
 	if err == nil {
-		err = s.place(name, unpacked)
+		err = s.place(cache, name, work)
 	}
 	if err != nil {
 		return content{}, err
 	}
-	if err := writeRecord(work, s.recordOf(name), sealed); err != nil {
+	if err := writeRecord(cache, work, recordOf(name), sealed); err != nil {
 		s.log.Warn("inventory of a package not written: the next executor will fetch it again", "content", name, "error", err)
 	}
 	return content{name: name, state: sealed.Digest}, nil
@@ -195,11 +211,11 @@ var errHeld = errors.New("another executor on this agent has been fetching or re
 const patience = 5 * time.Minute
 
 // lock waits for an exclusive lock. Closing the file gives it back; so does the death of the process.
-func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
+func (s *Store) lock(ctx context.Context, cache *os.Root, name string) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Transfer+s.limits.Unpacking+patience, errHeld)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		f, err := tryLock(filepath.Join(s.dir, "locks", name), os.O_RDWR|os.O_CREATE, syscall.LOCK_EX)
+		f, err := tryLock(cache, path.Join("locks", name), os.O_RDWR|os.O_CREATE, syscall.LOCK_EX)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return f, err
 		}
@@ -209,43 +225,44 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// tryLock opens a file and locks it, unless that has to wait.
-func tryLock(path string, flags, how int) (*os.File, error) {
-	f, err := openPlain(path, flags)
+// tryLock opens a file or folder below root and locks it, unless that has to wait.
+func tryLock(root *os.Root, name string, flags, how int) (*os.File, error) {
+	f, err := openPlain(root, name, flags)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
 	return f, nil
 }
 
 // use marks a content as used by this process until Close. It reports whether it is there and as it was unpacked.
-func (s *Store) use(ctx context.Context, name string) (content, bool) {
+func (s *Store) use(ctx context.Context, cache *os.Root, name string) (content, bool) {
 	// One that is being removed can't be held; one that was removed before that isn't there.
-	if name == "" || filepath.Base(name) != name || !s.isThere(name) || !s.tryHold(name) || !s.isThere(name) {
+	if name == "" || filepath.Base(name) != name ||
+		!isThere(cache, name) || !s.tryHold(cache, name) || !isThere(cache, name) {
 		return content{}, false
 	}
-	state, ok := s.whole(ctx, name)
+	state, ok := s.whole(ctx, cache, name)
 	if !ok {
 		return content{}, false
 	}
 	return content{name: name, state: state}, true
 }
 
-func (s *Store) isThere(name string) bool {
-	info, err := os.Lstat(s.content(name))
+func isThere(cache *os.Root, name string) bool {
+	info, err := cache.Lstat(contentName(name))
 	return err == nil && info.IsDir()
 }
 
 // hold takes the shared lock of a content, so that nobody removes it.
-func (s *Store) hold(ctx context.Context, name string) error {
+func (s *Store) hold(ctx context.Context, cache *os.Root, name string) error {
 	const removing = time.Minute // it takes a moment
 	ctx, cancel := context.WithTimeoutCause(ctx, removing, errHeld)
 	defer cancel()
-	for !s.tryHold(name) {
+	for !s.tryHold(cache, name) {
 		if err := wait(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
@@ -253,76 +270,76 @@ func (s *Store) hold(ctx context.Context, name string) error {
 	return nil
 }
 
-func (s *Store) tryHold(name string) bool {
+func (s *Store) tryHold(cache *os.Root, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	path := filepath.Join(s.dir, "locks", "content-"+name)
+	lock := path.Join("locks", "content-"+name)
 	if held := s.inUse[name]; held != nil {
 		ours, err := held.Stat()
-		now, lost := os.Lstat(path)
+		now, lost := cache.Lstat(lock)
 		if err == nil && lost == nil && os.SameFile(ours, now) {
 			return true
 		}
 		_ = held.Close() // somebody has removed the locks, so this one means nothing to anybody
 		delete(s.inUse, name)
 	}
-	f, err := tryLock(path, os.O_RDWR|os.O_CREATE, syscall.LOCK_SH)
+	f, err := tryLock(cache, lock, os.O_RDWR|os.O_CREATE, syscall.LOCK_SH)
 	if err != nil {
 		return false
 	}
 	now := time.Now()
-	_ = os.Chtimes(f.Name(), now, now)
+	_ = cache.Chtimes(lock, now, now)
 	s.inUse[name] = f
 	return true
 }
 
 // prune removes the contents that no process uses and none has used since before, and what killed executors left in tmp.
-func (s *Store) prune(before time.Time) {
-	contents, _ := os.ReadDir(filepath.Join(s.dir, "content"))
-	for _, content := range contents {
-		path := filepath.Join(s.dir, "locks", "content-"+content.Name())
-		info, err := os.Lstat(path)
+func (s *Store) prune(cache *os.Root, before time.Time) {
+	contents, _ := entriesOf(cache, "content")
+	for _, name := range contents {
+		used := path.Join("locks", "content-"+name)
+		info, err := cache.Lstat(used)
 		if err != nil || info.ModTime().After(before) {
 			continue
 		}
-		lock, err := tryLock(path, os.O_RDWR, syscall.LOCK_EX)
+		lock, err := tryLock(cache, used, os.O_RDWR, syscall.LOCK_EX)
 		if err != nil {
 			continue
 		}
-		s.log.Info("unused package removed from the cache", "content", content.Name())
-		trash := s.discard(content.Name())
+		s.log.Info("unused package removed from the cache", "content", name)
+		trash := s.discard(cache, name)
 		_ = lock.Close()
 		if trash != "" {
-			s.remove(trash)
+			s.remove(cache, trash)
 		}
 	}
-	leftovers, _ := os.ReadDir(filepath.Join(s.dir, "tmp"))
-	for _, leftover := range leftovers {
-		s.removeLeftover(filepath.Join(s.dir, "tmp", leftover.Name()))
+	leftovers, _ := entriesOf(cache, "tmp")
+	for _, name := range leftovers {
+		s.removeLeftover(cache, path.Join("tmp", name))
 	}
 }
 
 // removeLeftover removes the folder of a fetch that was cut off: nobody holds its lock any more. A folder of the last minute is
 // left, since its owner may not have locked it yet.
-func (s *Store) removeLeftover(path string) {
-	info, err := os.Lstat(path)
+func (s *Store) removeLeftover(cache *os.Root, name string) {
+	info, err := cache.Lstat(name)
 	if err != nil || time.Since(info.ModTime()) < time.Minute {
 		return
 	}
-	folder, err := openPlain(path, os.O_RDONLY)
+	folder, err := openPlain(cache, name, os.O_RDONLY)
 	if err != nil {
-		s.remove(path) // no name that this package made
+		s.remove(cache, name) // no name that this package made
 		return
 	}
 	defer func() { _ = folder.Close() }()
 	if syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-		s.remove(path)
+		s.remove(cache, name)
 	}
 }
 
-func (s *Store) remove(dir string) {
-	if err := RemoveTree(dir); err != nil {
-		s.log.Warn("folder not removed", "folder", dir, "error", err)
+func (s *Store) remove(root *os.Root, name string) {
+	if err := removeIn(root, name); err != nil {
+		s.log.Warn("folder not removed", "folder", path.Join(root.Name(), name), "error", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -93,11 +94,13 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 		dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{},
 		inUse: map[string]*os.File{}, changes: map[string]string{},
 	}
-	if err := s.makeFolders(0o755); err != nil {
+	cache, err := s.openFolders(0o755)
+	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = cache.Close() }()
 	s.download = newDownloader(limits, OpenFile, log)
-	s.prune(time.Now().Add(-unusedFor))
+	s.prune(cache, time.Now().Add(-unusedFor))
 	return s, nil
 }
 
@@ -110,17 +113,20 @@ func OpenFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// makeFolders makes what isn't there of the store's folders.
-func (s *Store) makeFolders(mode os.FileMode) error {
-	if err := os.MkdirAll(s.dir, mode); err != nil {
-		return fmt.Errorf("make package cache: %w", err)
+// openFolders makes what isn't there of the store's folders, and opens the one that they are in.
+func (s *Store) openFolders(mode os.FileMode) (cache *os.Root, err error) {
+	if err = os.MkdirAll(s.dir, mode); err == nil {
+		cache, err = os.OpenRoot(s.dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make package cache: %w", err)
 	}
 	for _, folder := range []string{"content", "locks", "urls", "whole", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(s.dir, folder), 0o755); err != nil {
-			return fmt.Errorf("make package cache: %w", err)
+		if err := makeFolder(cache, folder); err != nil {
+			return nil, errors.Join(fmt.Errorf("make package cache: %w", err), cache.Close())
 		}
 	}
-	return nil
+	return cache, nil
 }
 
 // Close ends what is being fetched and gives up what this process uses.
@@ -138,7 +144,7 @@ func (s *Store) Close() {
 		_ = lock.Close()
 	}
 	clear(s.inUse)
-	s.remove(s.private)
+	s.removePrivate("")
 }
 
 // Ready gives the package at once if it is here already, and as it was unpacked.
@@ -251,7 +257,7 @@ func (s *Store) kept(ctx context.Context, source Source, e *entry) error {
 		if err != nil {
 			return err
 		}
-		sealed, err := seal(ctx, own.Dir)
+		sealed, err := s.sealAlone(ctx, own.Dir)
 		if err != nil {
 			return unpackError{err}
 		}
@@ -274,29 +280,93 @@ func (s *Store) kept(ctx context.Context, source Source, e *entry) error {
 func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 	s.mu.Lock()
 	s.number++
-	dir := filepath.Join(s.private, fmt.Sprint(s.number))
+	number := fmt.Sprint(s.number)
 	s.mu.Unlock()
-	_ = RemoveTree(dir) // which a task may have made
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	own, err := s.openPrivate(number)
+	if err != nil {
 		return Package{}, err
 	}
-	file, unpacked := filepath.Join(dir, "download"), filepath.Join(dir, "package")
-	sum, _, err := s.fetch(ctx, source, file, version{})
+	defer func() { _ = own.Close() }()
+	sum, err := s.fetchAndUnpack(ctx, source, own)
+	if err != nil {
+		s.removePrivate(number)
+		return Package{}, err
+	}
+	release := func() { s.removePrivate(number) }
+	return Package{Dir: filepath.Join(s.private, number, unpacked), SHA256: sum, Release: release}, nil
+}
+
+// openPrivate makes a folder of this executor's own.
+func (s *Store) openPrivate(number string) (*os.Root, error) {
+	if err := os.MkdirAll(filepath.Dir(s.private), 0o755); err != nil {
+		return nil, err
+	}
+	above, err := os.OpenRoot(filepath.Dir(s.private))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = above.Close() }()
+	all := filepath.Base(s.private)
+	name := path.Join(all, number)
+	err = makeFolder(above, all)
 	if err == nil {
-		err = s.unpack(ctx, source, file, unpacked)
+		_ = removeIn(above, name) // which a task may have made
+		err = above.Mkdir(name, 0o755)
 	}
 	if err != nil {
-		s.remove(dir)
-		return Package{}, err
+		return nil, err
 	}
-	_ = os.Remove(file)
-	return Package{Dir: unpacked, SHA256: sum, Release: func() { s.remove(dir) }}, nil
+	return above.OpenRoot(name)
+}
+
+// removePrivate removes one of these folders, or all of them.
+func (s *Store) removePrivate(number string) {
+	above, err := os.OpenRoot(filepath.Dir(s.private))
+	if err != nil {
+		return // then there is none
+	}
+	defer func() { _ = above.Close() }()
+	s.remove(above, path.Join(filepath.Base(s.private), number))
+}
+
+// sealAlone seals a package that this executor has for itself.
+func (s *Store) sealAlone(ctx context.Context, dir string) (inventory, error) {
+	below, err := filepath.Rel(filepath.Dir(s.private), dir)
+	if err != nil {
+		return inventory{}, err
+	}
+	own, err := openIn(filepath.Dir(s.private), below)
+	if err != nil {
+		return inventory{}, err
+	}
+	defer func() { _ = own.Close() }()
+	return seal(ctx, own, dir)
+}
+
+// What is in the folder of a fetch: what was downloaded, and what became of it.
+const (
+	download = "download"
+	unpacked = "package"
+)
+
+// fetchAndUnpack does both in a folder, and leaves nothing else there.
+func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) (sum string, err error) {
+	sum, _, err = s.fetch(ctx, source, in, version{})
+	if err == nil {
+		err = s.unpack(ctx, source, in)
+	}
+	if err == nil {
+		_ = in.Remove(download)
+	}
+	return sum, err
 }
 
 // fetch downloads a package, unless it is still the known version: then the error is errUnchanged. Its sum is the one that the
 // source asks for.
-func (s *Store) fetch(ctx context.Context, source Source, to string, known version) (sum string, got version, err error) {
-	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+func (s *Store) fetch(
+	ctx context.Context, source Source, to *os.Root, known version,
+) (sum string, got version, err error) {
+	f, err := to.OpenFile(download, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", version{}, err
 	}
@@ -328,12 +398,23 @@ func (source Source) parsed() *url.URL {
 	return u
 }
 
-func (s *Store) unpack(ctx context.Context, source Source, file, dir string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
+func (s *Store) unpack(ctx context.Context, source Source, in *os.Root) error {
+	err := in.Mkdir(unpacked, 0o755)
+	var file *os.File
+	var to *os.Root
+	if err == nil {
+		file, err = openPlain(in, download, os.O_RDONLY)
+	}
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		to, err = in.OpenRoot(unpacked)
+	}
+	if err != nil {
 		return unpackError{err}
 	}
+	defer func() { _ = to.Close() }()
 	defer debug.FreeOSMemory() // decoders take much, and then it is quiet again
-	if err := UnpackFile(ctx, file, dir, baseName(source.parsed()), s.limits); err != nil {
+	if _, err := unpackFile(ctx, file, to, baseName(source.parsed()), s.limits); err != nil {
 		return unpackError{err}
 	}
 	return nil

@@ -20,17 +20,24 @@ import (
 // are lost. Of entries with one name the last one wins, as with tar. After an
 // error the folder holds rubbish.
 func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) error {
-	_, err := unpackFile(ctx, file, dir, name, limits)
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	_, err = unpackFile(ctx, f, root, name, limits)
 	return err
 }
 
 // unpackFile is UnpackFile, and says what kind of package it is.
-func unpackFile(ctx context.Context, file, dir, name string, limits Limits) (format string, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
+func unpackFile(
+	ctx context.Context, f *os.File, root *os.Root, name string, limits Limits,
+) (format string, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return "", err
@@ -38,11 +45,6 @@ func unpackFile(ctx context.Context, file, dir, name string, limits Limits) (for
 	if info.Size() == 0 {
 		return "", errors.New("the file is empty")
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = root.Close() }()
 	ctx, cancel := context.WithTimeoutCause(ctx, limits.Unpacking, fmt.Errorf("not unpacked within %v", limits.Unpacking))
 	defer cancel()
 	source := &counter{ctx: ctx, r: f}

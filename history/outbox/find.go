@@ -47,7 +47,7 @@ func (l *Log) find() error {
 		}
 		_ = l.writePosition(l.done) // so that it has its place on a disk that is full later
 	}
-	l.in.at, l.in.given = l.done, l.done.total
+	l.in.at, l.in.given, l.in.total = l.done, l.done.total, l.done.total
 	l.total = max(l.total, l.done.total)
 	return nil
 }
@@ -84,7 +84,7 @@ func (l *Log) findFile(name string) error {
 func (l *Log) findEnd() error {
 	for i := len(l.segments) - 1; i >= 0; i-- {
 		s := &l.segments[i]
-		end, total, err := l.scan(*s)
+		end, _, total, err := l.scan(*s)
 		if err != nil {
 			return err
 		}
@@ -106,22 +106,26 @@ func (l *Log) findEnd() error {
 	return nil
 }
 
-// scan is where the last whole frame of a segment ends, and its total; 0 when it has none.
-func (l *Log) scan(s segment) (end, total int64, err error) {
+// scan is where the last whole frame of a segment ends, how many rows were taken before its first one, and how many
+// with its last one; all 0 when it has none.
+func (l *Log) scan(s segment) (end, before, total int64, err error) {
 	r := reader{at: position{segment: s.id}}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.open(l.fs, s.id); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	for {
 		f, n, err := r.next(s.size)
 		if errors.Is(err, io.EOF) {
-			return end, total, nil
+			return end, before, total, nil
 		}
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		if n > 0 {
+			if end == 0 {
+				before = f.total - int64(f.rows)
+			}
 			end, total = r.at.offset, f.total
 		}
 	}
@@ -135,24 +139,22 @@ func (l *Log) cut(id, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// doneFromBegin takes everything for not done.
+// doneFromBegin takes everything for not done. What is damaged before the first whole frame, nobody knows the rows of.
 func (l *Log) doneFromBegin() error {
-	if len(l.segments) == 0 {
-		return nil
+	for i, s := range l.segments {
+		if i == 0 {
+			l.done = position{segment: s.id, total: l.total}
+		}
+		end, before, _, err := l.scan(s)
+		if err != nil {
+			return err
+		}
+		if end > 0 {
+			l.done.total = before
+			break
+		}
 	}
-	l.done = position{segment: l.segments[0].id}
-	r := reader{at: l.done}
-	if err := r.open(l.fs, l.segments[0].id); err != nil {
-		return err
-	}
-	f, n, err := r.next(l.segments[0].size)
-	if n > 0 {
-		l.done.total = f.total - int64(f.rows)
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return errors.Join(err, r.close())
+	return nil
 }
 
 // The position is a file of segment, offset, total and a checksum.

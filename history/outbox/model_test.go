@@ -195,6 +195,9 @@ func (m *model) readAll() {
 		before = m.check(e, before)
 		read[before] = true
 	}
+	if s := m.log.Status(); s.Lost > 0 {
+		m.Errorf("%d rows are counted as lost, and no confirmed one is", s.Lost)
+	}
 	for _, k := range m.log.Aside() {
 		e, err := m.log.ReadAside(k)
 		if err != nil {

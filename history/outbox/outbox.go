@@ -61,6 +61,7 @@ type Log struct {
 	verdict  *frame // what the disk has not taken of the newest batch
 	aside    []Key
 	damaged  int64 // bytes that were skipped since Open
+	lost     int64 // rows that were not read since Open
 }
 
 // segment is a file of the log: so much of it may be read.
@@ -80,6 +81,8 @@ type Status struct {
 	Bound   int64
 	Aside   int   // batches that are set aside
 	Damaged int64 // bytes that were damaged, and skipped, since it was opened
+	// Lost are rows that could not be read since it was opened, those of commits that never happened among them.
+	Lost int64
 }
 
 // Open opens the log of a folder, which it makes, and finds what an earlier process has left there.
@@ -125,7 +128,10 @@ func open(dir string, opt Options) (_ *Log, err error) {
 func (l *Log) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Status{Rows: max(0, l.total-l.done.total), Bytes: l.bytes, Bound: l.opt.Bytes, Aside: len(l.aside), Damaged: l.damaged}
+	return Status{
+		Rows: max(0, l.total-l.done.total), Bytes: l.bytes, Bound: l.opt.Bytes, Aside: len(l.aside),
+		Damaged: l.damaged, Lost: l.lost,
+	}
 }
 
 // Close writes what is queued and closes the log. What was not confirmed may be lost when ctx ends before: then the disk hangs, and
@@ -157,6 +163,17 @@ func (l *Log) skipped(name string, offset, n int64, why string) {
 	l.damaged += n
 	l.mu.Unlock()
 	l.opt.Logger.Error("history outbox damaged: what stood there is lost to the history", "file", name, "offset", offset, "bytes", n, "detail", why)
+}
+
+// lose counts rows that were taken and can't be read, and says how many.
+func (l *Log) lose(rows int64) {
+	if rows <= 0 {
+		return
+	}
+	l.mu.Lock()
+	l.lost += rows
+	l.mu.Unlock()
+	l.opt.Logger.Error("history rows lost: the outbox has them no more, or damaged", "rows", rows)
 }
 
 // segmentAt is the segment of an id or the first one after it, and whether it is the last.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -307,11 +308,99 @@ func TestDamage(t *testing.T) {
 			t.Errorf("of the torn end was said: %s", said.String())
 		}
 		wantRest(t, log, "1/1 uncertain one", "1/3 happened three", "1/4 uncertain four")
-		if s := log.Status(); s.Damaged != headerSize+3 || !strings.Contains(said.String(), "damaged") {
-			t.Errorf("%d bytes are counted as damaged, want %d; %s", s.Damaged, headerSize+3, said.String())
+		if s := log.Status(); s.Damaged != headerSize+3 || s.Lost != 1 || !strings.Contains(said.String(), "damaged") {
+			t.Errorf("%d bytes are counted as damaged, want %d, and %d rows as lost; %s",
+				s.Damaged, headerSize+3, s.Lost, said.String())
 		}
 		closing(t, log)
 	}
+}
+
+// TestLostRowsAreCounted: those that can't be read, wherever they stood, unless nobody knows how many they were.
+func TestLostRowsAreCounted(t *testing.T) {
+	t.Parallel()
+	const each = headerSize + len("data")
+	for name, test := range map[string]struct {
+		harm func(d *disk)
+		ends bool // the process, before the harm
+		lost int64
+	}{
+		"none":      {func(*disk) {}, false, 0},
+		"the first": {func(d *disk) { d.flip(segmentName(1), 1) }, false, 1},
+		"two": {func(d *disk) {
+			d.flip(segmentName(1), each+1)
+			d.flip(segmentName(1), 2*each+1)
+		}, false, 2},
+		"the last":       {func(d *disk) { d.flip(segmentName(1), 3*each+1) }, false, 1},
+		"all":            {func(d *disk) { delete(d.files, segmentName(1)) }, false, 4},
+		"before a start": {func(d *disk) { d.flip(segmentName(1), 1) }, true, 1},
+		"of a number that was forgotten, too": {func(d *disk) {
+			d.flip(segmentName(1), 1)
+			delete(d.files, positionName)
+		}, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDisk(1)
+			log := opening(t, "", Options{FS: d})
+			for n := range int64(4) {
+				put(t, log, 1, n+1, "data")
+			}
+			if test.ends {
+				closing(t, log)
+				test.harm(d)
+				log = opening(t, "", Options{FS: d})
+			} else {
+				test.harm(d)
+			}
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			for err := error(nil); !errors.Is(err, context.Canceled); {
+				_, err = log.Next(ended)
+			}
+			if s := log.Status(); s.Lost != test.lost {
+				t.Errorf("%d rows are counted as lost, want %d", s.Lost, test.lost)
+			}
+			closing(t, log)
+		})
+	}
+}
+
+// fewFiles is a folder of a process that may open no further file while it has none left.
+type fewFiles struct {
+	FS
+	none atomic.Bool
+}
+
+func (f *fewFiles) Open(name string, flag int) (File, error) {
+	if f.none.Load() {
+		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.EMFILE}
+	}
+	return f.FS.Open(name, flag)
+}
+
+// TestWithoutDescriptorsNothingIsLost: that a process can't open a file says nothing about what is in it.
+func TestWithoutDescriptorsNothingIsLost(t *testing.T) {
+	t.Parallel()
+	few := &fewFiles{FS: newDisk(1)}
+	log := opening(t, "", Options{FS: few, SegmentBytes: 1})
+	for n, data := range []string{"one", "two", "three"} {
+		put(t, log, 1, int64(n+1), data)
+	}
+	few.none.Store(true)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 3 * mostFailures {
+		if _, err := log.Next(ended); !errors.Is(err, syscall.EMFILE) {
+			t.Fatalf("got %v, want that there are too many open files", err)
+		}
+	}
+	few.none.Store(false)
+	wantRest(t, log, "1/1 happened one", "1/2 happened two")
+	if s := log.Status(); s.Damaged > 0 || s.Lost > 0 {
+		t.Errorf("the status is %+v", s)
+	}
+	closing(t, log)
 }
 
 // TestReadingFails: it is tried again; what can't be read for good is skipped, so that it holds nothing up.
@@ -336,6 +425,9 @@ func TestReadingFails(t *testing.T) {
 	}
 	if e, err := log.Next(t.Context()); err != nil || e.Number != 3 {
 		t.Errorf("got %+v, %v", e, err)
+	}
+	if s := log.Status(); s.Lost != 1 {
+		t.Errorf("%d rows are counted as lost, want 1", s.Lost)
 	}
 	closing(t, log)
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Key names a batch.
@@ -33,6 +35,7 @@ type reader struct {
 	from int64
 
 	position File   // the position's
+	total    int64  // of the last frame that was read: the next one tells how many rows are missing; -1: not known
 	pending  *Entry // a batch whose outcome the next frame tells
 	given    int64  // the total of what Next gave out last
 	failures int    // to read, one after the other
@@ -189,6 +192,7 @@ func (l *Log) take(f frame) (e Entry, ok bool, err error) {
 		data, err := l.codec.unpack(f)
 		if err != nil { // its checksum is right: it was written so
 			l.skipped(segmentName(l.in.at.segment), l.in.at.offset-f.size(), f.size(), err.Error())
+			l.lose(int64(f.rows))
 			l.in.pending = nil
 			return e, ok, nil
 		}
@@ -281,14 +285,17 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 	for {
 		l.mu.Lock()
 		s, last, ok := l.segmentAt(r.at.segment)
-		grown := l.grown
+		grown, total := l.grown, l.total
 		l.mu.Unlock()
 		if ok && s.id != r.at.segment {
-			r.at = position{segment: s.id}
+			if r.at = (position{segment: s.id}); s.id > 1 { // else nothing was before it
+				r.total = -1 // what is missing may have been done, and removed
+			}
 			return frame{kind: gap}, nil, nil
 		}
 		if !ok || r.at.offset >= s.size {
 			if last {
+				l.readUpTo(total, total)
 				return frame{}, grown, nil
 			}
 			r.at = position{segment: s.id + 1}
@@ -302,6 +309,9 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 			f, n, err = r.next(s.size)
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
+			if isShortage(err) {
+				return frame{}, nil, err
+			}
 			if r.failures++; r.failures < mostFailures {
 				return frame{}, nil, err
 			}
@@ -311,11 +321,27 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 		}
 		r.failures = 0
 		if n > 0 {
+			l.readUpTo(f.total-int64(f.rows), f.total)
 			return f, nil, nil
 		}
 		l.skipped(segmentName(s.id), before, r.at.offset-before, "no frame with a right checksum stands there")
 		return frame{kind: gap}, nil, nil
 	}
+}
+
+// isShortage reports errors that say nothing about a file: this process, or the machine, has no descriptor or no
+// memory left for it now.
+func isShortage(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
+}
+
+// readUpTo counts the rows as lost that were taken after the last frame that could be read and before the next one,
+// which begins with so many rows taken and ends with total.
+func (l *Log) readUpTo(before, total int64) {
+	if r := &l.in; r.total >= 0 {
+		l.lose(before - r.total)
+	}
+	l.in.total = total
 }
 
 // Done says that this entry and all that were given before it are in the database or set aside. They are never read again, and segments

@@ -238,7 +238,7 @@ func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 		for _, idle := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, idle %v", name, idle), func(t *testing.T) {
 				t.Parallel()
-				s := newScene(t, server, zookeeper.Options{})
+				s := newScene(t, server, zookeeper.Options{SessionTimeout: 4 * time.Second})
 				follower := open(t, zookeeper.Options{Servers: server.Address(), Namespace: s.root[1:]})
 				strike(s)
 				if !idle {

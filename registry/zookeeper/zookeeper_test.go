@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
+// lasting is a session timeout that no test waits for: where the machine is busy, a server may take seconds to answer.
+const lasting = 40 * time.Second
+
 var namespaces atomic.Int64
 
 // namespace is one that no other test of this process uses.
@@ -48,7 +51,7 @@ func logger() *slog.Logger {
 func open(t testing.TB, o zookeeper.Options) *zookeeper.Registry {
 	t.Helper()
 	if o.SessionTimeout == 0 {
-		o.SessionTimeout = 4 * time.Second
+		o.SessionTimeout = lasting
 	}
 	if o.Logger == nil {
 		o.Logger = logger()
@@ -116,7 +119,7 @@ func dropCandidates(t testing.TB, client *zk.Conn, namespace string) {
 // takes longer to start than they do.
 func TestOneServer(t *testing.T) {
 	t.Parallel()
-	server := zkserver.Start(t)
+	server := zkserver.Start(t, "maxSessionTimeout=60000")
 	for name, test := range map[string]func(*testing.T, *zkserver.Server){
 		"CommitFaults":                                testCommitFaults,
 		"DeposedLeaderWritesNothing":                  testDeposedLeaderWritesNothing,
@@ -190,7 +193,7 @@ func testSuite(t *testing.T, server *zkserver.Server) {
 		o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 		return registrytest.Store{
 			Open: func(t *testing.T) registry.Registry {
-				o.Logger, o.SessionTimeout = logger(), 4*time.Second
+				o.Logger, o.SessionTimeout = logger(), lasting
 				r, err := zookeeper.Open(o)
 				if err != nil {
 					t.Fatal(err)

@@ -12,12 +12,29 @@ func (c *Core) abandon(ref taskRef, why string) {
 	e, s := ref.exec, ref.shard()
 	o := c.newOrphan(ref)
 	o.Blocks = !e.reruns()
+	if s.stuckStaging {
+		o.Staged = s.Launched
+	}
+	o.known = o.known && !c.killsKept()
 	c.addOrphan(o)
+	if c.killsKept() {
+		c.killOrphan(o)
+		c.askAgainSoon()
+	}
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why
 	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost)
 	c.executions.forgetTask(o.TaskID)
+}
+
+// killsKept reports whether the cluster keeps kills for agents that are away, as a Kubernetes keeps that a pod is to be
+// deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known to be kept:
+// its agent may be back without having been given the task, and would start it beside the next attempt.
+func (c *Core) killsKept() bool { return c.opt.TaskExecutors }
+
+func (c *Core) killOrphan(o *orphan) {
+	c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace), "it was given up while its agent did not answer")
 }
 
 // newOrphan is what is kept of an attempt that may still run.
@@ -61,7 +78,12 @@ func (c *Core) forget(f ForgetRequested) {
 // alive blocks its shard even with failover until it has ended or its agent is away again for as
 // long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
 func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
-	c.orphanReported(o)
+	if u.State != cluster.Unreachable || u.KillKept || !c.killsKept() {
+		c.orphanReported(o)
+	} else {
+		c.killOrphan(o)
+	}
+	stuck := c.orphanStuck(o, u.State)
 	switch u.State {
 	case cluster.Unreachable:
 		c.orphanAway(o)
@@ -72,8 +94,12 @@ func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
 		}
 		c.orphanAway(o)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		c.orphanAlive(o)
-		c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace), "it was given up while its agent did not answer")
+		if stuck {
+			c.orphanAway(o)
+		} else {
+			c.orphanAlive(o)
+		}
+		c.killOrphan(o)
 	default:
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) { // a master says of what was removed that it is gone
 			c.removeOrphan(o)
@@ -90,6 +116,23 @@ func (c *Core) orphanReported(o *orphan) {
 	if !o.blocks() {
 		c.shardUnblocked()
 	}
+}
+
+// orphanStuck takes the state that was reported of an orphan, and reports whether it has been STAGING for as long as a
+// live attempt is given. Such a one counts as if its agent were away, as a live one does: nobody takes the task up, and
+// the master says so for as long as the agent is registered. If it begins nevertheless, it is seen alive.
+func (c *Core) orphanStuck(o *orphan, state cluster.State) bool {
+	since := o.Staged
+	switch {
+	case state != cluster.Staging:
+		since = time.Time{}
+	case since.IsZero():
+		since = c.now
+	}
+	if !since.Equal(o.Staged) {
+		c.orphans.change(o, func(o *orphan) { o.Staged = since })
+	}
+	return !since.IsZero() && c.now.Sub(since) >= c.opt.StagingLost
 }
 
 // addEnding keeps an attempt that the cluster has removed as an orphan until it has ended for sure: no later attempt of its shard, in the next execution of

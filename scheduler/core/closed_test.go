@@ -38,6 +38,33 @@ func TestAgentsThatAreClosed(t *testing.T) {
 	}
 }
 
+// An agent that takes no tasks is shown as such, with the reason, be it one that has offered something or not.
+func TestAgentsThatAreClosedAreShown(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
+	closed := cluster.Closed{AgentID: "n1", Hostname: "n1", Total: resources.New(4, 4000), Why: "it is cordoned"}
+	s.step(s.clusterEvent(closed))
+	closed.AgentID, closed.Hostname, closed.Why = "n2", "n2", "it is not ready"
+	s.step(s.clusterEvent(closed))
+	shows := func(id, state, note string) {
+		t.Helper()
+		if v, err := s.core.Agent(id); err != nil || v.State == nil || *v.State != state || v.Note != note {
+			t.Errorf("%s: %+v, %v; want it to be %s: %s", id, v.AgentView, err, state, note)
+		}
+	}
+	shows("n1", "CLOSED", "takes no tasks now: it is cordoned")
+	shows("n2", "CLOSED", "takes no tasks now: it is not ready")
+	if f := s.core.Facts().Agents; f.Total != 2 || f.Closed != 2 || f.Unreachable != 0 {
+		t.Errorf("the overview says %+v", f)
+	}
+	s.step(s.clusterEvent(cluster.Closed{AgentID: "n1", Hostname: "n1"}))
+	shows("n1", "REGISTERED", "")
+	if f := s.core.Facts().Agents; f.Total != 2 || f.Closed != 1 {
+		t.Errorf("the overview says %+v", f)
+	}
+}
+
 // What the cluster has no more holds nothing.
 func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ type described struct {
 	job   *jobs.Config // of an execution that was not launched, as the version of its app is; nil for the settings of one that was
 	app   int64
 	each  int // at least the size of any of them in a call
-	total int // of all shards together, without what is each shard's own
+	alike int // what all of them have in common
 }
 
 // besidesDescription is what a call says of a task beside its description: ids, resources, and the executor.
@@ -74,20 +74,24 @@ func (c *Core) describedSize(e *execution, with *settings) described {
 	for name, value := range c.opt.ExecutorEnvironment {
 		executor += len(name) + len(value)
 	}
-	key.each, key.total = shared+longest+executor+besidesDescription, shared*with.Job.ShardingTotalCount
+	key.each, key.alike = shared+longest+executor+besidesDescription, shared
 	e.described = key
 	return key
 }
 
-// tooLarge says that shards of an execution can't be launched since what all of them are given is too large, and what
+// tooLarge says that shards of an execution can't be launched since what all that wait are given is too large, and what
 // to do; or "". Registration refuses such a job, but the script of its app may have grown since, or an earlier release
-// have launched some of its shards.
+// have launched some of its shards. Those that run, or have ended, are sent nothing any more.
 func (c *Core) tooLarge(e *execution, with *settings) string {
-	n, total := with.Job.ShardingTotalCount, c.describedSize(e, with).total
-	if total <= c.opt.RunBytes {
+	n, which := with.Job.ShardingTotalCount, "shards"
+	if e.launched() {
+		n, which = e.waiting(), "shards that wait"
+	}
+	each := c.describedSize(e, with).alike
+	if n*each <= c.opt.RunBytes {
 		return ""
 	}
-	return fmt.Sprintf("its %d shards are given %s of settings each, %s together, and at most %s can be launched: use fewer shards, "+
+	return fmt.Sprintf("its %d %s are given %s of settings each, %s together, and at most %s can be launched: use fewer shards, "+
 		"a shorter script, or put data into the package; POST /api/execution/%s/kill ends this run",
-		n, jobs.Bytes(total/n), jobs.Bytes(total), jobs.Bytes(c.opt.RunBytes), e.ID)
+		n, which, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(c.opt.RunBytes), e.ID)
 }

@@ -149,7 +149,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.restart()
 		s.offer("S1", 64, 64000)
 		s.until(time.Minute)
-		if x := s.explain("my_job"); len(s.accepts) > 0 || len(x.Waiting) != 100-len(first) || !strings.Contains(x.Waiting[0].Reason, "42 MiB together, and at most 10 MiB can be launched") ||
+		if x := s.explain("my_job"); len(s.accepts) > 0 || len(x.Waiting) != 100-len(first) || !strings.Contains(x.Waiting[0].Reason, "its 62 shards that wait are given 421 KiB of settings each, 26 MiB together, and at most 10 MiB can be launched") ||
 			s.core.flow.held.Len() > 0 {
 			t.Errorf("%d ACCEPTs, %d offers, %d of %d wait: %+v", len(s.accepts), s.core.flow.held.Len(), len(x.Waiting), 100-len(first), x.Waiting[:1])
 		}
@@ -159,6 +159,26 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		}
 		if v := s.execution(id); v.State != Killed {
 			t.Errorf("%s", v.State)
+		}
+	})
+	t.Run("run again in part", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		s.app()
+		s.job(func(j *jobs.Config) { huge(j); j.ShardingTotalCount, j.CPUCount, j.MaxRetries = 30, 0.1, 1 })
+		s.trigger()
+		s.offer("S1", 64, 64000)
+		first := s.accepted()
+		s.run(first)
+		s.opt.RunBytes = 10 << 20 // of 12 MiB
+		s.restart()
+		for _, l := range first[:20] {
+			s.fails(l)
+		}
+		s.until(time.Minute)
+		s.offer("S1", 64, 64000)
+		if again := s.accepted(); len(first) != 30 || len(again) != 20 {
+			t.Errorf("%d of 20 are run again: %+v", len(again), s.explain("my_job").Waiting[:1])
 		}
 	})
 	t.Run("grown with its app", func(t *testing.T) {

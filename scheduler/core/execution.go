@@ -141,6 +141,16 @@ func (s *shard) live() bool { return s.State == Launching || s.State == Running 
 
 func (e *execution) launched() bool { return e.Settings != nil }
 
+// waiting is how many of its shards wait for an attempt, those whose backoff has not passed included.
+func (e *execution) waiting() (n int) {
+	for i := range e.Shards {
+		if e.Shards[i].State == Waiting {
+			n++
+		}
+	}
+	return n
+}
+
 // settingsOf are the job's settings as this run would have them now.
 func (e *execution) settingsOf(cfg jobs.Config) jobs.Config {
 	if e.Overrides == nil {

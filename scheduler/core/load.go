@@ -74,7 +74,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case pathOrphan:
 			var g orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
-				c.clampLoaded(0, &g.Since, &g.Away)
+				c.clampLoaded(0, &g.Since, &g.Away, &g.Staged)
 				c.orphans.restore(&g)
 			}
 		case pathStartFailure:

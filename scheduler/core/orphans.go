@@ -17,8 +17,12 @@ type orphan struct {
 	// Alive is set while it blocks only because it was seen alive, although its
 	// job has failover.
 	Alive bool `json:"alive,omitempty"`
-	// Away is since when the agent of one seen alive is away again, if it is.
+	// Away is since when the agent of one seen alive is away again, if it is, or it counts as if it were because the
+	// task gets no further than STAGING.
 	Away time.Time `json:"away,omitzero"`
+	// Staged is since when nothing but STAGING was reported of it, zero if anything else was reported last. One that was
+	// given up for that has it since its launch.
+	Staged time.Time `json:"staged,omitzero"`
 	// Until is when it has ended at the latest, of one that the cluster has removed: what is still ending of it nobody reports.
 	Until time.Time `json:"until,omitzero"`
 	// Framework is the id that it ran under; RemovedBy is the master that
@@ -28,7 +32,8 @@ type orphan struct {
 	// Grace is what its kills name, the server's if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
-	// known is set when the cluster has reported it since this session began and since its agent registered last.
+	// known is set when the cluster has reported it since this session began and since its agent registered last, and
+	// keeps its kill where it keeps kills (killsKept).
 	known bool
 }
 

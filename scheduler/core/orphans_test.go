@@ -1,6 +1,8 @@
 package core
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,5 +100,91 @@ func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	s.offer("S2", 4, 1000)
 	if s.core.flow.held.Len() > 0 || len(calls[CallDecline](s.last)) != 1 {
 		t.Errorf("%+v", s.last.Calls)
+	}
+}
+
+// A task that its executor never takes up stays STAGING for the master, for days.
+func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
+	t.Parallel()
+	const given = 10 * time.Minute // as a live attempt is given
+	staged := fromMaster(cluster.ReasonReconciliation)
+	for name, test := range map[string]struct {
+		abandoned func(*stage, cluster.TaskLaunch)
+		// then is what becomes of the orphan after the next leader has heard that it is staged.
+		then  func(*stage, cluster.TaskLaunch)
+		holds time.Duration // after that answer
+	}{
+		"it was given up for that": {stuckStaged, nil, 0},
+		"it was given up because its agent was away": {func(s *stage, l cluster.TaskLaunch) {
+			s.unreachable(l)
+			s.until(3 * time.Minute)
+		}, nil, given + 2*time.Minute},
+		"an earlier release gave it up": {func(s *stage, l cluster.TaskLaunch) {
+			stuckStaged(s, l)
+			path := under(pathOrphan, l.TaskID)
+			var o orphan
+			if err := json.Unmarshal(s.stored[path], &o); err != nil || o.Staged.IsZero() {
+				s.t.Fatalf("%s: %s, %v", path, s.stored[path], err)
+			}
+			o.Staged = time.Time{}
+			s.stored[path] = encode(o)
+		}, nil, given + 2*time.Minute},
+		"it runs": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
+			if d := s.update(l, cluster.Running); len(calls[CallKill](d)) != 1 {
+				s.t.Error("it is not killed when it runs")
+			}
+		}, time.Hour},
+		"its agent was away meanwhile": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
+			s.unreachable(l)
+			s.update(l, cluster.Staging, staged)
+		}, given + 2*time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.job(oneShard, withFailover)
+			l := s.start(8)[0]
+			s.update(l, cluster.Staging, staged)
+			test.abandoned(s, l)
+			if len(s.core.orphans.byID) != 1 {
+				t.Fatal("it was not given up")
+			}
+			s.restart()
+			s.until(time.Second)
+			s.offer("S2", 8, 8192)
+			if len(s.accepts) > 0 {
+				t.Fatal("launched again before the master was asked about it")
+			}
+			x := s.explain("my_job")
+			if why := "no further than STAGING on agent S1, and the cluster has not said yet"; name == "it was given up for that" &&
+				!strings.Contains(x.Waiting[0].Reason, why) {
+				t.Errorf("%+v", x.Waiting)
+			}
+			if d := s.update(l, cluster.Staging, staged); len(calls[CallKill](d)) != 1 {
+				t.Error("it is not killed")
+			}
+			if test.then != nil {
+				test.then(s, l)
+			}
+			begin := s.now
+			for s.offer("S2", 8, 8192); len(s.accepts) == 0 && s.now.Sub(begin) < time.Hour; s.offer("S2", 8, 8192) {
+				s.until(30 * time.Second)
+				if test.holds < time.Hour && s.now.Sub(begin)%(5*time.Minute) == 0 {
+					s.update(l, cluster.Staging, staged)
+				}
+			}
+			if held := s.now.Sub(begin); held < test.holds || held > test.holds+time.Minute {
+				t.Errorf("its shard was held for %s, want %s", held, test.holds)
+			}
+		})
+	}
+}
+
+// stuckStaged lets time pass until a task is given up that gets no further than STAGING.
+func stuckStaged(s *stage, l cluster.TaskLaunch) {
+	s.t.Helper()
+	for begin := s.now; len(s.core.orphans.byID) == 0 && s.now.Sub(begin) < time.Hour; s.until(30 * time.Second) {
+		s.update(l, cluster.Staging, fromMaster(cluster.ReasonReconciliation))
 	}
 }

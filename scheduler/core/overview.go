@@ -23,6 +23,9 @@ type Facts struct {
 // AgentTotals are sums over the agents that are known, but those that are AWAY.
 type AgentTotals struct {
 	Total, Unreachable int
+	// Closed are those that answer and take no tasks now: the cluster has none placed there, or their maintenance has
+	// begun or begins soon.
+	Closed int
 	// Capacity is the most that was seen of each, Used what executors and tasks of this framework take.
 	Capacity, Used resources.Amount
 }
@@ -134,8 +137,11 @@ func (c *Core) agentTotals() (t AgentTotals) {
 			continue
 		}
 		t.Total++
-		if !a.unreachable.IsZero() {
+		switch {
+		case !a.unreachable.IsZero():
 			t.Unreachable++
+		case a.closed != "" || a.registered && c.agents.inMaintenance(a.id):
+			t.Closed++
 		}
 		t.Capacity, t.Used = t.Capacity.Plus(c.useOf(a).total), t.Used.Plus(a.own.used)
 	}

@@ -182,3 +182,62 @@ func TestPackageOfAnAttempt(t *testing.T) {
 		t.Errorf("the sum is %q", sum())
 	}
 }
+
+// TestL8OneExecutionOfEachAppTries: an execution that tries to fetch and hangs holds up those of its own app, and no
+// other app that fetches from the same host.
+func TestL8OneExecutionOfEachAppTries(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, name := range []string{"one", "two"} {
+		s.app(func(a *app.Config) { a.AppName = name })
+		for _, job := range []string{name + "_a", name + "_b"} {
+			s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = job, name })
+		}
+	}
+	refused, err := wire.Status{Cause: "refused", Unreachable: "127.0.0.1:80"}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// tries triggers jobs, and returns which of them are launched when the pause has passed.
+	running := map[string]cluster.TaskLaunch{}
+	tries := func(jobNames ...string) (launched []string) {
+		for _, job := range jobNames {
+			s.triggerJob(job)
+		}
+		s.until(2 * time.Minute)
+		s.offer("S1", 8, 8192)
+		for _, l := range s.accepted() {
+			id, _ := jobs.ParseTaskID(l.TaskID)
+			running[id.Job] = l
+			launched = append(launched, id.Job)
+		}
+		slices.Sort(launched)
+		return launched
+	}
+	fails := func(job string) {
+		s.update(running[job], cluster.Failed, func(u *cluster.Update) { u.Data = refused })
+	}
+	tries("one_a")
+	fails("one_a")
+	for _, step := range []struct {
+		fails     string
+		triggered []string
+		want      []string
+	}{
+		{"", []string{"one_a", "one_b"}, []string{"one_a"}}, // which hangs
+		{"", []string{"two_a", "two_b"}, []string{"two_a"}}, // which hangs, too
+		{"one_a", []string{"one_a"}, []string{"one_b"}},     // the next of its app, though the other app's hangs still
+		{"two_a", nil, []string{"two_b"}},                   // launched before the last failure was known
+		{"two_b", []string{"two_a", "two_b"}, []string{"two_a"}},
+	} {
+		if step.fails != "" {
+			fails(step.fails)
+		}
+		if got := tries(step.triggered...); !slices.Equal(got, step.want) {
+			t.Fatalf("after %q: %v are launched, want %v", step.fails, got, step.want)
+		}
+	}
+	if x := s.explain("one_a"); !strings.Contains(x.Waiting[0].Reason, "execution one_b@") {
+		t.Errorf("%+v", x.Waiting)
+	}
+}

@@ -25,7 +25,8 @@ type startFailure struct {
 	// answer in time, which may hold a secret, or for that of one app whose pods have a template.
 	Host    string `json:"host,omitempty"`
 	Package string `json:"package,omitempty"`
-	probe   string // the execution that tries it now
+	// probes are the executions that try it now, by their apps: one that hangs holds up no other app.
+	probes map[string]string
 }
 
 // source is what the failure is kept under among all fetches: a host, or a URL.
@@ -53,8 +54,8 @@ func (t *startFailure) until() time.Time {
 //
 // A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting
 // for nothing, with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found
-// unreachable gets no more room than one execution at a time needs to find out whether it is back, with growing
-// pauses (rule L8). A host that was reached, and whose answer for a package is bad or late, is not to blame: the same
+// unreachable gets no more room than one execution of each app at a time needs to find out whether it is back, with
+// growing pauses (rule L8). A host that was reached, and whose answer for a package is bad or late, is not to blame: the same
 // holds for the package's URL then, or whoever publishes an app with a bad URL would delay all that have good ones
 // there. An app that was fetched before is tried only if a fetch of its own has failed since: it may be in the
 // agents' caches.
@@ -268,8 +269,11 @@ func (f *startFailures) notFetched(
 	if known := f.sources[t.source()]; known != nil {
 		t = known
 	}
+	if t.probes[a.AppName] == execution {
+		delete(t.probes, a.AppName)
+	}
 	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
-		t.Executor, t.Since, t.Reason, t.probe = execution, f.now, reason, ""
+		t.Executor, t.Since, t.Reason = execution, f.now, reason
 		t.Tries++
 		until = t.until()
 	}
@@ -324,7 +328,7 @@ func (f *startFailures) doubts(a *appState) []*startFailure {
 }
 
 // packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or
-// URL, and probe the execution that tries it now, "" when the pause before the next try has not passed. The zero
+// URL, and probe the execution of its app that tries it now, "" when the pause before the next try has not passed. The zero
 // value is no wait.
 type packageWait struct {
 	failure *startFailure
@@ -334,14 +338,15 @@ type packageWait struct {
 func (w packageWait) waits() bool { return w.failure != nil }
 
 // wait says whether an execution of an app waits because its package can't be fetched. When the pause has passed, one
-// execution at a time may try.
+// execution of the app at a time may try.
 func (f *startFailures) wait(a *appState, id string) packageWait {
 	for _, t := range f.doubts(a) {
+		probe := t.probes[a.name]
 		switch {
 		case t.until().After(f.now):
 			return packageWait{failure: t}
-		case t.probe != "" && t.probe != id && f.executions.open[t.probe] != nil:
-			return packageWait{failure: t, probe: t.probe}
+		case probe != id && f.executions.open[probe] != nil:
+			return packageWait{failure: t, probe: probe}
 		}
 	}
 	return packageWait{}
@@ -376,9 +381,12 @@ func (f *startFailures) isShared(appName string, t *startFailure) bool {
 	return false
 }
 
-// tried notes that an execution, for which there is no wait, is the one that tries.
+// tried notes that an execution, for which there is no wait, is the one of its app that tries.
 func (f *startFailures) tried(a *appState, id string) {
 	for _, t := range f.doubts(a) {
-		t.probe = id
+		if t.probes == nil {
+			t.probes = map[string]string{}
+		}
+		t.probes[a.name] = id
 	}
 }

@@ -56,7 +56,11 @@ func (c *Core) sweepTask(ref taskRef) {
 		if e.reruns() {
 			wait = c.opt.UnreachableFailover
 		}
-		if gone >= wait {
+		switch {
+		case gone < wait:
+		case s.stuckStaging:
+			c.abandon(ref, fmt.Sprintf("on agent %s it got no further than STAGING for %s", s.Agent, c.now.Sub(s.Launched).Round(time.Second)))
+		default:
 			c.abandon(ref, fmt.Sprintf("agent %s was unreachable for %s", s.Agent, gone.Round(time.Second)))
 		}
 	case s.Seen < seenStarting && s.acceptSeq == 0 && !s.Launched.IsZero():

@@ -343,3 +343,58 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 		s.after(time.Minute)
 	}
 }
+
+// TestE5AnAbandonedPodIsDeletedFirst: where a kill is kept for an agent that is away, what is abandoned there is killed
+// at once, and its shard starts elsewhere only when the kill is known to be kept: then it never begins there.
+func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.app()
+	s.job(oneShard, withFailover)
+	s.trigger()
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 1000)})
+	l := s.accepted()[0]
+	away, since := fromMaster(""), s.now
+	unreachable := func(kept bool) Decision {
+		return s.update(l, cluster.Unreachable, away, func(u *cluster.Update) { u.UnreachableSince, u.KillKept = since, kept })
+	}
+	elsewhere := func() int {
+		s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(4, 1000)})
+		return len(s.accepts)
+	}
+	kills := func(d Decision) int { return len(calls[CallKill](d)) }
+	unreachable(false)
+	for len(s.core.orphans.byID) == 0 {
+		if kills(s.after(5*time.Second)) > 0 && len(s.core.orphans.byID) == 0 {
+			t.Fatal("it is killed before it is given up")
+		}
+	}
+	if kills(s.last) != 1 {
+		t.Errorf("%d kills as it is given up, want 1", kills(s.last))
+	}
+	if elsewhere() > 0 {
+		t.Fatal("launched before the kill is known to be kept")
+	}
+	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "has not confirmed its kill yet") {
+		t.Errorf("%+v", x.Waiting)
+	}
+	asked := 0
+	for range 60 {
+		for _, r := range calls[CallReconcile](s.after(time.Second)) {
+			asked += len(r.Tasks)
+		}
+	}
+	if asked < 3 {
+		t.Errorf("asked about %d times in a minute", asked)
+	}
+	if kills(unreachable(false)) != 1 {
+		t.Error("a kill that is not kept is not sent again")
+	}
+	s.restart()
+	if unreachable(false); elsewhere() > 0 {
+		t.Fatal("launched by the next leader before the kill is known to be kept")
+	}
+	if kills(unreachable(true)) > 0 || elsewhere() != 1 {
+		t.Errorf("%d launches when it is kept", len(s.accepts))
+	}
+}

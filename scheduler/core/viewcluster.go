@@ -73,7 +73,8 @@ type UseView struct {
 type AgentView struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
-	// State is REGISTERED, or DRAINING when it is in maintenance within the hour; UNREACHABLE when it does not answer the master; AWAY when the
+	// State is REGISTERED, or DRAINING when it is in maintenance within the hour; CLOSED when the cluster has no tasks
+	// placed there, as on a node that is cordoned; UNREACHABLE when it does not answer the master; AWAY when the
 	// master has it no more. It is nil until the master has said something of it in this subscription.
 	State *string    `json:"state"`
 	Since *time.Time `json:"since"`
@@ -84,7 +85,7 @@ type AgentView struct {
 	Tasks       int              `json:"tasks"`
 	// Offer is what is held of it.
 	Offer *OfferView `json:"offer"`
-	// Note says that its clock is off, "" while it is right.
+	// Note says why it is CLOSED, and that its clock is off; "" for neither.
 	Note string `json:"note"`
 }
 
@@ -225,6 +226,9 @@ func (s *shard) clusterState() cluster.State {
 
 func (c *Core) viewAgent(a *agent) AgentView {
 	v := AgentView{ID: a.id, Hostname: a.host, Note: c.clockNote(a.id)}
+	if a.closed != "" {
+		v.Note = strings.TrimSuffix("takes no tasks now: "+a.closed+"; "+v.Note, "; ")
+	}
 	use := c.useOf(a)
 	v.CPUs, v.MemoryMB = use.views()
 	v.Tasks = a.own.tasks
@@ -241,6 +245,8 @@ func (c *Core) viewAgent(a *agent) AgentView {
 	switch {
 	case !a.unreachable.IsZero():
 		state, v.Since = "UNREACHABLE", c.shownOrNil(a.unreachable)
+	case a.closed != "":
+		state = "CLOSED"
 	case a.registered && c.agents.inMaintenance(a.id):
 		state = "DRAINING"
 	case a.registered:

@@ -42,7 +42,6 @@ type simPod struct {
 	framework  string
 	bound      bool
 	handed     bool // its kubelet has it
-	wasAway    bool // its node was reported as not ready before its kubelet had it
 	// status is what is reported of it, with a uuid; nil while it is not bound.
 	status *cluster.Update
 	// runs are what its output says of runs. A new session reads it from its beginning.
@@ -113,8 +112,7 @@ func (s *apiServer) lost(old *stream) {
 // sayPod reports what a pod is, or that nobody can know it now.
 func (s *apiServer) sayPod(p *simPod) {
 	if n := s.nodes[p.node]; p.status != nil && !p.status.State.Terminal() && (n == nil || !n.notReady.IsZero()) {
-		p.wasAway = p.wasAway || !p.handed
-		u := cluster.Update{TaskID: p.task, AgentID: p.node, State: cluster.Unreachable, Source: cluster.FromMaster, Timestamp: s.w.wall()}
+		u := cluster.Update{TaskID: p.task, AgentID: p.node, State: cluster.Unreachable, Source: cluster.FromMaster, KillKept: p.deleting, Timestamp: s.w.wall()}
 		if n != nil {
 			u.UnreachableSince = n.notReady
 		}
@@ -274,9 +272,6 @@ func (s *apiServer) hand(p *simPod) {
 		l := p.launch
 		l.Executor = cluster.Executor{ID: podExecutor + p.task, Framework: p.framework}
 		a.run(l, true)
-		if t := a.tasks[p.task]; t != nil && p.wasAway {
-			t.goesAway() // as one is that its kubelet had then
-		}
 		if p.deleting {
 			a.kill(p.task, p.grace)
 		}
@@ -331,7 +326,11 @@ func (s *apiServer) delete(k cluster.Kill) {
 		s.sayPod(p)
 		return
 	}
+	news := !p.deleting
 	p.deleting, p.grace = true, k.Grace
+	if n := s.nodes[p.node]; news && (n == nil || !n.notReady.IsZero()) {
+		s.sayPod(p)
+	}
 	s.toKubelet(p.node, func(a *agent) {
 		if p.handed && a.tasks[p.task] != nil {
 			a.kill(p.task, k.Grace)

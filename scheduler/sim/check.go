@@ -16,12 +16,14 @@ type checker struct {
 	parts      shardReader
 	ever       map[string]bool // executions that ever were
 	jobs       map[string]*jobMirror
-	live       map[string]string // tasks that are committed as launching or running → execution
-	orphans    map[string]string // → agent
-	removedBy  map[string]string // orphans of removed frameworks → the master that did it
-	alive      map[string]bool   // orphans that were reported alive to the leader
-	executors  map[string]bool   // → closing
-	askedToEnd map[string]bool   // executors whose end was committed or reported
+	live       map[string]string        // tasks that are committed as launching or running → execution
+	orphans    map[string]string        // → agent
+	removedBy  map[string]string        // orphans of removed frameworks → the master that did it
+	seenAlive  map[string]bool          // orphans that block only because they were seen alive
+	alive      map[string]bool          // orphans that were reported alive to the leader
+	staged     map[string]time.Duration // tasks of which leaders have heard STAGING alone → since when
+	executors  map[string]bool          // → closing
+	askedToEnd map[string]bool          // executors whose end was committed or reported
 	infos      map[string]cluster.Executor
 	endNoted   map[string]bool     // history has their end
 	untold     map[string][]string // failed executions of which nobody was told, by job
@@ -57,7 +59,7 @@ type shardOf struct {
 
 func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, parts: shardReader{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
-		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
+		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, seenAlive: map[string]bool{}, staged: map[string]time.Duration{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},
 		runs: map[string]runsRecord{}, cut: map[string]wire.Run{},
 		running: map[shardOf][]*process{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}

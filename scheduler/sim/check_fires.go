@@ -53,6 +53,7 @@ func (c *checker) periodic() {
 		return
 	}
 	c.overdue(l)
+	c.stagedHold()
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {

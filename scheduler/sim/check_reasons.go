@@ -34,6 +34,17 @@ func othersNamed(c *core.Core) (found []string) {
 		look("the explanation of "+job, app, x, err)
 		row, _ := c.JobRow(job)
 		look("the row of "+job, app, row, nil)
+		v, err := c.Job(job)
+		look("the document of "+job, app, v, err)
+	}
+	for app := range apps {
+		v, err := c.App(app)
+		look("the document of "+app, app, v, err)
+	}
+	for _, t := range c.RunningTasks() {
+		if app, there := appOf[t.JobName]; there {
+			look("task "+t.TaskID, app, t, nil)
+		}
 	}
 	list, _ := c.Executions(core.ExecutionFilter{Limit: 1 << 20})
 	for _, e := range list {

@@ -129,9 +129,12 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 		if e.Source != cluster.FromMaster {
 			v.back[e.AgentID] = true
 		}
-		v.away[e.TaskID] = e.State == cluster.Unreachable || e.State == cluster.Unknown
+		v.away[e.TaskID] = e.State == cluster.Unreachable && (e.KillKept || c.w.api == nil) || e.State == cluster.Unknown
 		if e.State == cluster.Unreachable {
 			delete(v.back, e.AgentID)
+		}
+		if l.term == c.w.store.term {
+			c.stagedReported(e)
 		}
 		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
@@ -157,6 +160,42 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	}
 }
 
+// stagedReported takes what a leader hears of a task for how long it has been STAGING.
+func (c *checker) stagedReported(u cluster.Update) {
+	since, staged := c.staged[u.TaskID]
+	switch {
+	case u.State != cluster.Staging:
+		delete(c.staged, u.TaskID)
+	case !staged:
+		c.staged[u.TaskID] = c.w.now
+	case c.orphans[u.TaskID] != "" && c.w.now-since >= c.w.opt.StagingLost:
+		c.w.count(OrphanStaysStaged)
+	}
+}
+
+// staysStaged reports whether nothing but STAGING was heard of a task for about as long as one is given that is launched
+// (rule E5): a leader reckons from the launch of one that was given up for that, and kills it 5 minutes before.
+func (c *checker) staysStaged(task string) bool {
+	since, staged := c.staged[task]
+	given := c.w.opt.StagingLost - c.w.opt.StagingKill - time.Second // what is committed is a little older
+	return staged && (c.w.now-since >= given || c.w.lastJump >= since)
+}
+
+// stagedHold checks that an orphan which stays STAGING holds no shard that may run elsewhere for much longer than a live
+// attempt is given, the 2 minutes in which an agent may come back, and two rounds of reconciliation.
+func (c *checker) stagedHold() {
+	w := c.w
+	limit := w.opt.StagingLost + w.opt.UnreachableFailover + 2*w.opt.ReconcileEvery + 5*time.Minute
+	if !w.calm || w.now-w.quietSince < limit {
+		return
+	}
+	for _, task := range sorted(c.staged) {
+		if since := c.staged[task]; c.seenAlive[task] && w.now-since > limit {
+			w.fail("E5 an orphan that stays STAGING does not hold its shard", "orphan %s has been STAGING for %s", task, w.now-since)
+		}
+	}
+}
+
 func (c *checker) called(l *leader, call core.Call) {
 	w, v := c.w, &l.watch
 	switch call := call.(type) {
@@ -172,12 +211,12 @@ func (c *checker) called(l *leader, call core.Call) {
 		c.used(l, call, a.OfferIDs)
 		for _, t := range a.Tasks {
 			for orphan, alive := range c.alive {
-				if alive && sameShard(orphan, t.TaskID) && l.term == w.store.term { // a deposed leader's launch never leaves
+				if alive && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term { // a deposed leader's launch never leaves
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
 			for orphan, agent := range c.orphans {
-				if (!v.away[orphan] || v.back[agent]) && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
+				if (!v.away[orphan] || v.back[agent]) && !(v.seen[orphan] && c.staysStaged(orphan)) && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
 					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}

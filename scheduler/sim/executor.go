@@ -17,6 +17,7 @@ type executor struct {
 	heard bool
 	// stopped: its process is, and what it would do waits in onceOn.
 	stopped bool
+	hung    bool // for so long that a task which it does not take up is given up
 	onceOn  []func()
 	queued  []string // tasks to be handed over when it is ready
 	missed  []string // those that the agent's restart came before
@@ -56,7 +57,14 @@ const settles = 25 * time.Millisecond
 // start is the executor beginning a task, with the promises of rule E1.
 func (a *agent) start(x *executor, t *task) {
 	w := a.w
+	if !x.stopped && !x.dead && w.dice(ExecutorHangs) {
+		x.hung = true
+		a.stopFor(x, w.between(15*time.Minute, 100*time.Minute))
+	}
 	if x.stopped {
+		if x.hung {
+			t.goesAway() // it counts as one whose agent is away when it has been STAGING for long
+		}
 		x.onceOn = append(x.onceOn, func() { a.start(x, t) })
 		return
 	}
@@ -176,13 +184,18 @@ func (a *agent) begin(x *executor, t *task) {
 
 // stopExecutor stops an executor's process for a while. Its tasks' processes go on.
 func (a *agent) stopExecutor(x *executor) {
-	x.stopped = true
 	goesOn := a.w.between(time.Second, 5*time.Second) // its supervisor continues it
 	if a.w.rng.IntN(2) == 0 {
 		goesOn = a.w.between(5*time.Second, 5*time.Minute) // and was stopped too
 	}
+	a.stopFor(x, goesOn)
+}
+
+// stopFor stops an executor's process for a time. What it would do waits.
+func (a *agent) stopFor(x *executor, goesOn time.Duration) {
+	x.stopped = true
 	a.w.after(goesOn, func() {
-		x.stopped = false
+		x.stopped, x.hung = false, false
 		do := x.onceOn
 		x.onceOn = nil
 		for _, f := range do {

@@ -106,7 +106,8 @@ const (
 	CreateRefused
 	KubeletRefuses
 	BindUnanswered
-	lastByChance = BindUnanswered
+	ExecutorHangs
+	lastByChance = ExecutorHangs
 )
 
 // Faults that follow from others.
@@ -167,6 +168,7 @@ const (
 	HistoryForgottenUnstored
 	PodNeverBound
 	LeaseLost
+	OrphanStaysStaged
 	NumFaults
 )
 
@@ -190,7 +192,7 @@ var faultNames = [NumFaults]string{
 	"executor's report lost", "executor's report late", "executor's report is garbage",
 	"message not sent", "message slow", "message sent, and reported as not sent",
 	"history's disk slow", "history's disk full", "history's disk lost with its machine",
-	"pod not admitted", "kubelet refuses a pod", "binding not answered",
+	"pod not admitted", "kubelet refuses a pod", "binding not answered", "executor hangs as it gets a task",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
@@ -204,6 +206,7 @@ var faultNames = [NumFaults]string{
 	"message of several failures", "people told again of a failure",
 	"another leader says what became of a commit", "rows of a commit that never happened", "rows written again", "end forgotten with its rows on a disk alone",
 	"pod that its leader never bound", "binding stopped by the Lease",
+	"leader finds an orphan that stays STAGING",
 }
 
 // ofMesos are the faults of worlds with a Mesos alone, ofPods those of worlds with a Kubernetes alone.
@@ -212,7 +215,7 @@ var (
 		RoleChanged, ExecutorStopped, MasterRejects, RunLost, KillLost, ShutdownLost, AckLost, UpdateLost, UpdateDoubled, UpdateLate, FailureLost, ExitLost,
 		ExecutorNotBack, ExecutorCrashAtLaunch, ExecutorRefused, ForeignFramework, ForeignTask, ImportedQueue, AgentAboutToGo, CallOnOldStream,
 		ExecutorGoneAtAccept, ExecutorGoneAtLaunch, EndWithoutCause, Silence, UnknownWhileRunning, TaskLostOnTheWay, TaskOutlivesExecutor, UpdateRetried,
-		TaskOutlivesFramework, EndedBeforeReport, SilentExecutorEnded, RemovalForgotten, FiltersKept)
+		TaskOutlivesFramework, EndedBeforeReport, SilentExecutorEnded, RemovalForgotten, FiltersKept, ExecutorHangs, OrphanStaysStaged)
 	ofPods = faultSet(PodDeleted, PodForceDeleted, OthersPods, CreateRefused, KubeletRefuses, BindUnanswered, PodNeverBound, LeaseLost)
 )
 
@@ -243,7 +246,7 @@ var chances = map[Fault]float64{
 	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01, ExecutorCrashAtBegin: 0.01,
 	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5, TermIgnored: 0.3,
 	ReportLost: 0.2, ReportLate: 0.2, ReportGarbled: 0.3,
-	CreateRefused: 0.02, KubeletRefuses: 0.02, BindUnanswered: 0.02,
+	CreateRefused: 0.02, KubeletRefuses: 0.02, BindUnanswered: 0.02, ExecutorHangs: 0.02,
 	HistoryDiskSlow: 0.01, HistoryDiskFull: 0.002, HistoryDiskGone: 0.3,
 	NotificationFails: 0.3, NotificationSlow: 0.4, NotificationUnanswered: 0.2,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,

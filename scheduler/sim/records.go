@@ -220,10 +220,15 @@ func (c *checker) take(wr *registry.Write) {
 	case dir == pathOrphan && wr.Delete:
 		delete(c.orphans, name)
 		delete(c.alive, name)
+		delete(c.seenAlive, name)
+		delete(c.staged, name)
 	case dir == pathOrphan:
-		var o struct{ Agent, RemovedBy string }
+		var o struct {
+			Agent, RemovedBy string
+			Alive            bool
+		}
 		if read(&o) {
-			c.orphans[name], c.removedBy[name] = o.Agent, o.RemovedBy
+			c.orphans[name], c.removedBy[name], c.seenAlive[name] = o.Agent, o.RemovedBy, o.Alive
 		}
 	case dir == pathDaemonRuns && wr.Delete:
 		delete(c.runs, name)

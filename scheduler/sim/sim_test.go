@@ -45,7 +45,7 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 }
 
 // scarce are the faults that a hundred worlds may miss: they need several others at one place.
-var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true, ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true, AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true, HistoryForgottenUnstored: true}
+var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true, ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true, AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true, HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true}
 
 // TestTheChecksFindWrongOrders: with a shell that does its steps in the wrong order worlds
 // fail, so what keeps them from failing is the order.
@@ -59,7 +59,7 @@ func TestTheChecksFindWrongOrders(t *testing.T) {
 		"state is read before the term's write":    {ReadsFirst, 0, ""},
 		"effects leave before the commit":          {ActsFirst, 0, "write, then act"},
 		"a document is read on any server":         {ReloadsAnywhere, 0, "T4 a reload sees the write that it conflicted with"},
-		"a call counts as answered when it leaves": {AnswersCallsItself, 64, "L3 ACCEPTs for one agent keep their order"},
+		"a call counts as answered when it leaves": {AnswersCallsItself, 96, "L3 ACCEPTs for one agent keep their order"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,10 +39,11 @@ type Queue struct {
 	OldestSeconds float64 `json:"oldestSeconds"`
 }
 
-// Agents are how many are known, and how many of them do not answer the master.
+// Agents are how many are known, how many of them do not answer the master, and how many answer and take no tasks now.
 type Agents struct {
 	Total       int `json:"total"`
 	Unreachable int `json:"unreachable"`
+	Closed      int `json:"closed"`
 }
 
 // Documents are how many bytes the documents of all apps and jobs have, and those of the app that has the most with its
@@ -123,7 +124,8 @@ func (j *Jobs) summary(ctx context.Context, covers func(app string) bool, now ti
 	}
 	r := j.minutes.upTo(&f.counts)
 	s.Queues = []Queue{queueOf("READY", &f.Ready), queueOf("FAILOVER", &f.Failover), queueOf("RETRY", &f.Retry), queueOf("DAEMON", &f.Daemon)}
-	s.Subscribed, s.Agents = &f.Subscribed, &Agents{Total: f.Agents.Total, Unreachable: f.Agents.Unreachable}
+	s.Subscribed = &f.Subscribed
+	s.Agents = &Agents{Total: f.Agents.Total, Unreachable: f.Agents.Unreachable, Closed: f.Agents.Closed}
 	d := f.Facts.Documents
 	s.Documents = &Documents{Bytes: d.Bytes, LimitBytes: d.Limit, LargestAppBytes: d.LargestApp, AppLimitBytes: d.PerAppLimit}
 	amounts := func(part func(resources.Amount) int64) *Amounts {

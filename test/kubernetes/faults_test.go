@@ -2,6 +2,10 @@ package kubernetes_test
 
 import (
 	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
@@ -56,6 +60,38 @@ func nodeAway(t *testing.T, w *world) {
 	node.Kubelet.Restart(t)
 	w.Await(id, "FINISHED")
 	w.OnceEach()
+}
+
+// deletedUnseen: a pod that was bound and deleted while its kubelet was away never begins when that is back (E5).
+func deletedUnseen(t *testing.T, w *world) {
+	node, pods, begun := w.k.Nodes[0], "/api/v1/namespaces/"+w.namespace+"/pods", filepath.Join(filepath.Dir(w.LedgerPath), "begun-")
+	node.Kubelet.Kill()
+	for _, name := range []string{"deleted", "kept"} {
+		w.k.OK(t, "POST", pods, w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{
+			"nodeName": "node1", "restartPolicy": "Never", "hostNetwork": true,
+			"tolerations": []any{system.Doc{"operator": "Exists"}},
+			"containers": []any{system.Doc{"name": "main", "image": kubernetesserver.Box.Name,
+				"command":      []string{"sh", "-c", "touch " + begun + name},
+				"volumeMounts": []any{system.Doc{"name": "machine", "mountPath": os.TempDir()}}}},
+			"volumes": []any{system.Doc{"name": "machine", "hostPath": system.Doc{"path": os.TempDir()}}},
+		}}), nil)
+	}
+	w.k.OK(t, "DELETE", pods+"/deleted", `{"gracePeriodSeconds":30}`, nil)
+	node.Kubelet.Restart(t)
+	w.Until("the one is gone, and the other has run", func() string {
+		gone := w.k.Call(t, "GET", pods+"/deleted", "", "")
+		kept := w.k.Call(t, "GET", pods+"/kept", "", "")
+		if gone.Status != http.StatusNotFound || !strings.Contains(kept.Body, `"phase":"Succeeded"`) {
+			return gone.Body + kept.Body
+		}
+		return ""
+	})
+	if _, err := os.Stat(begun + "kept"); err != nil {
+		t.Errorf("the one that was not deleted left no trace: %v", err)
+	}
+	if _, err := os.Stat(begun + "deleted"); err == nil {
+		t.Error("a pod began that was deleted before its kubelet had it")
+	}
 }
 
 // TestOnKubernetesFolderOfASandbox: what keeps a container that is started twice from beginning its task twice, in pods without a volume, is a

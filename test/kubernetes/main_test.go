@@ -60,6 +60,7 @@ func TestOnKubernetesBroken(t *testing.T) {
 		{"watch expired", watchExpired},
 		{"node deleted", nodeDeleted},
 		{"node away", nodeAway},
+		{"deleted unseen", deletedUnseen},
 	} {
 		mended := t.Run(each.name, func(t *testing.T) {
 			w := newWorld(t, k, alone)

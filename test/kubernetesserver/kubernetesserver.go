@@ -255,49 +255,23 @@ func (c *Cluster) close() error {
 type Shared struct {
 	// Options say what it is like, when it starts; nil for the zero value.
 	Options func() (Options, error)
-	once    sync.Once
-	cluster *Cluster
-	err     error
+	child.Shared[*Cluster]
 }
 
 // Cluster is the Kubernetes, which answers.
 func (s *Shared) Cluster(t testing.TB) *Cluster {
 	t.Helper()
 	Require(t)
-	s.once.Do(func() {
+	return s.Get(t, func() (c *Cluster, end func() error, err error) {
 		var o Options
 		if s.Options != nil {
-			o, s.err = s.Options()
+			if o, err = s.Options(); err != nil {
+				return nil, nil, err
+			}
 		}
-		if s.err == nil {
-			s.cluster, s.err = start(o)
-		}
+		c, err = start(o)
+		return c, c.close, err
 	})
-	if s.err != nil {
-		t.Fatalf("kubernetesserver: %v", s.err)
-	}
-	return s.cluster
-}
-
-// Main is a package's tests with the end of their Kubernetes, for goleak.VerifyTestMain.
-func (s *Shared) Main(m *testing.M) Main { return Main{m, s} }
-
-// Main runs tests and then ends the Kubernetes that they shared.
-type Main struct {
-	tests  *testing.M
-	shared *Shared
-}
-
-// Run returns the exit status of the tests.
-func (m Main) Run() int {
-	status := m.tests.Run()
-	if c := m.shared.cluster; c != nil {
-		if err := c.close(); err != nil {
-			fmt.Fprintln(os.Stderr, "kubernetesserver:", err)
-			status = max(status, 1)
-		}
-	}
-	return status
 }
 
 // await tries something until it succeeds, or why it can't is known.

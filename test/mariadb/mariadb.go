@@ -7,9 +7,9 @@ package mariadb
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -154,47 +154,23 @@ func (s *Server) DSN(user, password, database string) string {
 }
 
 // Shared is the server of a package's tests: it starts when the first of them wants it, and TestMain ends it, by Main.
-type Shared struct {
-	once   sync.Once
-	server *Server
-	folder string
-	err    error
-}
+type Shared struct{ child.Shared[*Server] }
 
 // Server is the server, which answers.
 func (s *Shared) Server(t testing.TB) *Server {
 	t.Helper()
-	s.once.Do(func() {
-		if s.folder, s.err = os.MkdirTemp("", "mariadb-"); s.err == nil {
-			s.server, s.err = start(s.folder, nil)
+	return s.Get(t, func() (*Server, func() error, error) {
+		folder, err := os.MkdirTemp("", "mariadb-")
+		if err != nil {
+			return nil, nil, err
 		}
+		server, err := start(folder, nil)
+		if err != nil {
+			return nil, nil, errors.Join(err, os.RemoveAll(folder))
+		}
+		return server, func() error {
+			server.Kill()
+			return os.RemoveAll(folder)
+		}, nil
 	})
-	if s.err != nil {
-		t.Fatalf("mariadb: %v", s.err)
-	}
-	return s.server
-}
-
-// Main is a package's tests with the end of their server, for goleak.VerifyTestMain.
-func (s *Shared) Main(m *testing.M) Main { return Main{m, s} }
-
-// Main runs tests and then ends the server that they shared.
-type Main struct {
-	tests  *testing.M
-	shared *Shared
-}
-
-// Run returns the exit status of the tests.
-func (m Main) Run() int {
-	defer m.shared.close()
-	return m.tests.Run()
-}
-
-func (s *Shared) close() {
-	if s.server != nil {
-		s.server.Kill()
-	}
-	if s.folder != "" {
-		_ = os.RemoveAll(s.folder)
-	}
 }

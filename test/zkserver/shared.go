@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -16,47 +15,26 @@ import (
 // Shared is the server of a package's tests that do it no harm. It starts when the first of them wants it, and TestMain
 // ends it, by Main. The zero value is ready for use.
 type Shared struct {
-	once   sync.Once
-	server *Server
-	err    error
-	made   atomic.Int64 // chroots
+	child.Shared[*Server]
+	made atomic.Int64 // chroots
 }
 
 // Chroot makes a node that is the test's own, and returns it and its server, which answers.
 func (s *Shared) Chroot(t testing.TB) (server *Server, path string) {
 	t.Helper()
 	requirePackage(t)
-	s.once.Do(func() { s.server, s.err = startShared() })
-	if s.err != nil {
-		t.Fatalf("zkserver: %v", s.err)
-	}
+	server = s.Get(t, func() (*Server, func() error, error) {
+		server, err := startShared()
+		return server, func() error {
+			server.process.Kill()
+			return os.RemoveAll(server.folder)
+		}, err
+	})
 	path = fmt.Sprint("/test-", s.made.Add(1))
-	if _, err := s.server.Client(t).Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := server.Client(t).Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatalf("zkserver: make %s: %v", path, err)
 	}
-	return s.server, path
-}
-
-// Main is a package's tests with the end of their server.
-func (s *Shared) Main(m *testing.M) Main { return Main{m, s} }
-
-// Main runs tests and then ends the server that they shared.
-type Main struct {
-	tests  *testing.M
-	shared *Shared
-}
-
-// Run returns the exit status of the tests.
-func (m Main) Run() int {
-	status := m.tests.Run()
-	if s := m.shared.server; s != nil {
-		s.process.Kill()
-		if err := os.RemoveAll(s.folder); err != nil {
-			fmt.Fprintln(os.Stderr, "zkserver:", err)
-			status = max(status, 1)
-		}
-	}
-	return status
+	return server, path
 }
 
 // startShared starts a server that outlives the test that wants it first.

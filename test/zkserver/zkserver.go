@@ -37,21 +37,22 @@ type Server struct {
 	process *child.Process // nil: killed
 }
 
-// Start starts a server that stands alone and answers when Start returns.
-func Start(t testing.TB) *Server {
+// Start starts a server that stands alone and answers when Start returns. Settings are lines of its zoo.cfg, beside those that
+// all servers have; its tick is 500 ms, and so it grants sessions of 1 to 10 s where they don't say otherwise.
+func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	return StartEnsemble(t, 1)[0]
+	return StartEnsemble(t, 1, settings...)[0]
 }
 
 // StartEnsemble starts an ensemble of n servers; all of them answer when it
 // returns.
-func StartEnsemble(t testing.TB, n int) []*Server {
+func StartEnsemble(t testing.TB, n int, settings ...string) []*Server {
 	t.Helper()
 	requirePackage(t)
 	var err error
 	for range tries {
 		var servers []*Server
-		if servers, err = startOnce(t, n); err == nil {
+		if servers, err = startOnce(t, n, settings); err == nil {
 			return servers
 		}
 	}
@@ -153,21 +154,24 @@ type silent struct{}
 func (silent) Printf(string, ...any) {}
 
 // startOnce starts n servers at ports that were free a moment ago.
-func startOnce(t testing.TB, n int) (servers []*Server, err error) {
+func startOnce(t testing.TB, n int, settings []string) (servers []*Server, err error) {
 	ports, err := child.FreePorts(3 * n)
 	if err != nil {
 		return nil, err
 	}
-	var members strings.Builder
+	var more strings.Builder
+	for _, line := range settings {
+		fmt.Fprintln(&more, line)
+	}
 	for i := range n {
 		if n > 1 {
-			fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
+			fmt.Fprintf(&more, "server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
 		}
 	}
 	for i := range n {
 		s := &Server{t: t, folder: t.TempDir(), port: ports[3*i]}
 		servers = append(servers, s)
-		if err := s.configure(i+1, members.String()); err != nil {
+		if err := s.configure(i+1, more.String()); err != nil {
 			t.Fatalf("zkserver: %v", err)
 		}
 		t.Cleanup(s.Kill)
@@ -186,7 +190,7 @@ func startOnce(t testing.TB, n int) (servers []*Server, err error) {
 	return servers, nil
 }
 
-func (s *Server) configure(id int, members string) error {
+func (s *Server) configure(id int, more string) error {
 	data := filepath.Join(s.folder, "data")
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
@@ -195,7 +199,7 @@ func (s *Server) configure(id int, members string) error {
 		return err
 	}
 	config := fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=10\ndataDir=%s\n"+
-		"clientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n%s", data, s.port, members)
+		"clientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n%s", data, s.port, more)
 	return os.WriteFile(filepath.Join(s.folder, "zoo.cfg"), []byte(config), 0o600)
 }
 

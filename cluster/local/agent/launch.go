@@ -169,6 +169,11 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	if key := o.ExecutorKey; len(key) > 0 {
 		set("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", key.Token(ex.container))
 	}
+	if o.Authority != "" { // the variables by which executors know a Mesos agent with TLS
+		set("LIBPROCESS_SSL_ENABLED", "true")
+		set("LIBPROCESS_SSL_VERIFY_SERVER_CERT", "true")
+		set("ELASTICJOB_MESOS_CA", o.Authority)
+	}
 	set("MESOS_SANDBOX", ex.sandbox)
 	return env
 }

@@ -38,6 +38,9 @@ type Options struct {
 	// ExecutorKey, if not empty, signs the token that each executor gets in its environment, and that the executor API then asks
 	// for. It must be the same at every start: running executors keep their tokens.
 	ExecutorKey apihttp.TokenKey
+	// Authority, if not empty, is a certificate in PEM form. Each executor gets it in its environment, and then
+	// speaks TLS with the agent and accepts only certificates that this authority has signed.
+	Authority string
 
 	// Failed, if not nil, takes why the master has refused the agent for good. It is not waited for.
 	Failed chan<- error

@@ -39,8 +39,9 @@ def exchange(one, other):
 
 
 def move_folders():
-    """Puts other folders in the place of those above the data folder and the hidden file."""
-    for path in [data, hidden, *above(data), *above(hidden)]:
+    """Puts others in the place of the data folder, the hidden file, the server's programs, and the folders above them."""
+    programs = [os.path.join(home, "programs", name) for name in ("scheduler", "executor")]
+    for path in [data, hidden, *programs, *above(data), *above(hidden), *above(programs[0])]:
         away = home + "/away"
         if attempt(f"rename of {path}", lambda: os.rename(path, away)):
             os.rename(away, path)

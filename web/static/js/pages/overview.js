@@ -19,13 +19,13 @@ import { Since } from '../pieces/time.js'
 const t = texts(
   {
     title: 'Overview', jobs: 'Jobs', shards: 'Running shards', executions: '{n|execution|executions} running', waiting: 'Waiting executions', oldest: 'the oldest for {age}', nothingWaits: 'nothing waits',
-    success: 'Success rate, last hour', results: '{finished} finished, {failed} failed', thisTerm: 'since this leader began', launches: 'Launches, last minute', delay: 'Fire delay', delayHelp: 'from the moment of a cron to the launch; median, and 95th percentile {p95}', agents: 'Agents', unreachable: '{n} unreachable', documents: 'Documents', documentsOf: 'of {limit}; the largest app has {app} of {appLimit}',
+    success: 'Success rate, last hour', results: '{finished} finished, {failed} failed', thisTerm: 'since this leader began', launches: 'Launches, last minute', delay: 'Fire delay', delayHelp: 'from the moment of a cron to the launch; median, and 95th percentile {p95}', agents: 'Agents', unreachable: '{n} unreachable', closed: '{n} taking no tasks', documents: 'Documents', documentsOf: 'of {limit}; the largest app has {app} of {appLimit}',
     use: 'In use', cpus: '{used} of {total} CPUs', memory: '{used} of {total}', leader: 'Leader', term: 'term {term}, since', queue: '{n} in the queue: {kind}', none: 'none', unknown: 'not known',
     READY: 'ready', FAILOVER: 'failover', RETRY: 'retry', DAEMON: 'daemons',
   },
   {
     title: '概览', jobs: '作业', shards: '运行中的分片', executions: '{n} 个执行运行中', waiting: '等待中的执行', oldest: '最长等待 {age}', nothingWaits: '没有等待',
-    success: '成功率（最近一小时）', results: '{finished} 完成，{failed} 失败', thisTerm: '自当前主节点上任以来', launches: '最近一分钟启动数', delay: '触发延迟', delayHelp: '从 cron 时刻到启动；中位数，95 百分位 {p95}', agents: '代理', unreachable: '{n} 个失联', documents: '文档', documentsOf: '上限 {limit}；最大的应用 {app}，每个应用上限 {appLimit}',
+    success: '成功率（最近一小时）', results: '{finished} 完成，{failed} 失败', thisTerm: '自当前主节点上任以来', launches: '最近一分钟启动数', delay: '触发延迟', delayHelp: '从 cron 时刻到启动；中位数，95 百分位 {p95}', agents: '代理', unreachable: '{n} 个失联', closed: '{n} 个不接受任务', documents: '文档', documentsOf: '上限 {limit}；最大的应用 {app}，每个应用上限 {appLimit}',
     use: '资源使用', cpus: '{used} / {total} CPU', memory: '{used} / {total}', leader: '主节点', term: '任期 {term}，始于', queue: '队列中 {n} 项：{kind}', none: '无', unknown: '未知',
     READY: '就绪', FAILOVER: '失效转移', RETRY: '重试', DAEMON: '常驻',
   },
@@ -71,7 +71,7 @@ function Cards({ s, leader }) {
       <${Card} label=${t('success')} value=${ended ? percent(s.finishedLastHour / ended) : '–'} to="/history">${t('results', { finished: number(s.finishedLastHour), failed: number(s.failedLastHour) })}${young && html`<div>${t('thisTerm')}</div>`}</${Card}>
       <${Card} label=${t('launches')} value=${number(s.launchesPerMinute)} />
       <${Card} label=${t('delay')} value=${duration(s.fireDelayMillis?.p50)}>${s.fireDelayMillis && t('delayHelp', { p95: duration(s.fireDelayMillis.p95) })}</${Card}>`}
-    ${s.agents && html`<${Card} label=${t('agents')} value=${number(s.agents.total)} to="/cluster">${s.agents.unreachable > 0 ? t('unreachable', { n: s.agents.unreachable }) : ''}</${Card}>`}
+    ${s.agents && html`<${Card} label=${t('agents')} value=${number(s.agents.total)} to="/cluster">${['unreachable', 'closed'].filter((kind) => s.agents[kind] > 0).map((kind) => t(/** @type {any} */ (kind), { n: s.agents[kind] })).join(', ')}</${Card}>`}
     ${s.cpus && html`<div class="card use"><div class="label">${t('use')}</div>
       <div class="small">${t('cpus', { used: number(s.cpus.used), total: number(s.cpus.total) })}</div><${Meter} of=${s.cpus} />
       <div class="small">${t('memory', { used: memory(s.memoryMB.used), total: memory(s.memoryMB.total) })}</div><${Meter} of=${s.memoryMB} /></div>`}

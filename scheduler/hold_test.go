@@ -1,0 +1,66 @@
+package scheduler_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// TestAHoldIsOfThoseWhoLeadSoon: a server that is to launch nothing says so from its start, and launches if it comes to
+// lead only after it has stood by for a while; the lead that is lost and won again meanwhile is held still.
+func TestAHoldIsOfThoseWhoLeadSoon(t *testing.T) {
+	t.Parallel()
+	const limit = time.Minute
+	held := func(s *stage) {
+		s.opt.Core.Held, s.opt.HoldFor = "it was killed", limit
+	}
+	t.Run("it leads", func(t *testing.T) {
+		t.Parallel()
+		onStage(t, held, func(t *testing.T, s *stage) {
+			if why := s.Held(); !strings.Contains(why, "if this server comes to lead, it launches nothing: it was killed; that ends when it has not led for 1m0s") {
+				t.Errorf("before it leads: %q", why)
+			}
+			time.Sleep(limit - 10*time.Second)
+			s.start(t, s.Stand)
+			for term := range int64(3) {
+				eventually(t, "it leads", func() bool {
+					l, ok := s.Leader()
+					return ok && l.Self && l.Term > term && s.Health().Leading
+				})
+				if why := s.Held(); !strings.HasPrefix(why, "nothing is launched: it was killed; disable the job") {
+					t.Errorf("%q", why)
+				}
+				time.Sleep(2 * limit)
+				s.registry.depose(true)
+			}
+		})
+	})
+	t.Run("it stands by", func(t *testing.T) {
+		leading(t, nil, func(t *testing.T, first *stage) {
+			held(first)
+			second := first.another("second:2")
+			second.start(t, second.Stand)
+			defer func() { second.end() }()
+			time.Sleep(limit - time.Second)
+			if second.Held() == "" {
+				t.Error("it ends early")
+			}
+			time.Sleep(time.Second)
+			if why := second.Held(); why != "" {
+				t.Errorf("after a minute: %s", why)
+			}
+			first.stop()
+			eventually(t, "the second one leads", func() bool { return second.Health().Subscribed })
+			if v := runToEnd(t, second.Scheduler); v.State != core.Finished || second.Held() != "" {
+				t.Errorf("%+v, %q", v, second.Held())
+			}
+			second.registry.depose(true)
+			eventually(t, "it leads again", func() bool { l, ok := second.Leader(); return ok && l.Self && l.Term > 2 })
+			if second.Held() != "" {
+				t.Error("what was dropped is in force again")
+			}
+		})
+	})
+}
