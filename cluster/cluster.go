@@ -304,8 +304,8 @@ type Update struct {
 	Timestamp time.Time
 	// UnreachableSince is set with Unreachable.
 	UnreachableSince time.Time
-	// KillKept is set with Unreachable when the cluster keeps a kill of the task for its agent, which ends the task when
-	// it is back, and does not start one that it had not been given before.
+	// KillKept is set with Unreachable when the cluster keeps a kill of the task for its agent, which ends the task
+	// when it is back, and does not start one that it had not been given before.
 	KillKept bool
 	// ExecutorMismatch is set with Error when the cluster knows the task's executor with another ExecutorInfo: it will
 	// refuse every task for that executor (rule X1).

@@ -87,7 +87,8 @@ func New(opt Options) *Scheduler {
 	if opt.Point == nil {
 		opt.Point = func(string) {}
 	}
-	return &Scheduler{opt: opt, commits: newCommitStats(), hold: newHold(opt.Core.Held, opt.HoldFor), why: "this process has not begun to lead"}
+	return &Scheduler{opt: opt, commits: newCommitStats(), hold: newHold(opt.Core.Held, opt.HoldFor),
+		why: "this process has not begun to lead"}
 }
 
 // Held says why this server launches nothing, or would if it led now, and what to do; or "" (core.Options.Held).

@@ -139,7 +139,8 @@ func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
 	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	if u := c.update(taskID(0)); u.State != cluster.Unreachable || !u.KillKept || !u.UnreachableSince.Equal(away.UnreachableSince) {
+	u := c.update(taskID(0))
+	if u.State != cluster.Unreachable || !u.KillKept || !u.UnreachableSince.Equal(away.UnreachableSince) {
 		t.Errorf("after the kill: %+v", u)
 	}
 	_ = c.Close()

@@ -27,24 +27,23 @@ func TestStartsAreHeld(t *testing.T) {
 		ends        int
 		held        bool
 	}
+	bad := start{limit, near, killed, false}
+	good := start{limit, far, stopped, false}
+	held := start{limit, far, stopped, true}
+	spared := start{limit, limit * 8 / 10, killed, false}
+	unlimited := start{0, near, killed, false}
 	for name, starts := range map[string][]start{
-		"killed twice near the limit":            {{limit, near, killed, false}, {limit, near, killed, false}, {limit, far, stopped, true}, {limit, far, stopped, false}},
-		"killed once":                            {{limit, near, killed, false}, {limit, far, stopped, false}, {limit, near, killed, false}, {limit, far, stopped, false}},
-		"killed with memory to spare":            {{limit, limit * 8 / 10, killed, false}, {limit, limit * 8 / 10, killed, false}, {limit, far, killed, false}},
-		"killed for another reason, then for it": {{limit, far, killed, false}, {limit, near, killed, false}, {limit, far, stopped, true}},
-		"without a limit":                        {{0, near, killed, false}, {0, near, killed, false}, {0, near, killed, false}},
-		"killed while it is held": {
-			{limit, near, killed, false}, {limit, near, killed, false}, {limit, far, killed, true}, {limit, near, killed, false}, {limit, far, stopped, true},
-		},
-		"the limit is raised, and it still fails": {
-			{limit, near, killed, false}, {limit, near, killed, false}, {2 * limit, far, stopped, true}, {2 * limit, 2 * near, killed, false},
-		},
-		"it fails while it is held": {
-			{limit, near, killed, false}, {limit, near, killed, false}, {limit, far, failed, true}, {limit, near, failed, true}, {limit, far, stopped, true}, {limit, far, stopped, false},
-		},
-		"it fails between two that are killed": {{limit, near, killed, false}, {limit, far, failed, false}, {limit, near, killed, false}, {limit, far, stopped, true}},
-		"it settles":                           {{limit, near, killed, false}, {limit, near, settled, false}, {limit, near, killed, false}, {limit, far, stopped, false}},
-		"it settles while it is held":          {{limit, near, killed, false}, {limit, near, killed, false}, {limit, near, settled, true}, {limit, far, stopped, false}},
+		"killed twice near the limit":             {bad, bad, held, good},
+		"killed once":                             {bad, good, bad, good},
+		"killed with memory to spare":             {spared, spared, good},
+		"killed for another reason, then for it":  {{limit, far, killed, false}, bad, held},
+		"without a limit":                         {unlimited, unlimited, good},
+		"killed while it is held":                 {bad, bad, {limit, far, killed, true}, bad, held},
+		"the limit is raised, and it still fails": {bad, bad, {2 * limit, far, stopped, true}, {2 * limit, 2 * near, killed, false}},
+		"it fails while it is held":               {bad, bad, {limit, far, failed, true}, {limit, near, failed, true}, held, good},
+		"it fails between two that are killed":    {bad, {limit, far, failed, false}, bad, held},
+		"it settles":                              {bad, {limit, near, settled, false}, bad, good},
+		"it settles while it is held":             {bad, bad, {limit, near, settled, true}, good},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,9 +28,9 @@ func (c *Core) abandon(ref taskRef, why string) {
 	c.executions.forgetTask(o.TaskID)
 }
 
-// killsKept reports whether the cluster keeps kills for agents that are away, as a Kubernetes keeps that a pod is to be
-// deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known to be kept:
-// its agent may be back without having been given the task, and would start it beside the next attempt.
+// killsKept reports whether the cluster keeps kills for agents that are away, as a Kubernetes keeps that a pod is to
+// be deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known to be
+// kept: its agent may be back without having been given the task, and would start it beside the next attempt.
 func (c *Core) killsKept() bool { return c.opt.TaskExecutors }
 
 func (c *Core) killOrphan(o *orphan) {
@@ -119,8 +119,8 @@ func (c *Core) orphanReported(o *orphan) {
 }
 
 // orphanStuck takes the state that was reported of an orphan, and reports whether it has been STAGING for as long as a
-// live attempt is given. Such a one counts as if its agent were away, as a live one does: nobody takes the task up, and
-// the master says so for as long as the agent is registered. If it begins nevertheless, it is seen alive.
+// live attempt is given. Such a one counts as if its agent were away, as a live one does: nobody takes the task up,
+// and the master says so for as long as the agent is registered. If it begins nevertheless, it is seen alive.
 func (c *Core) orphanStuck(o *orphan, state cluster.State) bool {
 	since := o.Staged
 	switch {

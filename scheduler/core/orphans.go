@@ -20,8 +20,8 @@ type orphan struct {
 	// Away is since when the agent of one seen alive is away again, if it is, or it counts as if it were because the
 	// task gets no further than STAGING.
 	Away time.Time `json:"away,omitzero"`
-	// Staged is since when nothing but STAGING was reported of it, zero if anything else was reported last. One that was
-	// given up for that has it since its launch.
+	// Staged is since when nothing but STAGING was reported of it, zero if anything else was reported last. One that
+	// was given up for that has it since its launch.
 	Staged time.Time `json:"staged,omitzero"`
 	// Until is when it has ended at the latest, of one that the cluster has removed: what is still ending of it nobody reports.
 	Until time.Time `json:"until,omitzero"`

@@ -55,9 +55,9 @@ func (t *startFailure) until() time.Time {
 // A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting
 // for nothing, with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found
 // unreachable gets no more room than one execution of each app at a time needs to find out whether it is back, with
-// growing pauses (rule L8). A host that was reached, and whose answer for a package is bad or late, is not to blame: the same
-// holds for the package's URL then, or whoever publishes an app with a bad URL would delay all that have good ones
-// there. An app that was fetched before is tried only if a fetch of its own has failed since: it may be in the
+// growing pauses (rule L8). A host that was reached, and whose answer for a package is bad or late, is not to blame:
+// the same holds for the package's URL then, or whoever publishes an app with a bad URL would delay all that have good
+// ones there. An app that was fetched before is tried only if a fetch of its own has failed since: it may be in the
 // agents' caches.
 //
 // What was found out is kept with the app whose fetch failed, so that a new leader does not find it out again (rule F8).
@@ -328,8 +328,8 @@ func (f *startFailures) doubts(a *appState) []*startFailure {
 }
 
 // packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or
-// URL, and probe the execution of its app that tries it now, "" when the pause before the next try has not passed. The zero
-// value is no wait.
+// URL, and probe the execution of its app that tries it now, "" when the pause before the next try has not passed. The
+// zero value is no wait.
 type packageWait struct {
 	failure *startFailure
 	probe   string

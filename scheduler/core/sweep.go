@@ -59,7 +59,8 @@ func (c *Core) sweepTask(ref taskRef) {
 		switch {
 		case gone < wait:
 		case s.stuckStaging:
-			c.abandon(ref, fmt.Sprintf("on agent %s it got no further than STAGING for %s", s.Agent, c.now.Sub(s.Launched).Round(time.Second)))
+			staged := c.now.Sub(s.Launched).Round(time.Second)
+			c.abandon(ref, fmt.Sprintf("on agent %s it got no further than STAGING for %s", s.Agent, staged))
 		default:
 			c.abandon(ref, fmt.Sprintf("agent %s was unreachable for %s", s.Agent, gone.Round(time.Second)))
 		}

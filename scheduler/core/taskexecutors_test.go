@@ -344,8 +344,8 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 	}
 }
 
-// TestE5AnAbandonedPodIsDeletedFirst: where a kill is kept for an agent that is away, what is abandoned there is killed
-// at once, and its shard starts elsewhere only when the kill is known to be kept: then it never begins there.
+// TestE5AnAbandonedPodIsDeletedFirst: where a kill is kept for an agent that is away, what is abandoned there is
+// killed at once, and its shard starts elsewhere only when the kill is known to be kept: then it never begins there.
 func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -356,7 +356,9 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	l := s.accepted()[0]
 	away, since := fromMaster(""), s.now
 	unreachable := func(kept bool) Decision {
-		return s.update(l, cluster.Unreachable, away, func(u *cluster.Update) { u.UnreachableSince, u.KillKept = since, kept })
+		return s.update(l, cluster.Unreachable, away, func(u *cluster.Update) {
+			u.UnreachableSince, u.KillKept = since, kept
+		})
 	}
 	elsewhere := func() int {
 		s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(4, 1000)})

@@ -129,7 +129,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 		if e.Source != cluster.FromMaster {
 			v.back[e.AgentID] = true
 		}
-		v.away[e.TaskID] = e.State == cluster.Unreachable && (e.KillKept || c.w.api == nil) || e.State == cluster.Unknown
+		v.away[e.TaskID] = e.State == cluster.Unknown || e.State == cluster.Unreachable && (e.KillKept || c.w.api == nil)
 		if e.State == cluster.Unreachable {
 			delete(v.back, e.AgentID)
 		}
@@ -173,16 +173,17 @@ func (c *checker) stagedReported(u cluster.Update) {
 	}
 }
 
-// staysStaged reports whether nothing but STAGING was heard of a task for about as long as one is given that is launched
-// (rule E5): a leader reckons from the launch of one that was given up for that, and kills it 5 minutes before.
+// staysStaged reports whether nothing but STAGING was heard of a task for about as long as one is given that is
+// launched (rule E5): a leader reckons from the launch of one that was given up for that, and kills it 5 minutes
+// before.
 func (c *checker) staysStaged(task string) bool {
 	since, staged := c.staged[task]
 	given := c.w.opt.StagingLost - c.w.opt.StagingKill - time.Second // what is committed is a little older
 	return staged && (c.w.now-since >= given || c.w.lastJump >= since)
 }
 
-// stagedHold checks that an orphan which stays STAGING holds no shard that may run elsewhere for much longer than a live
-// attempt is given, the 2 minutes in which an agent may come back, and two rounds of reconciliation.
+// stagedHold checks that an orphan which stays STAGING holds no shard that may run elsewhere for much longer than a
+// live attempt is given, the 2 minutes in which an agent may come back, and two rounds of reconciliation.
 func (c *checker) stagedHold() {
 	w := c.w
 	limit := w.opt.StagingLost + w.opt.UnreachableFailover + 2*w.opt.ReconcileEvery + 5*time.Minute
@@ -191,7 +192,8 @@ func (c *checker) stagedHold() {
 	}
 	for _, task := range sorted(c.staged) {
 		if since := c.staged[task]; c.seenAlive[task] && w.now-since > limit {
-			w.fail("E5 an orphan that stays STAGING does not hold its shard", "orphan %s has been STAGING for %s", task, w.now-since)
+			w.fail("E5 an orphan that stays STAGING does not hold its shard",
+				"orphan %s has been STAGING for %s", task, w.now-since)
 		}
 	}
 }

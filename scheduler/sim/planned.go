@@ -110,7 +110,7 @@ func (w *world) happens(f Fault) bool {
 		w.platform().subscriber().breaks("the connection broke")
 	case ClusterRefuses, ClusterAway:
 		if f == ClusterRefuses {
-			w.refusesUntil = w.now + w.between(5*time.Second, 4*time.Minute)
+			w.refusesUntil = w.now + w.between(5*time.Second, 8*time.Minute)
 		} else {
 			w.awayUntil = w.now + w.between(10*time.Second, 8*time.Minute)
 		}
