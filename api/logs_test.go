@@ -58,6 +58,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	b.place("over", false)
 	b.place("live", true)
 	b.places["pod"] = core.LogPlace{Dir: "jobs/p/u"} // whose agent has no address
+	deleted := &files{err: fmt.Errorf("look: %w", &cluster.FilesGone{Why: "its pod p was deleted"})}
 	broken, single := &files{err: errors.New("connection refused by 10.1.2.3")}, &files{err: cluster.ErrOneStream}
 	blocked := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 500, Message: "Failed to open /10.1.2.3"})}
 	for _, c := range []struct {
@@ -69,6 +70,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	}{
 		{f, "/api/task/none/logs", 404, "task_not_found", ""},
 		{f, "/api/task/over/logs", 410, "log_gone", ""},
+		{deleted, "/api/task/pod/logs", 410, "log_gone", `is no longer kept: its pod p was deleted"`},
 		{f, "/api/task/over/logs?follow=true", 410, "log_gone", ""},
 		{f, "/api/task/over/logs?offset=-1", 400, "bad_query", `"field":"offset","value":"-1"`},
 		{f, "/api/task/over/logs?offset=9e3", 400, "bad_query", `"field":"offset"`},

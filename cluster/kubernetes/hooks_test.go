@@ -32,7 +32,7 @@ func (w witness) Running(_ context.Context, p kubernetes.Pod, report func(cluste
 }
 func (w witness) Gone(uid types.UID) { w.said <- "gone " + string(uid) }
 func (w witness) Ended(_ context.Context, p kubernetes.Pod, good bool, _ time.Time) {
-	w.said <- fmt.Sprintf("ended %s %t", p.TaskID, good)
+	w.said <- fmt.Sprintf("ended %s %t of %s", p.TaskID, good, p.Execution)
 }
 func (w witness) Launched(p kubernetes.Pod, t wire.Task) {
 	w.said <- "launched " + p.TaskID + " of " + t.JobName
@@ -81,7 +81,7 @@ func TestHooks(t *testing.T) {
 	f.ends(taskID(0), 143)
 	w.expect(t, "gone "+uid)
 	c.until(taskID(0), cluster.Killed) // which is acknowledged
-	w.expect(t, "ended "+taskID(0)+" false")
+	w.expect(t, "ended "+taskID(0)+" false of my_job_1")
 	eventually.Works(t, "be gone", func() error {
 		if f.pod(pod.Name(taskID(0))) != nil {
 			return errors.New("the pod that was killed is there")

@@ -264,7 +264,9 @@ func restarts(p *corev1.Pod) bool {
 func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
 	err := s.api.bind(ctx, one.pod, node)
 	if err == nil {
-		s.recorder.Launched(Pod{one.pod.Namespace, one.pod.Name, one.pod.UID, one.task.TaskID, one.task.JobName, node, one.task.Daemon != nil}, one.task)
+		bound := podOf(one.pod)
+		bound.Node = node
+		s.recorder.Launched(bound, one.task)
 		return nil
 	}
 	if !answered(err) {

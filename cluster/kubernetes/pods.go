@@ -155,13 +155,17 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
 			DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds, Finalizers: p.Finalizers,
+			Labels:      map[string]string{},
 			Annotations: map[string]string{pod.AnnotationTask: p.Annotations[pod.AnnotationTask], pod.AnnotationJob: p.Annotations[pod.AnnotationJob]},
 		},
 		Spec:   corev1.PodSpec{NodeName: p.Spec.NodeName},
 		Status: corev1.PodStatus{Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message},
 	}
+	if execution, is := p.Labels[pod.LabelExecution]; is {
+		t.Labels[pod.LabelExecution] = execution
+	}
 	if daemon, is := p.Labels[pod.LabelDaemon]; is {
-		t.Labels, t.Spec.TerminationGracePeriodSeconds = map[string]string{pod.LabelDaemon: daemon}, p.Spec.TerminationGracePeriodSeconds
+		t.Labels[pod.LabelDaemon], t.Spec.TerminationGracePeriodSeconds = daemon, p.Spec.TerminationGracePeriodSeconds
 		if why := p.Annotations[pod.AnnotationDrain]; why != "" {
 			t.Annotations[pod.AnnotationDrain] = why
 		}
@@ -309,5 +313,5 @@ func (s *session) tell(u cluster.Update) {
 
 func podOf(p *corev1.Pod) Pod {
 	return Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, TaskID: pod.TaskOf(p), Job: p.Annotations[pod.AnnotationJob], Node: p.Spec.NodeName,
-		Daemon: p.Labels[pod.LabelDaemon] != ""}
+		Execution: p.Labels[pod.LabelExecution], Daemon: p.Labels[pod.LabelDaemon] != ""}
 }
