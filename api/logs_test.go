@@ -194,6 +194,31 @@ func TestFollowSurvivesAnAgentsRestart(t *testing.T) {
 	close(ended)
 }
 
+// TestFollowingWhatWillNeverCome: who followed a stream before its task began, which then can't be read or stands in another one, is cut off as soon as
+// that is known, and hears why from the next request. Nothing waits for it to heal.
+func TestFollowingWhatWillNeverCome(t *testing.T) {
+	t.Parallel()
+	for code, err := range map[string]error{"one_stream": cluster.ErrOneStream, "log_unreadable": &cluster.Refused{Status: 500, Message: "is a directory"}} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			b, f := newFakeScheduler(), &files{err: err, reads: make(chan struct{}, 1)}
+			b.queued = "t1"
+			server := start(t, api.Options{Scheduler: b, Logs: f, Logger: slog.New(slog.DiscardHandler)})
+			r, _ := follow(t, server.URL+"/api/task/t1/logs?stream=stderr&follow=true")
+			b.place("t1", true)
+			// A second read finds no room in reads, and waits for ever.
+			if rest, err := io.ReadAll(r); len(rest) > 0 || err == nil || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%q, %v", rest, err)
+			}
+			<-f.reads
+			answer, text := call(t, server, "GET", "/api/task/t1/logs?stream=stderr&follow=true", "")
+			if e := readError(t, answer, text); e.Error.Code != code {
+				t.Errorf("asked again: %s", text)
+			}
+		})
+	}
+}
+
 // TestBrokenOffOutputIsNotTakenForAll: the client must see that something is missing.
 func TestBrokenOffOutputIsNotTakenForAll(t *testing.T) {
 	t.Parallel()
