@@ -239,12 +239,7 @@ func (s *session) removePod(uid types.UID) {
 
 // tendPod reports what is new of one of our pods, and sees to it that it is followed while it runs.
 func (s *session) tendPod(r *podRecord) {
-	switch why, within := pod.Trouble(r.own); {
-	case why == "":
-		r.troubleSince = time.Time{}
-	case r.troubleSince.IsZero() || r.troubleWithin != within:
-		r.troubleSince, r.troubleWithin = s.now(), within
-	}
+	s.learnTrouble(r)
 	u, bound := pod.Report(r.own, s.circumstances(r, false))
 	if !bound || !s.listed {
 		return // the session's first list is reported when it is complete
@@ -258,6 +253,21 @@ func (s *session) tendPod(r *podRecord) {
 	case u.State.Terminal() && r.followed:
 		r.followed = false
 		s.follower.Gone(r.own.UID)
+	}
+}
+
+// learnTrouble notes since when a pod can't be started, by this scheduler's clock. What it does not see begin, because the pod was so when the session began,
+// counts from the pod's own times: a change of leaders gives no pod more time.
+func (s *session) learnTrouble(r *podRecord) {
+	t := pod.TroubleOf(r.own)
+	switch {
+	case t.Why == "":
+		r.troubleSince = time.Time{}
+	case r.troubleSince.IsZero() || r.troubleWithin != t.Within:
+		r.troubleSince, r.troubleWithin = s.now(), t.Within
+		if since := t.Since.Add(s.ahead); (t.Known || !s.listed) && since.Before(r.troubleSince) {
+			r.troubleSince = since
+		}
 	}
 }
 

@@ -225,9 +225,9 @@ func (s *session) sweep() map[*corev1.Pod]string {
 		if r.own == nil {
 			continue
 		}
-		if why, within := pod.Trouble(r.own); why != "" && r.givenUp == "" && s.ready(r.node) && s.now().Sub(r.troubleSince) >= within {
-			r.givenUp = why
-			givenUp[r.own] = why
+		if t := pod.TroubleOf(r.own); t.Why != "" && r.givenUp == "" && s.ready(r.node) && s.now().Sub(r.troubleSince) >= t.Within {
+			r.givenUp = t.Why
+			givenUp[r.own] = t.Why
 		}
 		if !r.endKept.IsZero() && !r.over && r.own.DeletionTimestamp == nil && s.now().Sub(r.endKept) > lingersFor {
 			givenUp[r.own] = "the shard has ended, and another container of its pod goes on"

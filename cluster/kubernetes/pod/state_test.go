@@ -241,6 +241,40 @@ func TestWhatKeepsAPodFromStarting(t *testing.T) {
 	}
 }
 
+// TestTroubleCountsFromThePod: from when it can have begun at the earliest, and never from before the pod was created, whatever a node's clock says.
+func TestTroubleCountsFromThePod(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(after time.Duration) metav1.Time { return metav1.NewTime(created.Add(after)) }
+	ready := func(status corev1.ConditionStatus, after time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: status, LastTransitionTime: at(after)}}
+		}
+	}
+	fetched := func(after time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Prepare, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(after)}}}}
+		}
+	}
+	noImage := waiting("ErrImagePull", "")
+	for name, c := range map[string]struct {
+		pod   *corev1.Pod
+		after time.Duration
+		known bool
+	}{
+		"volumes":                              {podIs(waiting("ContainerCreating", ""), ready(corev1.ConditionFalse, time.Second)), time.Second, true},
+		"volumes, and its node's clock is off": {podIs(waiting("ContainerCreating", ""), ready(corev1.ConditionFalse, -time.Hour)), 0, true},
+		"an image":                             {podIs(noImage), 0, false},
+		"an image, behind volumes":             {podIs(noImage, ready(corev1.ConditionTrue, 4*time.Minute)), 4 * time.Minute, false},
+		"an image, behind the package":         {podIs(noImage, ready(corev1.ConditionTrue, time.Second), fetched(time.Minute)), time.Minute, false},
+	} {
+		c.pod.CreationTimestamp = at(0)
+		if got := pod.TroubleOf(c.pod); got.Why == "" || !got.Since.Equal(created.Add(c.after)) || got.Known != c.known {
+			t.Errorf("%s: %+v, want it since %s", name, got, created.Add(c.after))
+		}
+	}
+}
+
 func TestReportOfUnboundPods(t *testing.T) {
 	t.Parallel()
 	if u, bound := pod.Report(podIs(func(p *corev1.Pod) { p.Spec.NodeName = "" }), pod.Circumstances{Removed: true}); bound {
@@ -281,8 +315,8 @@ func TestTrouble(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if why, within := pod.Trouble(tt.pod); (why != "") != tt.there || within != tt.within {
-				t.Errorf("trouble: %q, which may be so for %s", why, within)
+			if got := pod.TroubleOf(tt.pod); (got.Why != "") != tt.there || got.Within != tt.within {
+				t.Errorf("trouble: %q, which may be so for %s", got.Why, got.Within)
 			}
 		})
 	}
