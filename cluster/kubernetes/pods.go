@@ -26,10 +26,11 @@ type podRecord struct {
 	own *corev1.Pod
 	// reported is the last report of it that was sent.
 	reported report
-	// troubleSince is since when its containers can't be started, troubleWithin for how long that may be so; givenUp is why it was deleted for that.
+	// troubleSince is since when its containers can't be started, troubleWithin for how long that may be so; givenUp: this session deletes it for that, or
+	// because it lingers.
 	troubleSince  time.Time
 	troubleWithin time.Duration
-	givenUp       string
+	givenUp       bool
 	// releasing: its finalizer is to go, because the core has committed that it knows the pod.
 	releasing bool
 	// endKept is when it was found that the core has committed its end; zero if it has not.
@@ -161,6 +162,9 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 		Spec:   corev1.PodSpec{NodeName: p.Spec.NodeName},
 		Status: corev1.PodStatus{Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message},
 	}
+	if why := p.Annotations[pod.AnnotationGivenUp]; why != "" {
+		t.Annotations[pod.AnnotationGivenUp] = why
+	}
 	if execution, is := p.Labels[pod.LabelExecution]; is {
 		t.Labels[pod.LabelExecution] = execution
 	}
@@ -288,7 +292,7 @@ func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 }
 
 func (s *session) circumstances(r *podRecord, removed bool) pod.Circumstances {
-	c := pod.Circumstances{GivenUp: r.givenUp, Removed: removed}
+	c := pod.Circumstances{Removed: removed}
 	if a := s.accounts[r.node]; a != nil {
 		c.NotReady = a.notReady
 	}

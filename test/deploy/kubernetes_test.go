@@ -103,10 +103,15 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 		if both := generated(); len(before) != 2 || len(both) != 3 {
 			t.Fatalf("before there are %q, and then %q", before, both)
 		}
-		pruned := kubectl.Run(t, c, "apply", "-k", dir, "--prune", "-l", "app.kubernetes.io/part-of=elasticjob", "--prune-allowlist", "core/v1/ConfigMap", "--prune-allowlist", "core/v1/Secret")
-		if left := generated(); len(left) != 2 || strings.Count(pruned, "pruned") != 1 || !strings.Contains(pruned, "deployment.apps/elasticjob unchanged") {
-			t.Errorf("%q are left:\n%s", left, pruned)
+		generation := func() string {
+			return kubectl.Run(t, c, "get", "deployment", "elasticjob", "-n", "elasticjob", "-o", "jsonpath={.metadata.generation}")
 		}
+		applied := generation()
+		pruned := kubectl.Run(t, c, "apply", "-k", dir, "--prune", "-l", "app.kubernetes.io/part-of=elasticjob", "--prune-allowlist", "core/v1/ConfigMap", "--prune-allowlist", "core/v1/Secret")
+		if left := generated(); len(left) != 2 || strings.Count(pruned, "pruned") != 1 || generation() != applied {
+			t.Errorf("%q are left, and the deployment is of generation %s, not %s:\n%s", left, generation(), applied, pruned)
+		}
+		kubectl.Run(t, c, "apply", "-k", manifests)
 	})
 	t.Run("a pod that may more", func(t *testing.T) {
 		for _, namespace := range []string{"elasticjob", "elasticjob-jobs"} {

@@ -29,6 +29,8 @@ func podIs(changes ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
+func givenUp(p *corev1.Pod) { p.Annotations[pod.AnnotationGivenUp] = "no such image" }
+
 func phase(phase corev1.PodPhase, reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.Phase, p.Status.Reason, p.Status.Message = phase, reason, message }
 }
@@ -175,11 +177,11 @@ func TestReport(t *testing.T) {
 		{name: "it may not run its command", pod: podIs(phase(failed, "", ""), exited(126, "ContainerCannotRun", "exec /x: Permission denied")), state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "enied"},
 		{name: "refused", pod: podIs(phase(failed, "OutOfcpu", "Node didn't have enough resource: cpu")), state: cluster.Dropped, source: cluster.FromAgent, reason: pod.ReasonRefused, says: "OutOfcpu: Node didn't have"},
 		{name: "its command is not there", pod: podIs(phase(failed, "", ""), exited(128, "StartError", "exec: no such file")), state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such file"},
-		{name: "given up", pod: podIs(phase(failed, "", ""), neverMade(), deleted(0)), in: pod.Circumstances{GivenUp: "no such image"}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
-		{name: "given up before its init container was made", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 137, "ContainerStatusUnknown", ""), waiting("PodInitializing", ""), deleted(0)), in: pod.Circumstances{GivenUp: "no such image"}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
-		{name: "given up and gone, as its kubelet said", pod: podIs(phase(failed, "", ""), neverMade(), finallyDeleted()), in: pod.Circumstances{GivenUp: "no such image", Removed: true}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
-		{name: "given up and removed by force", pod: podIs(waiting("ImagePullBackOff", "")), in: pod.Circumstances{GivenUp: "no such image", Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "by hand"},
-		{name: "given up in the moment that it began", pod: podIs(running()), in: pod.Circumstances{GivenUp: "no such image", Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true},
+		{name: "given up", pod: podIs(givenUp, phase(failed, "", ""), neverMade(), deleted(0)), in: pod.Circumstances{}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
+		{name: "given up before its init container was made", pod: podIs(givenUp, phase(failed, "", ""), initEnded(pod.Prepare, 137, "ContainerStatusUnknown", ""), waiting("PodInitializing", ""), deleted(0)), in: pod.Circumstances{}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
+		{name: "given up and gone, as its kubelet said", pod: podIs(givenUp, phase(failed, "", ""), neverMade(), finallyDeleted()), in: pod.Circumstances{Removed: true}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
+		{name: "given up and removed by force", pod: podIs(givenUp, waiting("ImagePullBackOff", "")), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "by hand"},
+		{name: "given up in the moment that it began", pod: podIs(givenUp, running()), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true},
 		{name: "its init container could not fetch", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 1, "Error", `{"v":1,"phase":"UNPACK","cause":"not an archive"}`), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromExecutor, says: "not an archive"},
 		{name: "an init container of its template failed", pod: podIs(phase(failed, "", ""), initEnded("mine", 2, "Error", "no database"), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromExecutor, says: "no database"},
 		{name: "its init container was over the memory", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 137, "OOMKilled", ""), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerMemory},
