@@ -143,7 +143,8 @@ func isGone(err error) bool {
 	return errors.As(err, &known) && known.status == http.StatusGone || kind == core.LogGone || kind == core.NotFound
 }
 
-// mayHeal reports whether the same read may succeed a moment later: what a file is, or in which other one its text stands, does not change.
+// mayHeal reports whether the same read may succeed a moment later: what a file is, or in which other one its text
+// stands, does not change.
 func mayHeal(err error) bool {
 	var known *failure
 	return !errors.As(err, &known) || known.status >= http.StatusInternalServerError

@@ -194,11 +194,14 @@ func TestFollowSurvivesAnAgentsRestart(t *testing.T) {
 	close(ended)
 }
 
-// TestFollowingWhatWillNeverCome: who followed a stream before its task began, which then can't be read or stands in another one, is cut off as soon as
-// that is known, and hears why from the next request. Nothing waits for it to heal.
+// TestFollowingWhatWillNeverCome: who followed a stream before its task began, which then can't be read or stands in
+// another one, is cut off as soon as that is known, and hears why from the next request. Nothing waits for it to
+// heal.
 func TestFollowingWhatWillNeverCome(t *testing.T) {
 	t.Parallel()
-	for code, err := range map[string]error{"one_stream": cluster.ErrOneStream, "log_unreadable": &cluster.Refused{Status: 500, Message: "is a directory"}} {
+	for code, err := range map[string]error{
+		"one_stream": cluster.ErrOneStream, "log_unreadable": &cluster.Refused{Status: 500, Message: "is a directory"},
+	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			b, f := newFakeScheduler(), &files{err: err, reads: make(chan struct{}, 1)}

@@ -153,8 +153,8 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestGivenUpAndNotOnRecord: a pod that was given up stays until the core has committed its end, so that the next leader hears of it where this one could
-// not: else nobody would know that its shard never began.
+// TestGivenUpAndNotOnRecord: a pod that was given up stays until the core has committed its end, so that the next
+// leader hears of it where this one could not: else nobody would know that its shard never began.
 func TestGivenUpAndNotOnRecord(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

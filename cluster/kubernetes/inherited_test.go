@@ -60,8 +60,8 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	w.expect(t, "ended "+taskID(0)+" true")
 }
 
-// TestTroubleOfEarlierSessions: what has kept a pod from starting since before a session began counts from then, so that no change of leaders makes it longer;
-// and it is counted from the pod's times, by the API server's clock.
+// TestTroubleOfEarlierSessions: what has kept a pod from starting since before a session began counts from then, so
+// that no change of leaders makes it longer; and it is counted from the pod's times, by the API server's clock.
 func TestTroubleOfEarlierSessions(t *testing.T) {
 	t.Parallel()
 	const off = 2 * time.Hour // of the scheduler's clock

@@ -233,7 +233,8 @@ func whyNot(what string, err error) string {
 	if answered(err) {
 		text := "the API server did not take " + what + ": " + err.Error()
 		if isQuota(err) && strings.Contains(text, "limits.cpu") {
-			text += ". Shards have no limit of CPU: bound requests.cpu in the place of limits.cpu, or give such a limit to all pods by a LimitRange"
+			text += ". Shards have no limit of CPU: bound requests.cpu in the place of limits.cpu, " +
+				"or give such a limit to all pods by a LimitRange"
 		}
 		return text
 	}
@@ -344,8 +345,9 @@ func stateOf(err error) cluster.State {
 	return cluster.Dropped
 }
 
-// quotaWords are what the API server says of pods that a ResourceQuota refuses. That one is used up changes when others end; and one that wants limits
-// of pods that have none, or that is not reckoned yet, is for those who run the namespace: nothing of the job is wrong.
+// quotaWords are what the API server says of pods that a ResourceQuota refuses. That one is used up changes when
+// others end; and one that wants limits of pods that have none, or that is not reckoned yet, is for those who run the
+// namespace: nothing of the job is wrong.
 var quotaWords = []string{"exceeded quota: ", "failed quota: ", "status unknown for quota: ", "insufficient quota to "}
 
 func isQuota(err error) bool {

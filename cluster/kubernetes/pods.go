@@ -26,8 +26,8 @@ type podRecord struct {
 	own *corev1.Pod
 	// reported is the last report of it that was sent.
 	reported report
-	// troubleSince is since when its containers can't be started, troubleWithin for how long that may be so; givenUp: this session deletes it for that, or
-	// because it lingers.
+	// troubleSince is since when its containers can't be started, troubleWithin for how long that may be so; givenUp:
+	// this session deletes it for that, or because it lingers.
 	troubleSince  time.Time
 	troubleWithin time.Duration
 	givenUp       bool
@@ -260,8 +260,9 @@ func (s *session) tendPod(r *podRecord) {
 	}
 }
 
-// learnTrouble notes since when a pod can't be started, by this scheduler's clock. What it does not see begin, because the pod was so when the session began,
-// counts from the pod's own times: a change of leaders gives no pod more time.
+// learnTrouble notes since when a pod can't be started, by this scheduler's clock. What it does not see begin,
+// because the pod was so when the session began, counts from the pod's own times: a change of leaders gives no pod
+// more time.
 func (s *session) learnTrouble(r *podRecord) {
 	t := pod.TroubleOf(r.own)
 	switch {

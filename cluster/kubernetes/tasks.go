@@ -145,8 +145,9 @@ func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	return s.ended("acknowledge")
 }
 
-// staysForItsEnd reports whether a pod is to be there until its end is committed: one that was given up, for that it never began is what its shard is
-// placed again for, and nobody would know it when the pod is gone. Where its node is away the pod may have to go without an end.
+// staysForItsEnd reports whether a pod is to be there until its end is committed: one that was given up, for that it
+// never began is what its shard is placed again for, and nobody would know it when the pod is gone. Where its node is
+// away the pod may have to go without an end.
 func (s *session) staysForItsEnd(r *podRecord) bool {
 	return r.own.Annotations[pod.AnnotationGivenUp] != "" && !pod.Began(r.own) && s.ready(r.node)
 }
@@ -220,7 +221,8 @@ func (s *session) sweepRegularly() {
 	}
 }
 
-// deleteGivenUp deletes a pod as it was looked at, for a container may have been started since. That it was given up before it began is written down first.
+// deleteGivenUp deletes a pod as it was looked at, for a container may have been started since. That it was given up
+// before it began is written down first.
 func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
 	if pod.TroubleOf(own).Why != "" {
 		marked, err := s.api.giveUpPod(s.ctx, own, why)
@@ -249,7 +251,8 @@ func (s *session) sweep() map[*corev1.Pod]string {
 		if r.own == nil {
 			continue
 		}
-		if t := pod.TroubleOf(r.own); t.Why != "" && !r.givenUp && s.ready(r.node) && s.now().Sub(r.troubleSince) >= t.Within && !(r.releasing && hasFinalizer(r.own)) {
+		due := !r.givenUp && s.ready(r.node) && !(r.releasing && hasFinalizer(r.own))
+		if t := pod.TroubleOf(r.own); due && t.Why != "" && s.now().Sub(r.troubleSince) >= t.Within {
 			r.givenUp = true
 			givenUp[r.own] = t.Why
 		}

@@ -112,7 +112,8 @@ func TestATriggerWhoseOutcomeIsUnknownSaysItsKey(t *testing.T) {
 	}
 }
 
-// TestExplainTellsWhatKeepsARun: a run that can't begin is not said to run, and what of it has ended badly is told with its reason.
+// TestExplainTellsWhatKeepsARun: a run that can't begin is not said to run, and what of it has ended badly is told
+// with its reason.
 func TestExplainTellsWhatKeepsARun(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {

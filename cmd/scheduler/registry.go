@@ -42,10 +42,12 @@ func (s *settings) checkRegistry(bad *complaints) {
 	bad.unless(c.registry.lease >= database.LeastLease && c.registry.lease <= database.MostLease, "%s %s: want %s to 5m", s.said("registry-lease"), c.registry.lease, database.LeastLease)
 }
 
-// checkDSN says what is wrong with an address. What deploy/kubernetes is delivered with in the place of one says itself what is to be done.
+// checkDSN says what is wrong with an address. What deploy/kubernetes is delivered with in the place of one says
+// itself what is to be done.
 func checkDSN(address dsn) error {
 	if todo, _, _ := strings.Cut(string(address), ":"); strings.HasPrefix(todo, "fill in ") {
-		return errors.New("nobody has written an address there yet: " + todo + ", with nothing before the address, and apply it again")
+		return errors.New("nobody has written an address there yet: " + todo +
+			", with nothing before the address, and apply it again")
 	}
 	return mysql.CheckDSN(string(address))
 }

@@ -35,8 +35,8 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 	}
 }
 
-// A run whose agent says what keeps all its shards from beginning waits, whatever was launched: in explain, in the job's row and for what the row says
-// that it waits. As soon as one runs the job does.
+// A run whose agent says what keeps all its shards from beginning waits, whatever was launched: in explain, in the
+// job's row and for what the row says that it waits. As soon as one runs the job does.
 func TestARunThatCannotBeginWaits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -26,7 +26,8 @@ type JobRow struct {
 	// Running and Waiting are shards, RunningExecutions and WaitingExecutions those that were launched and those that were not.
 	Running, Waiting                     int
 	RunningExecutions, WaitingExecutions int
-	// WaitingSince is when the oldest of what waits began to, zero without any: a running shard, too, that its agent keeps from beginning.
+	// WaitingSince is when the oldest of what waits began to, zero without any: a running shard, too, that its agent
+	// keeps from beginning.
 	WaitingSince time.Time
 	// The last run that ended; LastState is "" without one.
 	LastState                         State
@@ -86,7 +87,8 @@ func (c *Core) nextFire(j *jobState) time.Time {
 	return j.schedule.Next(from)
 }
 
-// countExecution adds an execution to its job's row, and returns how many of its running shards are kept from beginning.
+// countExecution adds an execution to its job's row, and returns how many of its running shards are kept from
+// beginning.
 func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) (held int) {
 	oldest := func(t time.Time) {
 		if t = c.shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {

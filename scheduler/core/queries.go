@@ -159,7 +159,8 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
 			}
 		case s.State != Finished:
-			x.Ended = append(x.Ended, EndedView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Reason: s.Cause})
+			x.Ended = append(x.Ended, EndedView{
+				ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Reason: s.Cause})
 		}
 	}
 }

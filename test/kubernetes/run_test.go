@@ -102,7 +102,8 @@ func TestOnKubernetesOutput(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesKeptPods: of a job's runs as many are kept as is asked for, with the pods of all their shards, and their output with them.
+// TestOnKubernetesKeptPods: of a job's runs as many are kept as is asked for, with the pods of all their shards, and
+// their output with them.
 func TestOnKubernetesKeptPods(t *testing.T) {
 	w := onShared(t)
 	w.serve("--keep-pods", "finished=1,failed=2")

@@ -15,23 +15,24 @@ type Ended struct {
 	At   time.Time
 }
 
-// run is the ended pods of one run, which stay or go together: who reads why one shard failed reads what the others did. A daemon's pods have one
-// execution for all times, so each of them is a run of its own.
+// run is the ended pods of one run, which stay or go together: who reads why one shard failed reads what the others
+// did. A daemon's pods have one execution for all times, so each of them is a run of its own.
 type run struct {
 	job, execution string
 	pods           []Ended
 	// good: all its pods are. last is when the last of them ended.
 	good bool
 	last time.Time
-	// share is how much of what its job may keep it takes together with the newer runs: at most 1 for one that is kept.
+	// share is how much of what its job may keep it takes together with the newer runs: at most 1 for one that is
+	// kept.
 	share float64
 }
 
 // Choose says which pods go, the oldest first, and when the next one does by its age; zero if none is kept.
 //
-// Each job keeps its newest runs. Where that is more pods than Rules.Pods, all jobs give up their older runs in proportion to what they may keep, so that
-// a job that fails all the time does not take the others' place; and of a run with more than a quarter of those pods, what failed stays first, and the
-// rest as far as the others leave room.
+// Each job keeps its newest runs. Where that is more pods than Rules.Pods, all jobs give up their older runs in
+// proportion to what they may keep, so that a job that fails all the time does not take the others' place; and of a
+// run with more than a quarter of those pods, what failed stays first, and the rest as far as the others leave room.
 func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Time) {
 	runs := runsOf(ended)
 	r.rank(runs)
@@ -98,7 +99,9 @@ func runsOf(ended []Ended) []*run {
 
 // rank sets the runs' shares.
 func (r Rules) rank(runs []*run) {
-	slices.SortFunc(runs, func(a, b *run) int { return cmp.Or(b.last.Compare(a.last), cmp.Compare(a.execution, b.execution)) })
+	slices.SortFunc(runs, func(a, b *run) int {
+		return cmp.Or(b.last.Compare(a.last), cmp.Compare(a.execution, b.execution))
+	})
 	type row struct {
 		job  string
 		good bool

@@ -32,7 +32,8 @@ func ended(job, name string, good bool, ago time.Duration) keep.Ended {
 	return keep.Ended{Pod: kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID("uid-" + name), Job: job}, Good: good, At: now.Add(-ago)}
 }
 
-// shards are the ended pods of a run, one for each letter of ends: g for good, b for bad; they have ended a second after each other, the last one so long ago.
+// shards are the ended pods of a run, one for each letter of ends: g for good, b for bad; they have ended a second
+// after each other, the last one so long ago.
 func shards(job, execution, ends string, ago time.Duration) (all []keep.Ended) {
 	for i, end := range ends {
 		e := ended(job, fmt.Sprintf("%s/%s-%d", job, execution, i), end == 'g', ago+time.Duration(len(ends)-1-i)*time.Second)
@@ -42,7 +43,8 @@ func shards(job, execution, ends string, ago time.Duration) (all []keep.Ended) {
 	return all
 }
 
-// TestChoose: runs are kept and go as a whole, by their number for each job and by the age of their last end, and no more pods than there may be.
+// TestChoose: runs are kept and go as a whole, by their number for each job and by the age of their last end, and no
+// more pods than there may be.
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	many := slices.Concat(
@@ -90,7 +92,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestDefaultKeepsFailures: an hour later the failure of a job that runs each minute is there, whatever fails and finishes beside it.
+// TestDefaultKeepsFailures: an hour later the failure of a job that runs each minute is there, whatever fails and
+// finishes beside it.
 func TestDefaultKeepsFailures(t *testing.T) {
 	t.Parallel()
 	rules, err := keep.Parse(keep.Default)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Rules are how many ended runs of each job are kept, with the pods of all their shards, how many pods of all jobs at most, and for how long.
+// Rules are how many ended runs of each job are kept, with the pods of all their shards, how many pods of all jobs at
+// most, and for how long.
 type Rules struct {
 	// Finished and Failed are runs of each job. A run of which one shard did not finish counts as failed.
 	Finished, Failed int

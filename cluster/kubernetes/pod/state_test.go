@@ -243,7 +243,8 @@ func TestWhatKeepsAPodFromStarting(t *testing.T) {
 	}
 }
 
-// TestTroubleCountsFromThePod: from when it can have begun at the earliest, and never from before the pod was created, whatever a node's clock says.
+// TestTroubleCountsFromThePod: from when it can have begun at the earliest, and never from before the pod was
+// created, whatever a node's clock says.
 func TestTroubleCountsFromThePod(t *testing.T) {
 	t.Parallel()
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

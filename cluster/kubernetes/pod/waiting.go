@@ -34,12 +34,14 @@ type Trouble struct {
 	Why string
 	// Within is for how long it may be so, 0 where waiting won't help.
 	Within time.Duration
-	// Since is the earliest moment at which it can have begun, by the cluster's clocks and never before the pod was created. It is when it began if Known.
+	// Since is the earliest moment at which it can have begun, by the cluster's clocks and never before the pod was
+	// created. It is when it began if Known.
 	Since time.Time
 	Known bool
 }
 
-// TroubleOf is what keeps a pod from starting. What a webhook adds beside the shard's container does not; and once that runs, nothing does any more.
+// TroubleOf is what keeps a pod from starting. What a webhook adds beside the shard's container does not; and once
+// that runs, nothing does any more.
 func TroubleOf(p *corev1.Pod) Trouble {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	if Over(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil || shard.State.Terminated != nil {
@@ -50,7 +52,8 @@ func TroubleOf(p *corev1.Pod) Trouble {
 		if w == nil || !hopeless[w.Reason] && !troubled[w.Reason] {
 			continue
 		}
-		t := Trouble{Why: strings.TrimSpace("container " + s.Name + " can't be started: " + w.Reason + ": " + w.Message), Within: startWithin, Since: startable(p)}
+		why := strings.TrimSpace("container " + s.Name + " can't be started: " + w.Reason + ": " + w.Message)
+		t := Trouble{Why: why, Within: startWithin, Since: startable(p)}
 		if hopeless[w.Reason] || strings.Contains(w.Message, "runAsNonRoot") {
 			t.Within = 0
 		}
@@ -58,15 +61,16 @@ func TroubleOf(p *corev1.Pod) Trouble {
 	}
 	if c := readyToStart(p); c != nil && c.Status == corev1.ConditionFalse && !Began(p) {
 		return Trouble{
-			Why:    fmt.Sprintf("its node can't make its volumes or its network: kubectl -n %s get events --field-selector involvedObject.name=%s says more", p.Namespace, p.Name),
+			Why: fmt.Sprintf("its node can't make its volumes or its network: "+
+				"kubectl -n %s get events --field-selector involvedObject.name=%s says more", p.Namespace, p.Name),
 			Within: readyWithin, Since: later(p.CreationTimestamp.Time, c.LastTransitionTime.Time), Known: true,
 		}
 	}
 	return Trouble{}
 }
 
-// startable is since when nothing but their image has kept a pod's containers from starting: since its volumes and its network are there, and the
-// containers before them have ended.
+// startable is since when nothing but their image has kept a pod's containers from starting: since its volumes and
+// its network are there, and the containers before them have ended.
 func startable(p *corev1.Pod) time.Time {
 	since := p.CreationTimestamp.Time
 	if c := readyToStart(p); c != nil {
