@@ -160,6 +160,7 @@ func (l *log) rewind(ctx context.Context) error {
 
 // problem is what it means that an agent could not be read. A file that a live task has not made yet is empty.
 func (l *log) problem(ctx context.Context, err error) error {
+	var gone *cluster.FilesGone
 	switch {
 	case err == nil, errors.Is(err, cluster.ErrGone) && l.place.Live:
 		return nil
@@ -167,6 +168,9 @@ func (l *log) problem(ctx context.Context, err error) error {
 		return failed(http.StatusNotFound, "one_stream", "the cluster keeps what task %s writes to stderr in its stdout, in its order: ask for stdout", quoted(l.taskID))
 	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
 		return failed(http.StatusGone, "log_gone", "there is no %s of task %s: it was not rotated, or its agent no longer keeps it", l.stream, quoted(l.taskID))
+	case errors.As(err, &gone):
+		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept: %s",
+			l.stream, quoted(l.taskID), gone.Why)
 	case errors.Is(err, cluster.ErrGone):
 		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))
 	case ctx.Err() != nil:

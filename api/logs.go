@@ -111,7 +111,7 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			return
 		default:
 			// A server that leads no more can't know how the task goes.
-			if failures++; failures < logTries && refusal(err).Code != "not_leading" {
+			if failures++; failures < logTries && mayHeal(err) && refusal(err).Code != "not_leading" {
 				continue
 			}
 			s.log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
@@ -144,4 +144,11 @@ func isGone(err error) bool {
 	var known *failure
 	kind := refusal(err).Kind
 	return errors.As(err, &known) && known.status == http.StatusGone || kind == core.LogGone || kind == core.NotFound
+}
+
+// mayHeal reports whether the same read may succeed a moment later: what a file is, or in which other one its text
+// stands, does not change.
+func mayHeal(err error) bool {
+	var known *failure
+	return !errors.As(err, &known) || known.status >= http.StatusInternalServerError
 }

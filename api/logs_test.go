@@ -58,6 +58,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	b.place("over", false)
 	b.place("live", true)
 	b.places["pod"] = core.LogPlace{Dir: "jobs/p/u"} // whose agent has no address
+	deleted := &files{err: fmt.Errorf("look: %w", &cluster.FilesGone{Why: "its pod p was deleted"})}
 	broken, single := &files{err: errors.New("connection refused by 10.1.2.3")}, &files{err: cluster.ErrOneStream}
 	blocked := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 500, Message: "Failed to open /10.1.2.3"})}
 	for _, c := range []struct {
@@ -69,6 +70,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	}{
 		{f, "/api/task/none/logs", 404, "task_not_found", ""},
 		{f, "/api/task/over/logs", 410, "log_gone", ""},
+		{deleted, "/api/task/pod/logs", 410, "log_gone", `is no longer kept: its pod p was deleted"`},
 		{f, "/api/task/over/logs?follow=true", 410, "log_gone", ""},
 		{f, "/api/task/over/logs?offset=-1", 400, "bad_query", `"field":"offset","value":"-1"`},
 		{f, "/api/task/over/logs?offset=9e3", 400, "bad_query", `"field":"offset"`},
@@ -190,6 +192,34 @@ func TestFollowSurvivesAnAgentsRestart(t *testing.T) {
 		t.Errorf("%q, %v", rest, err)
 	}
 	close(ended)
+}
+
+// TestFollowingWhatWillNeverCome: who followed a stream before its task began, which then can't be read or stands in
+// another one, is cut off as soon as that is known, and hears why from the next request. Nothing waits for it to
+// heal.
+func TestFollowingWhatWillNeverCome(t *testing.T) {
+	t.Parallel()
+	for code, err := range map[string]error{
+		"one_stream": cluster.ErrOneStream, "log_unreadable": &cluster.Refused{Status: 500, Message: "is a directory"},
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			b, f := newFakeScheduler(), &files{err: err, reads: make(chan struct{}, 1)}
+			b.queued = "t1"
+			server := start(t, api.Options{Scheduler: b, Logs: f, Logger: slog.New(slog.DiscardHandler)})
+			r, _ := follow(t, server.URL+"/api/task/t1/logs?stream=stderr&follow=true")
+			b.place("t1", true)
+			// A second read finds no room in reads, and waits for ever.
+			if rest, err := io.ReadAll(r); len(rest) > 0 || err == nil || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%q, %v", rest, err)
+			}
+			<-f.reads
+			answer, text := call(t, server, "GET", "/api/task/t1/logs?stream=stderr&follow=true", "")
+			if e := readError(t, answer, text); e.Error.Code != code {
+				t.Errorf("asked again: %s", text)
+			}
+		})
+	}
 }
 
 // TestBrokenOffOutputIsNotTakenForAll: the client must see that something is missing.

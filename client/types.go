@@ -144,6 +144,15 @@ type Explanation struct {
 		Reason      string    `json:"reason"`
 		Progress    *Progress `json:"progress"`
 	} `json:"running"`
+	// Ended are the shards of runs under way that have ended, and not well.
+	Ended []struct {
+		ExecutionID string `json:"executionId"`
+		Item        int    `json:"item"`
+		TaskID      string `json:"taskId"`
+		State       string `json:"state"`
+		Agent       string `json:"agent"`
+		Reason      string `json:"reason"`
+	} `json:"ended"`
 	LastRun      *Summary `json:"lastRun"`
 	LastSuccess  *Summary `json:"lastSuccess"`
 	DroppedFires *Fires   `json:"droppedFires"`

@@ -23,6 +23,14 @@ import (
 // no longer keeps them.
 var ErrGone = errors.New("no longer kept")
 
+// FilesGone is an ErrGone that says to people, in half a sentence, what became of the files and what decides about it.
+type FilesGone struct{ Why string }
+
+func (g *FilesGone) Error() string { return ErrGone.Error() + ": " + g.Why }
+
+// Unwrap makes it an ErrGone.
+func (g *FilesGone) Unwrap() error { return ErrGone }
+
 // ErrOneStream is wrapped by the errors of reading a task's stderr where the cluster keeps it in the task's stdout.
 var ErrOneStream = errors.New("it stands in stdout")
 

@@ -166,6 +166,21 @@ func (a *API) removeFinalizer(ctx context.Context, namespace, name string, uid t
 	return a.patchPod(ctx, namespace, name, uid, "$deleteFromPrimitiveList/finalizers", []string{pod.Finalizer})
 }
 
+// giveUpPod writes down on a pod why it is not waited for any more, and has it stay until its end is committed, if it
+// is still as it was looked at. It returns the pod with that.
+func (a *API) giveUpPod(ctx context.Context, p *corev1.Pod, why string) (*corev1.Pod, error) {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": p.UID, "resourceVersion": p.ResourceVersion,
+		"annotations": map[string]string{pod.AnnotationGivenUp: why}, "finalizers": []string{pod.Finalizer},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("write a patch: %w", err)
+	}
+	marked := &corev1.Pod{}
+	request := a.Core.Patch(types.StrategicMergePatchType).Namespace(p.Namespace).Resource("pods").Name(p.Name).Body(patch)
+	return marked, do(ctx, request, marked)
+}
+
 // patchPod changes something of a pod's metadata, if it is still the pod of that uid.
 func (a *API) patchPod(ctx context.Context, namespace, name string, uid types.UID, what string, value any) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, what: value}})

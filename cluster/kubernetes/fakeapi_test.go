@@ -347,11 +347,21 @@ func (f *fakeAPI) podRequest(r *http.Request, namespace, name, sub string, body 
 		}
 		var patch struct {
 			Metadata struct {
-				Annotations map[string]string `json:"annotations"`
-				Remove      []string          `json:"$deleteFromPrimitiveList/finalizers"`
+				ResourceVersion string            `json:"resourceVersion"`
+				Annotations     map[string]string `json:"annotations"`
+				Add             []string          `json:"finalizers"`
+				Remove          []string          `json:"$deleteFromPrimitiveList/finalizers"`
 			} `json:"metadata"`
 		}
 		_ = json.Unmarshal(raw, &patch)
+		if version := patch.Metadata.ResourceVersion; version != "" && version != p.ResourceVersion {
+			return http.StatusConflict, failure(409, metav1.StatusReasonConflict, "the object has been modified")
+		}
+		for _, one := range patch.Metadata.Add {
+			if !slices.Contains(next.Finalizers, one) {
+				next.Finalizers = append(next.Finalizers, one)
+			}
+		}
 		maps.Copy(next.Annotations, patch.Metadata.Annotations)
 		next.Finalizers = slices.DeleteFunc(next.Finalizers, func(one string) bool { return slices.Contains(patch.Metadata.Remove, one) })
 	}

@@ -15,6 +15,8 @@ type Pod struct {
 	Namespace, Name string
 	UID             types.UID
 	TaskID, Job     string
+	// Execution is the label of its run: the id, as a label has it. Of a daemon it is the same for all its attempts.
+	Execution string
 	// Node is where it is bound.
 	Node string
 	// Daemon is set for the pod of a daemon's shard.

@@ -32,7 +32,7 @@ func (w witness) Running(_ context.Context, p kubernetes.Pod, report func(cluste
 }
 func (w witness) Gone(uid types.UID) { w.said <- "gone " + string(uid) }
 func (w witness) Ended(_ context.Context, p kubernetes.Pod, good bool, _ time.Time) {
-	w.said <- fmt.Sprintf("ended %s %t", p.TaskID, good)
+	w.said <- fmt.Sprintf("ended %s %t of %s", p.TaskID, good, p.Execution)
 }
 func (w witness) Launched(p kubernetes.Pod, t wire.Task) {
 	w.said <- "launched " + p.TaskID + " of " + t.JobName
@@ -81,7 +81,7 @@ func TestHooks(t *testing.T) {
 	f.ends(taskID(0), 143)
 	w.expect(t, "gone "+uid)
 	c.until(taskID(0), cluster.Killed) // which is acknowledged
-	w.expect(t, "ended "+taskID(0)+" false")
+	w.expect(t, "ended "+taskID(0)+" false of my_job_1")
 	eventually.Works(t, "be gone", func() error {
 		if f.pod(pod.Name(taskID(0))) != nil {
 			return errors.New("the pod that was killed is there")
@@ -151,6 +151,48 @@ func TestGivenUp(t *testing.T) {
 	if u := c.until(taskID(0), cluster.Failed); u.Source != cluster.FromAgent || u.Reason != cluster.ReasonContainerLaunchFailed || !strings.Contains(u.Message, "not a name") {
 		t.Errorf("it is reported as %+v", u)
 	}
+}
+
+// TestGivenUpAndNotOnRecord: a pod that was given up stays until the core has committed its end, so that the next
+// leader hears of it where this one could not: else nobody would know that its shard never began.
+func TestGivenUpAndNotOnRecord(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	w := witness{make(chan string, 100)}
+	c := subscribeWith(t, f, func(o *kubernetes.Options) { o.Recorder = w })
+	if err := c.launch(0); err != nil {
+		t.Fatal(err)
+	}
+	c.until(taskID(0), cluster.Starting)
+	name := pod.Name(taskID(0))
+	f.withoutFinalizer(t, taskID(0))
+	f.putPod("jobs", name, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
+	})
+	w.expect(t, "given up "+taskID(0))
+	c.until(taskID(0), cluster.Starting) // which is acknowledged, and is not the end
+	if err := c.Close(); err != nil {    // as where the registry is down
+		t.Fatal(err)
+	}
+	f.putPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
+		p.Status.Phase = corev1.PodFailed
+		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
+	})
+	if f.pod(name) == nil {
+		t.Fatal("it is gone, and nobody knows how it ended")
+	}
+	c.subscribe()
+	if u := c.until(taskID(0), cluster.Failed); u.Source != cluster.FromAgent || u.Reason != cluster.ReasonContainerLaunchFailed || !strings.Contains(u.Message, "not a name") {
+		t.Errorf("the next session reports %+v", u)
+	}
+	eventually.Works(t, "be gone", func() error {
+		if f.pod(name) != nil {
+			return errors.New("its pod is there")
+		}
+		return nil
+	})
 }
 
 // TestGivenUpAndBegan: a pod that begins in the moment that it is to be given up is left alone.

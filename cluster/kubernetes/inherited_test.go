@@ -60,6 +60,52 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	w.expect(t, "ended "+taskID(0)+" true")
 }
 
+// TestTroubleOfEarlierSessions: what has kept a pod from starting since before a session began counts from then, so
+// that no change of leaders makes it longer; and it is counted from the pod's times, by the API server's clock.
+func TestTroubleOfEarlierSessions(t *testing.T) {
+	t.Parallel()
+	const off = 2 * time.Hour // of the scheduler's clock
+	f := newFakeAPI(t)
+	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	w := witness{make(chan string, 100)}
+	c := subscribeWith(t, f, func(o *kubernetes.Options) {
+		o.Recorder = w
+		o.Now = func() time.Time { return time.Now().Add(off) }
+	})
+	if err := c.launch(0, 1, 2, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	unready := func(ago time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.CreationTimestamp = metav1.NewTime(time.Now().Add(-ago))
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse, LastTransitionTime: p.CreationTimestamp}}
+		}
+	}
+	noImage := func(ago time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-ago))}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+		}
+	}
+	for i, change := range []func(*corev1.Pod){unready(4 * time.Minute), unready(6 * time.Minute), noImage(0), noImage(31 * time.Second)} {
+		f.putPod("jobs", pod.Name(taskID(i)), change)
+	}
+	c.subscribe()
+	for range 2 { // what is not due is not given up by the same sweep, and nothing else is said
+		said := <-w.said
+		for !strings.HasPrefix(said, "given up ") {
+			said = <-w.said
+		}
+		if !strings.HasPrefix(said, "given up "+taskID(1)) && !strings.HasPrefix(said, "given up "+taskID(3)) {
+			t.Errorf("%s: it may be so for longer", said)
+		}
+	}
+}
+
 // withoutFinalizer waits until a task's pod has none any more.
 func (f *fakeAPI) withoutFinalizer(t *testing.T, task string) {
 	t.Helper()

@@ -231,7 +231,12 @@ func refused(err error) bool {
 // whyNot says in the API server's words, if it has any, why something was not created.
 func whyNot(what string, err error) string {
 	if answered(err) {
-		return "the API server did not take " + what + ": " + err.Error()
+		text := "the API server did not take " + what + ": " + err.Error()
+		if isQuota(err) && strings.Contains(text, "limits.cpu") {
+			text += ". Shards have no limit of CPU: bound requests.cpu in the place of limits.cpu, " +
+				"or give such a limit to all pods by a LimitRange"
+		}
+		return text
 	}
 	return "the API server, or a webhook, did not answer in time when " + what + " was created: " + err.Error()
 }
@@ -264,7 +269,9 @@ func restarts(p *corev1.Pod) bool {
 func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
 	err := s.api.bind(ctx, one.pod, node)
 	if err == nil {
-		s.recorder.Launched(Pod{one.pod.Namespace, one.pod.Name, one.pod.UID, one.task.TaskID, one.task.JobName, node, one.task.Daemon != nil}, one.task)
+		bound := podOf(one.pod)
+		bound.Node = node
+		s.recorder.Launched(bound, one.task)
 		return nil
 	}
 	if !answered(err) {
@@ -330,13 +337,21 @@ func stateOf(err error) cluster.State {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return cluster.Error
 	case apierrors.IsForbidden(err):
-		text := err.Error()
-		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || strings.Contains(text, "exceeded quota") || strings.Contains(text, "status unknown for quota") {
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || isQuota(err) {
 			return cluster.Dropped
 		}
 		return cluster.Error
 	}
 	return cluster.Dropped
+}
+
+// quotaWords are what the API server says of pods that a ResourceQuota refuses. That one is used up changes when
+// others end; and one that wants limits of pods that have none, or that is not reckoned yet, is for those who run the
+// namespace: nothing of the job is wrong.
+var quotaWords = []string{"exceeded quota: ", "failed quota: ", "status unknown for quota: ", "insufficient quota to "}
+
+func isQuota(err error) bool {
+	return slices.ContainsFunc(quotaWords, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
 // hasFinalizer reports whether the core has not committed yet that it knows a pod.

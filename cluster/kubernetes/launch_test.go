@@ -94,6 +94,10 @@ func TestRefusedPods(t *testing.T) {
 		want    cluster.State
 	}{
 		{"quota", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: exceeded quota: q, requested: pods=1`, cluster.Dropped},
+		{"quota of what the pod does not name", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: failed quota: q: must specify limits.cpu for: fetch,shard`, cluster.Dropped},
+		{"quota of a scope", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: insufficient quota to match these scopes: [{PriorityClass In [high]}]`, cluster.Dropped},
+		{"quota that is not known yet", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: status unknown for quota: q, resources: pods`, cluster.Dropped},
+		{"a name that only sounds like it", 403, metav1.StatusReasonForbidden, `pods "failed-quota-0-x" is forbidden: violates PodSecurity "restricted"`, cluster.Error},
 		{"its namespace is being deleted", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: unable to create new content in namespace jobs because it is being terminated`, cluster.Dropped},
 		{"admission", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: violates PodSecurity "restricted"`, cluster.Error},
 		{"webhook", 400, metav1.StatusReasonBadRequest, `admission webhook "w" denied the request: no`, cluster.Error},
@@ -122,6 +126,9 @@ func TestRefusedPods(t *testing.T) {
 			u := c.update(taskID(0))
 			if u.State != tt.want || u.Source != cluster.FromMaster || len(u.UUID) > 0 || !strings.Contains(u.Message, tt.message) {
 				t.Errorf("it is reported as %+v", u)
+			}
+			if hint := "requests.cpu"; strings.Contains(tt.message, "must specify") && !strings.Contains(u.Message, hint) {
+				t.Errorf("%q says nothing of %s", u.Message, hint)
 			}
 			if p := f.pod(pod.Name(taskID(1))); p == nil || p.Spec.NodeName != "node1" {
 				t.Error("the other task was not launched")

@@ -26,10 +26,11 @@ type podRecord struct {
 	own *corev1.Pod
 	// reported is the last report of it that was sent.
 	reported report
-	// troubleSince is since when its containers can't be started, troubleWithin for how long that may be so; givenUp is why it was deleted for that.
+	// troubleSince is since when its containers can't be started, troubleWithin for how long that may be so; givenUp:
+	// this session deletes it for that, or because it lingers.
 	troubleSince  time.Time
 	troubleWithin time.Duration
-	givenUp       string
+	givenUp       bool
 	// releasing: its finalizer is to go, because the core has committed that it knows the pod.
 	releasing bool
 	// endKept is when it was found that the core has committed its end; zero if it has not.
@@ -156,13 +157,20 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
 			DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds, Finalizers: p.Finalizers,
+			Labels:      map[string]string{},
 			Annotations: map[string]string{pod.AnnotationTask: p.Annotations[pod.AnnotationTask], pod.AnnotationJob: p.Annotations[pod.AnnotationJob]},
 		},
 		Spec:   corev1.PodSpec{NodeName: p.Spec.NodeName},
 		Status: corev1.PodStatus{Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message},
 	}
+	if why := p.Annotations[pod.AnnotationGivenUp]; why != "" {
+		t.Annotations[pod.AnnotationGivenUp] = why
+	}
+	if execution, is := p.Labels[pod.LabelExecution]; is {
+		t.Labels[pod.LabelExecution] = execution
+	}
 	if daemon, is := p.Labels[pod.LabelDaemon]; is {
-		t.Labels, t.Spec.TerminationGracePeriodSeconds = map[string]string{pod.LabelDaemon: daemon}, p.Spec.TerminationGracePeriodSeconds
+		t.Labels[pod.LabelDaemon], t.Spec.TerminationGracePeriodSeconds = daemon, p.Spec.TerminationGracePeriodSeconds
 		if why := p.Annotations[pod.AnnotationDrain]; why != "" {
 			t.Annotations[pod.AnnotationDrain] = why
 		}
@@ -236,12 +244,7 @@ func (s *session) removePod(uid types.UID) {
 
 // tendPod reports what is new of one of our pods, and sees to it that it is followed while it runs.
 func (s *session) tendPod(r *podRecord) {
-	switch why, within := pod.Trouble(r.own); {
-	case why == "":
-		r.troubleSince = time.Time{}
-	case r.troubleSince.IsZero() || r.troubleWithin != within:
-		r.troubleSince, r.troubleWithin = s.now(), within
-	}
+	s.learnTrouble(r)
 	u, bound := pod.Report(r.own, s.circumstances(r, false))
 	if !bound || !s.listed {
 		return // the session's first list is reported when it is complete
@@ -255,6 +258,22 @@ func (s *session) tendPod(r *podRecord) {
 	case u.State.Terminal() && r.followed:
 		r.followed = false
 		s.follower.Gone(r.own.UID)
+	}
+}
+
+// learnTrouble notes since when a pod can't be started, by this scheduler's clock. What it does not see begin,
+// because the pod was so when the session began, counts from the pod's own times: a change of leaders gives no pod
+// more time.
+func (s *session) learnTrouble(r *podRecord) {
+	t := pod.TroubleOf(r.own)
+	switch {
+	case t.Why == "":
+		r.troubleSince = time.Time{}
+	case r.troubleSince.IsZero() || r.troubleWithin != t.Within:
+		r.troubleSince, r.troubleWithin = s.now(), t.Within
+		if since := t.Since.Add(s.ahead); (t.Known || !s.listed) && since.Before(r.troubleSince) {
+			r.troubleSince = since
+		}
 	}
 }
 
@@ -275,7 +294,7 @@ func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 }
 
 func (s *session) circumstances(r *podRecord, removed bool) pod.Circumstances {
-	c := pod.Circumstances{GivenUp: r.givenUp, Removed: removed}
+	c := pod.Circumstances{Removed: removed}
 	if a := s.accounts[r.node]; a != nil {
 		c.NotReady = a.notReady
 	}
@@ -310,5 +329,5 @@ func (s *session) tell(u cluster.Update) {
 
 func podOf(p *corev1.Pod) Pod {
 	return Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, TaskID: pod.TaskOf(p), Job: p.Annotations[pod.AnnotationJob], Node: p.Spec.NodeName,
-		Daemon: p.Labels[pod.LabelDaemon] != ""}
+		Execution: p.Labels[pod.LabelExecution], Daemon: p.Labels[pod.LabelDaemon] != ""}
 }

@@ -133,14 +133,23 @@ func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	if r == nil {
 		return s.ended("acknowledge")
 	}
-	if hasFinalizer(r.own) && !r.releasing {
+	u, bound := pod.Report(r.own, s.circumstances(r, false))
+	ended := bound && u.State.Terminal() && bytes.Equal(u.UUID, a.UUID)
+	if hasFinalizer(r.own) && !r.releasing && (ended || !s.staysForItsEnd(r)) {
 		r.releasing = true
 		s.done.put(uid)
 	}
-	if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound && u.State.Terminal() && bytes.Equal(u.UUID, a.UUID) {
+	if ended {
 		s.endKept(r, u)
 	}
 	return s.ended("acknowledge")
+}
+
+// staysForItsEnd reports whether a pod is to be there until its end is committed: one that was given up, for that it
+// never began is what its shard is placed again for, and nobody would know it when the pod is gone. Where its node is
+// away the pod may have to go without an end.
+func (s *session) staysForItsEnd(r *podRecord) bool {
+	return r.own.Annotations[pod.AnnotationGivenUp] != "" && !pod.Began(r.own) && s.ready(r.node)
 }
 
 // endKept hands an ended pod to the keeper: nobody needs it any more but people. When it ended is by the clock of this scheduler: what this session has not
@@ -202,8 +211,7 @@ func (s *session) sweepRegularly() {
 	for s.pause(sweepEvery) {
 		for own, why := range s.sweep() {
 			p := podOf(own)
-			// As it was looked at: a container may have been started since.
-			if err := s.api.deletePod(s.ctx, p.Namespace, p.Name, p.UID, own.ResourceVersion, nil); err != nil && !apierrors.IsNotFound(err) {
+			if err := s.deleteGivenUp(own, why); err != nil && !apierrors.IsNotFound(err) {
 				s.notGivenUp(p.UID) // the next sweep looks at it again
 				continue
 			}
@@ -211,6 +219,24 @@ func (s *session) sweepRegularly() {
 			s.recorder.GivenUp(p, why)
 		}
 	}
+}
+
+// deleteGivenUp deletes a pod as it was looked at, for a container may have been started since. That it was given up
+// before it began is written down first.
+func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
+	if pod.TroubleOf(own).Why != "" {
+		marked, err := s.api.giveUpPod(s.ctx, own, why)
+		if err != nil {
+			return err
+		}
+		own = marked
+		s.mu.Lock()
+		if r := s.pods[own.UID]; r != nil {
+			r.releasing = false // that was done, and the finalizer is there again
+		}
+		s.mu.Unlock()
+	}
+	return s.api.deletePod(s.ctx, own.Namespace, own.Name, own.UID, own.ResourceVersion, nil)
 }
 
 // sweep gives up pods whose containers can't be started, and those that go on without their shard, as they do when a webhook has given them another
@@ -225,14 +251,15 @@ func (s *session) sweep() map[*corev1.Pod]string {
 		if r.own == nil {
 			continue
 		}
-		if why, within := pod.Trouble(r.own); why != "" && r.givenUp == "" && s.ready(r.node) && s.now().Sub(r.troubleSince) >= within {
-			r.givenUp = why
-			givenUp[r.own] = why
+		due := !r.givenUp && s.ready(r.node) && !(r.releasing && hasFinalizer(r.own))
+		if t := pod.TroubleOf(r.own); due && t.Why != "" && s.now().Sub(r.troubleSince) >= t.Within {
+			r.givenUp = true
+			givenUp[r.own] = t.Why
 		}
 		if !r.endKept.IsZero() && !r.over && r.own.DeletionTimestamp == nil && s.now().Sub(r.endKept) > lingersFor {
 			givenUp[r.own] = "the shard has ended, and another container of its pod goes on"
 		}
-		if !r.troubleSince.IsZero() && r.givenUp == "" {
+		if !r.troubleSince.IsZero() && !r.givenUp {
 			s.tendPod(r) // what lasts is worth a word
 		}
 		if settled && r.inherited && !r.asked && r.endKept.IsZero() && !hasFinalizer(r.own) {
@@ -248,6 +275,6 @@ func (s *session) notGivenUp(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.pods[uid]; r != nil {
-		r.givenUp = ""
+		r.givenUp = false
 	}
 }

@@ -120,7 +120,7 @@ var inWords = map[string]string{
 	"SHUTTING_DOWN": "no new runs are made, and it is disabled when its running shards have ended",
 	"PAUSED":        "no new runs are made; running shards go on",
 	"RUNNING":       "shards run now",
-	"WAITING":       "shards wait",
+	"WAITING":       "shards wait, and none runs",
 	"READY":         "it fires on its cron",
 	"ON_TRIGGER":    "it has no cron, and runs when it is triggered",
 	"NEVER":         "it has a cron that never fires again",
@@ -148,6 +148,15 @@ func (a *cli) printExplanation(x client.Explanation) {
 		a.say("  %s shard %d: %s on %s since %s%s", r.ExecutionID, r.Item, styleOf(r.State).paint(r.State, colours), r.Agent, a.full(r.Since), progress(r.Progress))
 		if r.Reason != "" {
 			a.say("    %s", indented(inCommands(r.Reason), "    "))
+		}
+	}
+	if len(x.Ended) > 0 {
+		a.say("ended of runs under way:")
+	}
+	for _, e := range x.Ended {
+		a.say("  %s shard %d: %s on %s", e.ExecutionID, e.Item, styleOf(e.State).paint(e.State, colours), e.Agent)
+		if e.Reason != "" {
+			a.say("    %s", indented(inCommands(e.Reason), "    "))
 		}
 	}
 	if len(x.Waiting) > 0 {

@@ -43,7 +43,7 @@ func (s *settings) checkHistory(bad *complaints) {
 	c := s.config
 	said := s.readDSN(bad, "db", &c.db, c.dbFile)
 	if c.db != "" {
-		bad.about(said, mysql.CheckDSN(string(c.db)))
+		bad.about(said, checkDSN(c.db))
 	}
 	bad.unless(c.historyDays >= 1 && c.historyDays <= 36_500, "%s %d: want 1 to 36,500", s.said("history-days"), c.historyDays)
 	bad.unless(c.historyOutboxMB >= 1 && c.historyOutboxMB <= 1<<20, "%s %d: want 1 to 1,048,576", s.said("history-outbox-mb"), c.historyOutboxMB)

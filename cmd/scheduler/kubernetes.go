@@ -39,7 +39,7 @@ func (k *kubernetesFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&k.image, "kubernetes-image", "", "with --kubernetes: the image with the executor, which runs the shards of apps without an image of their own (default: elasticjob-task: and this release's version)")
 	f.StringVar(&k.podTemplate, "kubernetes-pod-template", "", "with --kubernetes: YAML or JSON file of a PodTemplateSpec on which the pods of all apps are made; an app's own podTemplate counts before it")
 	f.BoolVar(&k.showUnplaced, "kubernetes-show-unplaced", false, "with --kubernetes: shards that no node has room for are shown to the cluster's autoscaler, as pods that never run")
-	f.StringVar(&k.keepPods, "keep-pods", keep.Default, "with --kubernetes: how many ended pods of each job are kept for their output, and for how long")
+	f.StringVar(&k.keepPods, "keep-pods", keep.Default, "with --kubernetes: how many ended runs of each job are kept with the pods of their shards, for their output, how many pods of all jobs at most, and for how long")
 }
 
 // kubernetesOnly are flags that mean something only with --kubernetes, notKubernetes those that mean nothing with it.

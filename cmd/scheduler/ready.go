@@ -27,12 +27,13 @@ const (
 // readyCommand asks a server whether it is ready. It is for images without a shell, whose health check this is.
 func readyCommand() *cobra.Command {
 	var c config
-	server := ""
+	server, alive := "", false
 	cmd := &cobra.Command{
 		Use:   "ready",
 		Short: "Ask a server whether it is ready; the exit status is 0 if it is",
 		Long: `ready asks a server's /readyz, prints what is missing if it is not ready, and ends with status 1 then. It is a
-health check for where there is no curl, such as in a container.
+health check for where there is no curl, such as in a container. With --alive it asks only whether the server answers (/healthz),
+whatever it waits for: who does not should be started again.
 
 Give the server's own flags (or ` + envPrefix + `…): those that say where it listens, and with which certificate, count, the
 others are ignored. A server elsewhere is asked with --server, and checked with --tls-ca.`,
@@ -41,10 +42,11 @@ others are ignored. A server elsewhere is asked with --server, and checked with 
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			env := environment(os.Environ())
 			delete(env, envPrefix+"SERVER") // the command line's, which need not be this server
+			delete(env, envPrefix+"ALIVE")
 			return newSettings(&c, cmd.Flags()).completeAddress(env)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return askReady(cmd.Context(), &c, server)
+			return askReady(cmd.Context(), &c, server, alive)
 		},
 	}
 	refuseBadFlags(cmd)
@@ -52,11 +54,16 @@ others are ignored. A server elsewhere is asked with --server, and checked with 
 	where := []string{"listen", "advertise", "tls-cert", "tls-ca", "config"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
 	cmd.Flags().StringVar(&server, "server", "", "address of the server (default: the one of this machine that --listen and --tls-cert, or the environment, name)")
+	cmd.Flags().BoolVar(&alive, "alive", false, "ask only whether the server answers at all")
 	return cmd
 }
 
 // askReady asks the server at an address, or, if that is empty, the one that has these flags.
-func askReady(ctx context.Context, c *config, server string) error {
+func askReady(ctx context.Context, c *config, server string, alive bool) error {
+	path, what := "/readyz", "ready"
+	if alive {
+		path, what = "/healthz", "well"
+	}
 	ctx, cancel := context.WithTimeout(ctx, readyAnswer)
 	defer cancel()
 	trust := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -78,20 +85,20 @@ func askReady(ctx context.Context, c *config, server string) error {
 		}
 		trust.RootCAs = roots
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+"/readyz", http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+path, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("--server %q: %w", server, err)
 	}
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
-		return fmt.Errorf("ask whether the server is ready: %w", err)
+		return fmt.Errorf("ask whether the server is %s: %w", what, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, readyMost)) // the status is what counts
-	return fmt.Errorf("the server is not ready: %s: %s", resp.Status, strings.TrimSpace(string(said)))
+	return fmt.Errorf("the server is not %s: %s: %s", what, resp.Status, strings.TrimSpace(string(said)))
 }
 
 // dialable is an address at which this machine reaches a server that listens on another, which may stand for all addresses.

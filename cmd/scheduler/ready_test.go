@@ -37,6 +37,23 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 	}
 }
 
+// TestAliveAsksForNothingElse: a server that answers is alive, whatever it waits for.
+func TestAliveAsksForNothingElse(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/healthz":
+		case "/sick/healthz":
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(server.Close)
+	readySays(t, "", "--alive", "--server", server.URL)
+	readySays(t, "the server is not well: 500", "--alive", "--server", server.URL+"/sick")
+}
+
 // readySays asks with some flags. Want is a part of the error; empty if there should be none.
 func readySays(t *testing.T, want string, args ...string) {
 	t.Helper()

@@ -42,7 +42,7 @@ var takes = map[string]setting{
 	"kubernetes-namespace":    {takes: "a namespace", refused: []string{"Jobs", "a.b"}},
 	"kubernetes-image":        {takes: "an image", refused: []string{"a b", "https://registry.example/task:1", "Registry/Task"}, counts: newPods},
 	"kubernetes-pod-template": {takes: aFile, refused: []string{"/none"}, counts: newPods},
-	"keep-pods":               {takes: "`finished=N,failed=N,for=DURATION`", refused: []string{"finished=-1", "for=721h", "x=1"}},
+	"keep-pods":               {takes: "`finished=N,failed=N,pods=N,for=DURATION`", refused: []string{"finished=-1", "for=721h", "x=1"}},
 	"zk":                      {takes: "`host:port,…[/chroot]`", refused: []string{"h:0", "h:x"}},
 	"zk-namespace":            {takes: "a path", refused: []string{"a//b"}},
 	"zk-session-timeout":      {takes: "1s to 5m", refused: []string{"999ms", "301s"}},

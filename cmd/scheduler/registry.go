@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -35,10 +36,20 @@ func (s *settings) checkRegistry(bad *complaints) {
 	if c.registry.db == "" {
 		return
 	}
-	bad.about(said, mysql.CheckDSN(string(c.registry.db)))
+	bad.about(said, checkDSN(c.registry.db))
 	bad.unless(c.zk == "", "%s and %s contradict each other: the registry is in one place; scheduler backup and scheduler restore bring it from one to the other", said, s.said("zk"))
 	bad.unless(!c.local, "%s and %s contradict each other: on one machine the registry is a file, and there is no election", s.said("local"), said)
 	bad.unless(c.registry.lease >= database.LeastLease && c.registry.lease <= database.MostLease, "%s %s: want %s to 5m", s.said("registry-lease"), c.registry.lease, database.LeastLease)
+}
+
+// checkDSN says what is wrong with an address. What deploy/kubernetes is delivered with in the place of one says
+// itself what is to be done.
+func checkDSN(address dsn) error {
+	if todo, _, _ := strings.Cut(string(address), ":"); strings.HasPrefix(todo, "fill in ") {
+		return errors.New("nobody has written an address there yet: " + todo +
+			", with nothing before the address, and apply it again")
+	}
+	return mysql.CheckDSN(string(address))
 }
 
 // readDSN takes the address of a database from a flag, or from the file that the flag with -file behind its name names, and says

@@ -139,6 +139,9 @@ func (s State) terminal() bool {
 // live reports whether a task of the shard is, or may be, on the cluster.
 func (s *shard) live() bool { return s.State == Launching || s.State == Running }
 
+// held reports whether its agent says what keeps its task from beginning.
+func (s *shard) held() bool { return s.live() && s.waits != "" }
+
 func (e *execution) launched() bool { return e.Settings != nil }
 
 // waiting is how many of its shards wait for an attempt, those whose backoff has not passed included.

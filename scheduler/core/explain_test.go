@@ -35,6 +35,65 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 	}
 }
 
+// A run whose agent says what keeps all its shards from beginning waits, whatever was launched: in explain, in the
+// job's row and for what the row says that it waits. As soon as one runs the job does.
+func TestARunThatCannotBeginWaits(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	_, l := s.launch()
+	state := func() string {
+		t.Helper()
+		row, _ := s.core.JobRow("my_job")
+		x := s.explain("my_job")
+		if row.State != x.State || row.Running != 3 || len(x.Running) != 3 {
+			t.Errorf("in its row it is %s with %d shards, in explain %s with %d", row.State, row.Running, x.State, len(x.Running))
+		}
+		return x.State
+	}
+	if got := state(); got != "RUNNING" {
+		t.Errorf("nothing keeps it from beginning, and it is %s", got)
+	}
+	held := func(l cluster.TaskLaunch) {
+		s.update(l, cluster.Starting, fromAgent(""), func(u *cluster.Update) { u.Message = "its image can't be pulled" })
+	}
+	held(l[0])
+	if got := state(); got != "RUNNING" {
+		t.Errorf("one shard can't begin, and it is %s", got)
+	}
+	held(l[1])
+	held(l[2])
+	row, _ := s.core.JobRow("my_job")
+	if got, why := state(), s.core.JobDetails([]string{"my_job"}, 0)[0].WaitingFor; got != "WAITING" || why != "its image can't be pulled" || row.WaitingSince.IsZero() {
+		t.Errorf("no shard can begin, and it is %s: %q since %v", got, why, row.WaitingSince)
+	}
+	s.run(l[:1])
+	if got := state(); got != "RUNNING" {
+		t.Errorf("one shard runs, and it is %s", got)
+	}
+}
+
+// What has ended of a run under way, and not well, is told beside what runs: its run will fail.
+func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runJob()
+	s.update(l[1], cluster.Lost, fromAgent(""), func(u *cluster.Update) { u.Message = "its machine was switched off" })
+	s.update(l[2], cluster.Finished)
+	x := s.explain("my_job")
+	if len(x.Running) != 1 || len(x.Ended) != 1 {
+		t.Fatalf("explain has %+v", x)
+	}
+	if e := x.Ended[0]; e.ExecutionID != x.Running[0].ExecutionID || e.Item != 1 || e.TaskID != l[1].TaskID || e.State != Lost || e.Agent != "S1" || !strings.Contains(e.Reason, "switched off") {
+		t.Errorf("the lost shard is told as %+v", e)
+	}
+	s.update(l[0], cluster.Finished)
+	if x := s.explain("my_job"); len(x.Ended) != 0 || x.LastRun.State != Failed {
+		t.Errorf("of a run that has ended explain has %+v", x)
+	}
+}
+
 // Shards that can never start together are noted when the job is registered, and the note goes with the shortage.
 func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
 	t.Parallel()

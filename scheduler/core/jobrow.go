@@ -26,7 +26,8 @@ type JobRow struct {
 	// Running and Waiting are shards, RunningExecutions and WaitingExecutions those that were launched and those that were not.
 	Running, Waiting                     int
 	RunningExecutions, WaitingExecutions int
-	// WaitingSince is when the oldest of what waits began to, zero without any.
+	// WaitingSince is when the oldest of what waits began to, zero without any: a running shard, too, that its agent
+	// keeps from beginning.
 	WaitingSince time.Time
 	// The last run that ended; LastState is "" without one.
 	LastState                         State
@@ -59,13 +60,14 @@ func (c *Core) JobRow(name string) (JobRow, bool) {
 	if j.schedule != nil && j.isDaemon() && c.config.inactive(j) == active {
 		r.Schedule = j.schedule
 	}
+	held := 0
 	for _, e := range j.queue {
-		c.countExecution(&r, j, e)
+		held += c.countExecution(&r, j, e)
 	}
 	if c.config.isFaulty(j) {
 		r.State = "FAULTY"
 	} else {
-		r.State = c.jobState(j, r.Running, r.Waiting, !r.NextFire.IsZero())
+		r.State = c.jobState(j, r.Running-held, r.Waiting+held, !r.NextFire.IsZero())
 	}
 	c.lastRun(&r, j)
 	return r, true
@@ -85,7 +87,9 @@ func (c *Core) nextFire(j *jobState) time.Time {
 	return j.schedule.Next(from)
 }
 
-func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) {
+// countExecution adds an execution to its job's row, and returns how many of its running shards are kept from
+// beginning.
+func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) (held int) {
 	oldest := func(t time.Time) {
 		if t = c.shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
 			r.WaitingSince = t
@@ -99,7 +103,7 @@ func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) {
 		}
 		r.Waiting += shards
 		oldest(e.Made)
-		return
+		return 0
 	}
 	r.RunningExecutions++
 	for i := range e.Shards {
@@ -109,8 +113,13 @@ func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) {
 			oldest(s.WaitSince)
 		case s.live():
 			r.Running++
+			if s.held() {
+				held++
+				oldest(s.Launched)
+			}
 		}
 	}
+	return held
 }
 
 func (c *Core) lastRun(r *JobRow, j *jobState) {
@@ -217,8 +226,11 @@ func (c *Core) waitingFor(j *jobState) string {
 			continue
 		}
 		for i := range e.Shards {
-			if s := &e.Shards[i]; s.State == Waiting {
+			switch s := &e.Shards[i]; {
+			case s.State == Waiting:
 				wait(s.WaitSince, func() string { return c.shardWaitReason(e, s) })
+			case s.held():
+				wait(s.Launched, func() string { return s.waits })
 			}
 		}
 	}

@@ -127,7 +127,13 @@ func (c *Core) Explain(name string) (Explanation, error) {
 		}
 		x.Notes = append(x.Notes, note)
 	}
-	x.State = c.jobState(j, len(x.Running), len(x.Waiting), len(x.NextFires) > 0)
+	held := 0
+	for _, r := range x.Running {
+		if r.Reason != "" {
+			held++
+		}
+	}
+	x.State = c.jobState(j, len(x.Running)-held, len(x.Waiting)+held, len(x.NextFires) > 0)
 	return x, nil
 }
 
@@ -152,6 +158,9 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 			if why := cmp.Or(c.runningNote(s), c.quietNote(e, s)); why != "" {
 				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
 			}
+		case s.State != Finished:
+			x.Ended = append(x.Ended, EndedView{
+				ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Reason: s.Cause})
 		}
 	}
 }

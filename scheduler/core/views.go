@@ -127,16 +127,30 @@ type RunningView struct {
 	Progress *ProgressView `json:"progress,omitempty"`
 }
 
+// EndedView is a shard that has ended, and not well, before the others of its run.
+type EndedView struct {
+	ExecutionID string `json:"executionId"`
+	Item        int    `json:"item"`
+	TaskID      string `json:"taskId"`
+	State       State  `json:"state"`
+	Agent       string `json:"agent"`
+	Reason      string `json:"reason"`
+}
+
 // Explanation is a job's state with all reasons.
 type Explanation struct {
 	JobName string `json:"jobName"`
-	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING, READY (fires on its cron),
-	// ON_TRIGGER (no cron), NEVER (its cron never fires again) or FAULTY (its document can't be used).
+	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING (also where all that was
+	// launched is kept from beginning), READY (fires on its cron), ON_TRIGGER (no cron), NEVER (its cron never fires
+	// again) or FAULTY (its document can't be used).
 	State     string        `json:"state"`
 	Notes     []string      `json:"notes,omitempty"`
 	NextFires []time.Time   `json:"nextFires"`
 	Waiting   []WaitingView `json:"waiting"`
 	Running   []RunningView `json:"running"`
+	// Ended are the shards of runs under way that have ended otherwise than FINISHED, so that their runs will not
+	// finish.
+	Ended []EndedView `json:"ended,omitempty"`
 	// LastRun is the last that ended, LastSuccess the last that finished; nil when none is kept.
 	LastRun     *ExecutionSummary `json:"lastRun,omitempty"`
 	LastSuccess *ExecutionSummary `json:"lastSuccess,omitempty"`

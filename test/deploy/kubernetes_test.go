@@ -89,6 +89,30 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 			}
 		}
 	})
+	t.Run("what another password leaves", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "kubernetes")
+		err := errors.Join(os.CopyFS(dir, os.DirFS(manifests)), os.WriteFile(filepath.Join(dir, "database.env"), []byte("ELASTICJOB_REGISTRY=another"), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		generated := func() []string {
+			return strings.Fields(kubectl.Run(t, c, "get", "secrets,configmaps", "-n", "elasticjob", "-o", "name", "-l", "app.kubernetes.io/part-of=elasticjob"))
+		}
+		before := generated()
+		kubectl.Run(t, c, "apply", "-k", dir)
+		if both := generated(); len(before) != 2 || len(both) != 3 {
+			t.Fatalf("before there are %q, and then %q", before, both)
+		}
+		generation := func() string {
+			return kubectl.Run(t, c, "get", "deployment", "elasticjob", "-n", "elasticjob", "-o", "jsonpath={.metadata.generation}")
+		}
+		applied := generation()
+		pruned := kubectl.Run(t, c, "apply", "-k", dir, "--prune", "-l", "app.kubernetes.io/part-of=elasticjob", "--prune-allowlist", "core/v1/ConfigMap", "--prune-allowlist", "core/v1/Secret")
+		if left := generated(); len(left) != 2 || strings.Count(pruned, "pruned") != 1 || generation() != applied {
+			t.Errorf("%q are left, and the deployment is of generation %s, not %s:\n%s", left, generation(), applied, pruned)
+		}
+		kubectl.Run(t, c, "apply", "-k", manifests)
+	})
 	t.Run("a pod that may more", func(t *testing.T) {
 		for _, namespace := range []string{"elasticjob", "elasticjob-jobs"} {
 			out, err := kubectl.Try(t, c, "run", "root", "-n", namespace, "--image="+kubernetesserver.Box.Name)

@@ -105,21 +105,23 @@ func TestOnKubernetesWaits(t *testing.T) {
 		w.App("a", only("exit 0"), nil)
 		w.job("j", "a", nil)
 		quota := "/api/v1/namespaces/" + w.namespace + "/resourcequotas"
-		w.k.OK(t, "POST", quota, `{"metadata":{"name":"none"},"spec":{"hard":{"pods":"0"}}}`, nil)
-		w.Until("the quota is in force", func() string {
-			var q struct {
-				Status struct{ Hard map[string]string }
-			}
-			w.k.OK(t, "GET", quota+"/none", "", &q)
-			if q.Status.Hard["pods"] != "0" {
-				return "it is not"
-			}
-			return ""
-		})
-		id := w.Trigger("j")
-		w.explained("j", "exceeded quota")
-		w.k.OK(t, "DELETE", quota+"/none", "", nil)
-		w.Await(id, "FINISHED")
+		for _, q := range []struct{ resource, most, words string }{{"pods", "0", "exceeded quota"}, {"limits.cpu", "8", "must specify limits.cpu"}} {
+			w.k.OK(t, "POST", quota, fmt.Sprintf(`{"metadata":{"name":"some"},"spec":{"hard":{%q:%q}}}`, q.resource, q.most), nil)
+			w.Until("the quota is in force", func() string {
+				var now struct {
+					Status struct{ Hard map[string]string }
+				}
+				w.k.OK(t, "GET", quota+"/some", "", &now)
+				if now.Status.Hard[q.resource] != q.most {
+					return "it is not"
+				}
+				return ""
+			})
+			id := w.Trigger("j")
+			w.explained("j", q.words)
+			w.k.OK(t, "DELETE", quota+"/some", "", nil)
+			w.Await(id, "FINISHED")
+		}
 	})
 }
 

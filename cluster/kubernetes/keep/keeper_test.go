@@ -32,26 +32,52 @@ func ended(job, name string, good bool, ago time.Duration) keep.Ended {
 	return keep.Ended{Pod: kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID("uid-" + name), Job: job}, Good: good, At: now.Add(-ago)}
 }
 
+// shards are the ended pods of a run, one for each letter of ends: g for good, b for bad; they have ended a second
+// after each other, the last one so long ago.
+func shards(job, execution, ends string, ago time.Duration) (all []keep.Ended) {
+	for i, end := range ends {
+		e := ended(job, fmt.Sprintf("%s/%s-%d", job, execution, i), end == 'g', ago+time.Duration(len(ends)-1-i)*time.Second)
+		e.Execution = execution
+		all = append(all, e)
+	}
+	return all
+}
+
+// TestChoose: runs are kept and go as a whole, by their number for each job and by the age of their last end, and no
+// more pods than there may be.
 func TestChoose(t *testing.T) {
 	t.Parallel()
-	all := []keep.Ended{
-		ended("a", "a1", true, 5*time.Minute), ended("a", "a2", true, 4*time.Minute), ended("a", "a3", true, 3*time.Minute),
-		ended("a", "bad1", false, 50*time.Minute), ended("a", "bad2", false, 40*time.Minute),
-		ended("b", "b1", true, 59*time.Minute), ended("b", "old", true, time.Hour), ended("b", "older", false, 2*time.Hour),
+	many := slices.Concat(
+		shards("a", "1", "ggg", 5*time.Minute), shards("a", "2", "ggg", 4*time.Minute), shards("a", "3", "bgg", 3*time.Minute), shards("a", "4", "g", 2*time.Minute),
+		shards("b", "1", "g", 59*time.Minute), shards("b", "2", "bg", time.Hour))
+	daemon := shards("d", "standing", "bbg", time.Minute)
+	for i := range daemon {
+		daemon[i].Daemon = true
 	}
 	for name, c := range map[string]struct {
 		rules keep.Rules
+		ended []keep.Ended
 		gone  []string
 		next  time.Duration // from now
 	}{
-		"all are new":     {keep.Rules{Finished: 9, Failed: 9, For: 3 * time.Hour}, nil, time.Hour},
-		"the newest stay": {keep.Rules{Finished: 2, Failed: 1, For: time.Hour}, []string{"older", "old", "bad1", "a1"}, time.Minute},
-		"only the failed": {keep.Rules{Failed: 10, For: time.Hour}, []string{"older", "old", "b1", "a1", "a2", "a3"}, 10 * time.Minute},
-		"none":            {keep.Rules{}, []string{"older", "old", "b1", "bad1", "bad2", "a1", "a2", "a3"}, 0},
+		"all are new": {keep.Rules{Finished: 9, Failed: 9, Pods: 99, For: 3 * time.Hour}, many, nil, 2 * time.Hour},
+		"the newest runs stay, with all their shards": {keep.Rules{Finished: 2, Failed: 1, Pods: 99, For: 2 * time.Hour}, many,
+			[]string{"a/1-0", "a/1-1", "a/1-2"}, time.Hour},
+		"a run is as old as its last end": {keep.Rules{Finished: 9, Failed: 9, Pods: 99, For: time.Hour}, many, []string{"b/2-0", "b/2-1"}, time.Minute},
+		"only the failed":                 {keep.Rules{Failed: 9, Pods: 99, For: 2 * time.Hour}, many, []string{"b/1-0", "a/1-0", "a/1-1", "a/1-2", "a/2-0", "a/2-1", "a/2-2", "a/4-0"}, time.Hour},
+		"the oldest run makes room":       {keep.Rules{Finished: 3, Failed: 3, Pods: 12, For: 2 * time.Hour}, many, []string{"a/1-0"}, time.Hour},
+		"the older runs of all jobs make room": {keep.Rules{Failed: 4, Pods: 4, For: time.Hour}, slices.Concat(
+			shards("x", "1", "b", 4*time.Minute), shards("x", "2", "b", 3*time.Minute), shards("x", "3", "b", 2*time.Minute), shards("x", "4", "b", time.Minute),
+			shards("y", "1", "b", 59*time.Minute), shards("y", "2", "b", 58*time.Minute)), []string{"x/1-0", "x/2-0"}, time.Minute},
+		"of a run that is too large what failed stays": {keep.Rules{Finished: 3, Failed: 3, Pods: 1, For: 2 * time.Hour}, shards("a", "1", "gbgg", 0), []string{"a/1-0", "a/1-2", "a/1-3"}, 2 * time.Hour},
+		"a large run takes what others leave": {keep.Rules{Finished: 3, Failed: 3, Pods: 8, For: 2 * time.Hour},
+			slices.Concat(shards("a", "1", "gbgggggg", 0), shards("b", "1", "g", time.Minute), shards("c", "1", "gg", time.Minute)), []string{"a/1-0", "a/1-2", "a/1-3"}, 119 * time.Minute},
+		"each shard of a daemon is a run": {keep.Rules{Finished: 1, Failed: 1, Pods: 99, For: time.Hour}, daemon, []string{"d/standing-0"}, 59*time.Minute - time.Second},
+		"none":                            {keep.Rules{}, shards("a", "1", "gb", time.Minute), []string{"a/1-0", "a/1-1"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			gone, next := c.rules.Choose(now, all)
+			gone, next := c.rules.Choose(now, slices.Clone(c.ended))
 			var names []string
 			for _, e := range gone {
 				names = append(names, e.Name)
@@ -63,6 +89,31 @@ func TestChoose(t *testing.T) {
 				t.Errorf("the next goes at %v, want %v", next, want)
 			}
 		})
+	}
+}
+
+// TestDefaultKeepsFailures: an hour later the failure of a job that runs each minute is there, whatever fails and
+// finishes beside it.
+func TestDefaultKeepsFailures(t *testing.T) {
+	t.Parallel()
+	rules, err := keep.Parse(keep.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []keep.Ended
+	for i := range 60 {
+		ago := time.Duration(60-i) * time.Minute
+		all = append(all, shards("minutely", fmt.Sprint("m", i), "bggggggg", ago)...)
+		all = append(all, shards("good", fmt.Sprint("g", i), "gggg", ago)...)
+		for j := range 60 {
+			all = append(all, shards("noisy", fmt.Sprint("n", i, "-", j), "b", ago-time.Duration(j)*time.Second)...)
+		}
+	}
+	gone, _ := rules.Choose(now, all)
+	for _, e := range gone {
+		if e.Job == "minutely" {
+			t.Fatalf("%s is deleted", e.Name)
+		}
 	}
 }
 
@@ -174,7 +225,7 @@ func TestPodsAreDeletedInBatches(t *testing.T) {
 func TestPodsAreDeletedByTheirUIDs(t *testing.T) {
 	t.Parallel()
 	d := &deletions{refuse: 3}
-	k := newKeeper(t, d, keep.Rules{Finished: 1, For: time.Hour})
+	k := newKeeper(t, d, keep.Rules{Finished: 1, Pods: 9, For: time.Hour})
 	over, end := context.WithCancel(t.Context())
 	end()
 	k.Ended(over, ended("a", "of-another-session", false, 2*time.Hour).Pod, false, now)

@@ -9,36 +9,44 @@ import (
 	"time"
 )
 
-// Rules are how many ended pods of each job are kept, and for how long at most.
+// Rules are how many ended runs of each job are kept, with the pods of all their shards, how many pods of all jobs at
+// most, and for how long.
 type Rules struct {
+	// Finished and Failed are runs of each job. A run of which one shard did not finish counts as failed.
 	Finished, Failed int
-	For              time.Duration
+	// Pods bounds the pods of all jobs: each takes the room of its output on its node, and some in the API server.
+	Pods int
+	// For counts from the end of a run's last shard.
+	For time.Duration
 }
 
-// Default is what is kept where nobody has said it.
-const Default = "finished=3,failed=10,for=1h"
+// Default is what is kept where nobody has said it: of a job that fails each minute the failures of an hour and more.
+const Default = "finished=10,failed=100,pods=2000,for=24h"
 
 const (
-	mostPods = 1000
+	mostRuns = 1000
+	mostPods = 10000
 	mostFor  = 30 * 24 * time.Hour
 )
 
 // Parse reads rules as Default is written. What is left out is as there. Its error names all that is wrong.
 func Parse(text string) (Rules, error) {
-	r := Rules{Finished: 3, Failed: 10, For: time.Hour}
+	r := Rules{Finished: 10, Failed: 100, Pods: 2000, For: 24 * time.Hour}
 	var errs []error
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		var err error
 		switch name {
 		case "finished":
-			r.Finished, err = parseNumber(value)
+			r.Finished, err = parseNumber(value, mostRuns, "runs of each job")
 		case "failed":
-			r.Failed, err = parseNumber(value)
+			r.Failed, err = parseNumber(value, mostRuns, "runs of each job")
+		case "pods":
+			r.Pods, err = parseNumber(value, mostPods, "pods of all jobs")
 		case "for":
 			r.For, err = parseFor(value)
 		default:
-			err = errors.New("unknown; known are finished, failed, for")
+			err = errors.New("unknown; known are finished, failed, pods, for")
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%q: %w", part, err))
@@ -47,10 +55,10 @@ func Parse(text string) (Rules, error) {
 	return r, errors.Join(errs...)
 }
 
-func parseNumber(value string) (int, error) {
+func parseNumber(value string, most int, what string) (int, error) {
 	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 || n > mostPods {
-		return 0, fmt.Errorf("want 0 to %d pods of each job", mostPods)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("want 0 to %d %s", most, what)
 	}
 	return n, nil
 }

@@ -25,7 +25,11 @@ const (
 	AnnotationJob  = "elasticjob/job"
 	// AnnotationDrain has a daemon's shard make no more fires, and end with the run under way: its executor sees it as a file. It says why.
 	AnnotationDrain = "elasticjob/drain"
-	// Finalizer keeps a pod until the scheduler has committed that it was bound.
+	// AnnotationGivenUp says why the scheduler does not wait any more for a pod to start. It is there before the pod
+	// is deleted, so that whoever leads then knows what its end means.
+	AnnotationGivenUp = "elasticjob/given-up"
+	// Finalizer keeps a pod until the scheduler has committed that it was bound, and one that was given up until its
+	// end is committed.
 	Finalizer = "elasticjob/unacknowledged"
 	// Scheduler is the name that its pods ask for, so that no other scheduler binds them.
 	Scheduler = "elasticjob"

@@ -27,8 +27,6 @@ const (
 type Circumstances struct {
 	// NotReady is since when its node has not been ready; zero if it is.
 	NotReady time.Time
-	// GivenUp is why the scheduler stopped waiting for its containers to start, and deleted it; "" if it did not.
-	GivenUp string
 	// Troubled is for how long its containers could not be started.
 	Troubled time.Duration
 	// Removed: it is not in the API any more.
@@ -240,8 +238,8 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
 	prepare, failed := failedInit(p)
 	switch disrupted, why := disruption(p); {
-	case c.GivenUp != "":
-		startFailed(p, c.GivenUp, u)
+	case p.Annotations[AnnotationGivenUp] != "":
+		startFailed(p, p.Annotations[AnnotationGivenUp], u)
 	case p.DeletionTimestamp != nil:
 		u.State, u.Reason, u.Message = cluster.Killed, cluster.ReasonKilledDuringLaunch, "its pod was deleted before its container was started"
 	case disrupted:

@@ -29,6 +29,8 @@ func podIs(changes ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
+func givenUp(p *corev1.Pod) { p.Annotations[pod.AnnotationGivenUp] = "no such image" }
+
 func phase(phase corev1.PodPhase, reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.Phase, p.Status.Reason, p.Status.Message = phase, reason, message }
 }
@@ -175,11 +177,11 @@ func TestReport(t *testing.T) {
 		{name: "it may not run its command", pod: podIs(phase(failed, "", ""), exited(126, "ContainerCannotRun", "exec /x: Permission denied")), state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "enied"},
 		{name: "refused", pod: podIs(phase(failed, "OutOfcpu", "Node didn't have enough resource: cpu")), state: cluster.Dropped, source: cluster.FromAgent, reason: pod.ReasonRefused, says: "OutOfcpu: Node didn't have"},
 		{name: "its command is not there", pod: podIs(phase(failed, "", ""), exited(128, "StartError", "exec: no such file")), state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such file"},
-		{name: "given up", pod: podIs(phase(failed, "", ""), neverMade(), deleted(0)), in: pod.Circumstances{GivenUp: "no such image"}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
-		{name: "given up before its init container was made", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 137, "ContainerStatusUnknown", ""), waiting("PodInitializing", ""), deleted(0)), in: pod.Circumstances{GivenUp: "no such image"}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
-		{name: "given up and gone, as its kubelet said", pod: podIs(phase(failed, "", ""), neverMade(), finallyDeleted()), in: pod.Circumstances{GivenUp: "no such image", Removed: true}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
-		{name: "given up and removed by force", pod: podIs(waiting("ImagePullBackOff", "")), in: pod.Circumstances{GivenUp: "no such image", Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "by hand"},
-		{name: "given up in the moment that it began", pod: podIs(running()), in: pod.Circumstances{GivenUp: "no such image", Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true},
+		{name: "given up", pod: podIs(givenUp, phase(failed, "", ""), neverMade(), deleted(0)), in: pod.Circumstances{}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
+		{name: "given up before its init container was made", pod: podIs(givenUp, phase(failed, "", ""), initEnded(pod.Prepare, 137, "ContainerStatusUnknown", ""), waiting("PodInitializing", ""), deleted(0)), in: pod.Circumstances{}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
+		{name: "given up and gone, as its kubelet said", pod: podIs(givenUp, phase(failed, "", ""), neverMade(), finallyDeleted()), in: pod.Circumstances{Removed: true}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
+		{name: "given up and removed by force", pod: podIs(givenUp, waiting("ImagePullBackOff", "")), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "by hand"},
+		{name: "given up in the moment that it began", pod: podIs(givenUp, running()), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true},
 		{name: "its init container could not fetch", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 1, "Error", `{"v":1,"phase":"UNPACK","cause":"not an archive"}`), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromExecutor, says: "not an archive"},
 		{name: "an init container of its template failed", pod: podIs(phase(failed, "", ""), initEnded("mine", 2, "Error", "no database"), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromExecutor, says: "no database"},
 		{name: "its init container was over the memory", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 137, "OOMKilled", ""), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerMemory},
@@ -241,6 +243,41 @@ func TestWhatKeepsAPodFromStarting(t *testing.T) {
 	}
 }
 
+// TestTroubleCountsFromThePod: from when it can have begun at the earliest, and never from before the pod was
+// created, whatever a node's clock says.
+func TestTroubleCountsFromThePod(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(after time.Duration) metav1.Time { return metav1.NewTime(created.Add(after)) }
+	ready := func(status corev1.ConditionStatus, after time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: status, LastTransitionTime: at(after)}}
+		}
+	}
+	fetched := func(after time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Prepare, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(after)}}}}
+		}
+	}
+	noImage := waiting("ErrImagePull", "")
+	for name, c := range map[string]struct {
+		pod   *corev1.Pod
+		after time.Duration
+		known bool
+	}{
+		"volumes":                              {podIs(waiting("ContainerCreating", ""), ready(corev1.ConditionFalse, time.Second)), time.Second, true},
+		"volumes, and its node's clock is off": {podIs(waiting("ContainerCreating", ""), ready(corev1.ConditionFalse, -time.Hour)), 0, true},
+		"an image":                             {podIs(noImage), 0, false},
+		"an image, behind volumes":             {podIs(noImage, ready(corev1.ConditionTrue, 4*time.Minute)), 4 * time.Minute, false},
+		"an image, behind the package":         {podIs(noImage, ready(corev1.ConditionTrue, time.Second), fetched(time.Minute)), time.Minute, false},
+	} {
+		c.pod.CreationTimestamp = at(0)
+		if got := pod.TroubleOf(c.pod); got.Why == "" || !got.Since.Equal(created.Add(c.after)) || got.Known != c.known {
+			t.Errorf("%s: %+v, want it since %s", name, got, created.Add(c.after))
+		}
+	}
+}
+
 func TestReportOfUnboundPods(t *testing.T) {
 	t.Parallel()
 	if u, bound := pod.Report(podIs(func(p *corev1.Pod) { p.Spec.NodeName = "" }), pod.Circumstances{Removed: true}); bound {
@@ -281,8 +318,8 @@ func TestTrouble(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if why, within := pod.Trouble(tt.pod); (why != "") != tt.there || within != tt.within {
-				t.Errorf("trouble: %q, which may be so for %s", why, within)
+			if got := pod.TroubleOf(tt.pod); (got.Why != "") != tt.there || got.Within != tt.within {
+				t.Errorf("trouble: %q, which may be so for %s", got.Why, got.Within)
 			}
 		})
 	}

@@ -28,39 +28,88 @@ const (
 	toldAfter = 10 * time.Second
 )
 
-// Trouble is why the shard's container does not start, in the words of the kubelet, "" if nothing keeps it; within is for how long it may be so,
-// 0 where waiting won't help. What a webhook adds beside that container does not keep it from starting; and once it runs, nothing does any more.
-func Trouble(p *corev1.Pod) (why string, within time.Duration) {
+// Trouble is what keeps the shard's container from starting. The zero value is for nothing.
+type Trouble struct {
+	// Why is in the words of the kubelet.
+	Why string
+	// Within is for how long it may be so, 0 where waiting won't help.
+	Within time.Duration
+	// Since is the earliest moment at which it can have begun, by the cluster's clocks and never before the pod was
+	// created. It is when it began if Known.
+	Since time.Time
+	Known bool
+}
+
+// TroubleOf is what keeps a pod from starting. What a webhook adds beside the shard's container does not; and once
+// that runs, nothing does any more.
+func TroubleOf(p *corev1.Pod) Trouble {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	if Over(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil || shard.State.Terminated != nil {
-		return "", 0
+		return Trouble{}
 	}
 	for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), shard) {
 		w := s.State.Waiting
 		if w == nil || !hopeless[w.Reason] && !troubled[w.Reason] {
 			continue
 		}
-		why = strings.TrimSpace("container " + s.Name + " can't be started: " + w.Reason + ": " + w.Message)
+		why := strings.TrimSpace("container " + s.Name + " can't be started: " + w.Reason + ": " + w.Message)
+		t := Trouble{Why: why, Within: startWithin, Since: startable(p)}
 		if hopeless[w.Reason] || strings.Contains(w.Message, "runAsNonRoot") {
-			return why, 0
+			t.Within = 0
 		}
-		return why, startWithin
+		return t
 	}
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse && !Began(p) {
-			return fmt.Sprintf("its node can't make its volumes or its network: kubectl -n %s get events --field-selector involvedObject.name=%s says more", p.Namespace, p.Name), readyWithin
+	if c := readyToStart(p); c != nil && c.Status == corev1.ConditionFalse && !Began(p) {
+		return Trouble{
+			Why: fmt.Sprintf("its node can't make its volumes or its network: "+
+				"kubectl -n %s get events --field-selector involvedObject.name=%s says more", p.Namespace, p.Name),
+			Within: readyWithin, Since: later(p.CreationTimestamp.Time, c.LastTransitionTime.Time), Known: true,
 		}
 	}
-	return "", 0
+	return Trouble{}
+}
+
+// startable is since when nothing but their image has kept a pod's containers from starting: since its volumes and
+// its network are there, and the containers before them have ended.
+func startable(p *corev1.Pod) time.Time {
+	since := p.CreationTimestamp.Time
+	if c := readyToStart(p); c != nil {
+		since = later(since, c.LastTransitionTime.Time)
+	}
+	for i := range p.Status.InitContainerStatuses {
+		switch s := &p.Status.InitContainerStatuses[i].State; {
+		case s.Terminated != nil:
+			since = later(since, s.Terminated.FinishedAt.Time)
+		case s.Running != nil: // it goes on beside them
+			since = later(since, s.Running.StartedAt.Time)
+		}
+	}
+	return since
+}
+
+func readyToStart(p *corev1.Pod) *corev1.PodCondition {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReadyToStartContainers {
+			return c
+		}
+	}
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // waits says in words what the start of a pod waits for, as far as that is worth a word.
 func waits(p *corev1.Pod, troubled time.Duration) string {
-	why, within := Trouble(p)
-	if within == readyWithin && troubled < toldAfter {
+	t := TroubleOf(p)
+	if t.Within == readyWithin && troubled < toldAfter {
 		return ""
 	}
-	return why
+	return t.Why
 }
 
 // Gist is what has to change of the words about a pod for them to be news: all but digits, by which kubelets count tries and seconds.

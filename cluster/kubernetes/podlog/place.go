@@ -35,13 +35,19 @@ func (s source) pod(ctx context.Context, at place) (*corev1.Pod, error) {
 	err := s.core.Get().Namespace(at.namespace).Resource("pods").Name(at.name).Do(ctx).Into(found)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("%w: pod %s is not there any more", cluster.ErrGone, at.name)
+		return nil, deleted(at)
 	case err != nil:
 		return nil, fmt.Errorf("look at pod %s: %w", at.name, err)
 	case string(found.UID) != at.uid:
-		return nil, fmt.Errorf("%w: pod %s is another one of that name", cluster.ErrGone, at.name)
+		return nil, deleted(at)
 	}
 	return found, nil
+}
+
+// deleted says why there is no output of a pod any more, and what decides about it.
+func deleted(at place) error {
+	return &cluster.FilesGone{Why: "its pod " + at.name + " in namespace " + at.namespace +
+		" was deleted, and the output with it. The servers' --keep-pods says which ended pods stay; to kill a shard deletes its pod"}
 }
 
 // open follows the output of a pod from its beginning. The API server knows pods by their names only: so the pod is looked at before and
@@ -53,7 +59,7 @@ func (s source) open(ctx context.Context, at place) (io.ReadCloser, error) {
 	}
 	container, _ := speaker(found)
 	if container == "" {
-		return nil, fmt.Errorf("%w: pod %s has not begun", cluster.ErrGone, at.name)
+		return nil, &cluster.FilesGone{Why: "its pod " + at.name + " has not begun"}
 	}
 	stream, err := s.follow(ctx, at, container, 0)
 	if err != nil {

@@ -25,11 +25,13 @@ const said = ['DISABLED', 'APP_DISABLED', 'PAUSED', 'SHUTTING_DOWN', 'ON_TRIGGER
 export function Explain({ explain: e, app }) {
   const waiting = groupBy(/** @type {any[]} */ (e.waiting), (w) => `${w.executionId} ${w.reason}`)
   const running = groupBy(/** @type {any[]} */ (e.running), (r) => `${r.executionId} ${r.state} ${r.reason ?? ''}`)
+  const ended = groupBy(/** @type {any[]} */ (e.ended ?? []), (s) => `${s.executionId} ${s.state} ${s.reason}`)
   const failed = e.lastRun?.state === 'FAILED' ? e.lastRun : null
   return html`<section class="box" style=${{ minHeight: '88px' }}><h2>${t('title')}</h2><ul class="explain">
     ${said.includes(e.state) && html`<li><${State} of=${e.state} /><div>${t(/** @type {any} */ (e.state))}</div></li>`}
     ${waiting.map((of) => html`<${Group} key=${`w${of[0].executionId}${of[0].reason}`} state="WAITING" of=${of}><${Reason} text=${of[0].reason} app=${app} /></${Group}>`)}
     ${running.map((of) => html`<${Group} key=${`r${of[0].executionId}${of[0].state}${of[0].reason ?? ''}`} state=${of[0].state} of=${of}>${of[0].reason && html`<div>${of[0].reason}</div>`}<${Progress} of=${of} /></${Group}>`)}
+    ${ended.map((of) => html`<${Group} key=${`e${of[0].executionId}${of[0].state}${of[0].reason}`} state=${of[0].state} of=${of}><pre class="cause">${of[0].reason}</pre></${Group}>`)}
     ${!waiting.length && !running.length && !said.includes(e.state) && html`<li class="muted">${t('quiet')}</li>`}
     ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${failed.reason}</pre></div></li>`}
     ${e.droppedFires && html`<${Fires} text=${t('dropped', { n: e.droppedFires.count })} of=${e.droppedFires} />`}
@@ -40,7 +42,7 @@ export function Explain({ explain: e, app }) {
 
 /** @param {{state: string, of: any[], children?: any}} props */
 const Group = ({ state, of, children }) => html`<li><${State} of=${state} /><div>
-  <div>${t('shards', { n: of.length, items: ranges(of.map((w) => w.item)) })} · <a href=${link.execution(of[0].executionId)}>${of[0].executionId}</a> · <${Since} at=${of.reduce((a, b) => (a < b.since ? a : b.since), of[0].since)} /></div>${children}</div></li>`
+  <div>${t('shards', { n: of.length, items: ranges(of.map((w) => w.item)) })} · <a href=${link.execution(of[0].executionId)}>${of[0].executionId}</a>${of[0].since && html` · <${Since} at=${of.reduce((a, b) => (a < b.since ? a : b.since), of[0].since)} />`}</div>${children}</div></li>`
 
 /** @param {{of: any[]}} props */
 function Progress({ of }) {

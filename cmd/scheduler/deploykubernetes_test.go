@@ -1,0 +1,73 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// TestKubernetesServers: what deploy/kubernetes gives the servers are flags that there are; a server that hangs is
+// started again, and one that waits for its database is not; and each rollout puts the servers on different nodes,
+// wherever those before were.
+func TestKubernetesServers(t *testing.T) {
+	t.Parallel()
+	var servers appsv1.Deployment
+	for part := range strings.SplitSeq(text(t, "deploy/kubernetes/base/servers.yaml"), "\n---\n") {
+		if strings.Contains(part, "kind: Deployment") {
+			if err := yaml.UnmarshalStrict([]byte(part), &servers); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	spec := servers.Spec.Template.Spec
+	server := spec.Containers[0]
+	environment := map[string]string{}
+	for _, v := range server.Env {
+		environment[v.Name] = strings.ReplaceAll(v.Value, "$(POD_IP)", "10.0.0.1")
+	}
+	knownFlags(t, "base/servers.yaml", environment, nil)
+	for name, c := range map[string]struct {
+		probe *corev1.Probe
+		alive bool
+	}{"readiness": {server.ReadinessProbe, false}, "liveness": {server.LivenessProbe, true}, "startup": {server.StartupProbe, true}} {
+		if c.probe == nil || c.probe.Exec == nil || c.probe.TimeoutSeconds <= int32(readyAnswer.Seconds()) {
+			t.Errorf("there is no %s probe that waits for its command's %s", name, readyAnswer)
+			continue
+		}
+		cmd, args, err := command().Find(c.probe.Exec.Command[1:])
+		if err != nil || cmd.Name() != "ready" || slices.Contains(args, "--alive") != c.alive {
+			t.Errorf("the %s probe is %q: %v", name, c.probe.Exec.Command, err)
+		}
+	}
+	if len(spec.TopologySpreadConstraints) != 1 || spec.Affinity != nil {
+		t.Fatalf("the servers are spread by %+v and %+v", spec.TopologySpreadConstraints, spec.Affinity)
+	}
+	if s := spec.TopologySpreadConstraints[0]; s.TopologyKey != corev1.LabelHostname || s.MaxSkew != 1 || s.WhenUnsatisfiable != corev1.ScheduleAnyway ||
+		!slices.Equal(s.MatchLabelKeys, []string{"pod-template-hash"}) || s.LabelSelector.String() != servers.Spec.Selector.String() {
+		t.Errorf("the servers are spread by %+v", s)
+	}
+}
+
+// TestAddressThatWasNotFilledIn: the error names the file to write it into, and shows nothing that may be a password.
+func TestAddressThatWasNotFilledIn(t *testing.T) {
+	t.Parallel()
+	_, address, found := strings.Cut(text(t, "deploy/kubernetes/database.env"), "\nELASTICJOB_REGISTRY=")
+	if !found {
+		t.Fatal("deploy/kubernetes/database.env names no registry")
+	}
+	address, _, _ = strings.Cut(address, "\n")
+	for _, address := range []string{address, strings.Replace(address, "PASSWORD", "hunter2", 1)} {
+		for _, variable := range []string{"ELASTICJOB_REGISTRY", "ELASTICJOB_DB"} {
+			w := newWorld(t)
+			w.env = map[string]string{variable: address}
+			_, err := w.settings("--kubernetes", "--kubeconfig", "testdata/kubeconfig")
+			if err == nil || !strings.Contains(err.Error(), variable+": nobody has written an address there yet: fill in database.env") || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s=%s: %v", variable, address, err)
+			}
+		}
+	}
+}
