@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
 // TestDocsNameEveryRoute, and no other, and all reserved names.
@@ -34,5 +38,52 @@ func TestDocsNameEveryRoute(t *testing.T) {
 		if !strings.Contains(string(text), "`"+name+"`") {
 			t.Errorf("docs/api.md lacks the reserved name %s", name)
 		}
+	}
+}
+
+// TestDocsShowADaemonAsItIsAnswered holds an example of docs/api.md against the type that is sent.
+func TestDocsShowADaemonAsItIsAnswered(t *testing.T) {
+	t.Parallel()
+	shown := json.NewDecoder(strings.NewReader("{" + reference.Block(t, "../docs/api.md", `"daemon":{"nextFireTime"`) + "}"))
+	shown.DisallowUnknownFields()
+	var answer struct{ Daemon *core.DaemonView }
+	if err := shown.Decode(&answer); err != nil || answer.Daemon == nil || answer.Daemon.LastRun == nil {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+// TestInstallRunsTheExample checks the app and the job that docs/install.md has its readers try on a cluster: the script is in the package that
+// servers have, and each run ends before the next one is due, since dropped fires alert.
+func TestInstallRunsTheExample(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
+	var example struct {
+		App  struct{ AppURL, BootstrapScript string }
+		Jobs []struct{ Cron string }
+	}
+	if _, text := call(t, server, "GET", "/api/example", ""); json.Unmarshal([]byte(text), &example) != nil || len(example.Jobs) == 0 {
+		t.Fatal(text)
+	}
+	bodies := regexp.MustCompile(`-d '(\{.*?\})'`).FindAllStringSubmatch(reference.Block(t, "../docs/install.md", "docker compose up"), -1)
+	if len(bodies) != 2 {
+		t.Fatalf("%q, want an app and a job", bodies)
+	}
+	var app struct{ AppURL, BootstrapScript string }
+	if err := json.Unmarshal([]byte(bodies[0][1]), &app); err != nil {
+		t.Fatal(err)
+	}
+	_, path, _ := strings.Cut(example.App.AppURL, "/artifacts/")
+	if !strings.HasSuffix(app.AppURL, "/artifacts/"+path) || app.BootstrapScript != example.App.BootstrapScript {
+		t.Errorf("the app is %+v, want the script %s of the package %s", app, example.App.BootstrapScript, path)
+	}
+	job, _, err := jobs.Schema.Decode([]byte(bodies[1][1]), jobs.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job.Cron != example.Jobs[0].Cron {
+		t.Errorf("the job's cron is %q, want %q of the example, whose runs take ten seconds", job.Cron, example.Jobs[0].Cron)
+	}
+	if bad, _ := job.Check(jobs.CheckOptions{}); len(bad) > 0 {
+		t.Error(bad)
 	}
 }
