@@ -41,14 +41,42 @@ func TestDocsNameEveryRoute(t *testing.T) {
 	}
 }
 
-// TestDocsShowADaemonAsItIsAnswered holds an example of docs/api.md against the type that is sent.
-func TestDocsShowADaemonAsItIsAnswered(t *testing.T) {
+// TestDocsNameNoOtherRoute looks at the routes in the sentences of all documents.
+func TestDocsNameNoOtherRoute(t *testing.T) {
 	t.Parallel()
-	shown := json.NewDecoder(strings.NewReader("{" + reference.Block(t, "../docs/api.md", `"daemon":{"nextFireTime"`) + "}"))
-	shown.DisallowUnknownFields()
-	var answer struct{ Daemon *core.DaemonView }
-	if err := shown.Decode(&answer); err != nil || answer.Daemon == nil || answer.Daemon.LastRun == nil {
-		t.Errorf("%+v, %v", answer, err)
+	named := 0
+	for _, path := range reference.Documents(t, "..") {
+		text, err := os.ReadFile("../" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range regexp.MustCompile("`((?:GET|POST|PUT|DELETE) /[^`?]*)").FindAllStringSubmatch(string(text), -1) {
+			if named++; !slices.Contains(api.RouteNames(), n[1]) {
+				t.Errorf("%s has %s, the router has not", path, n[1])
+			}
+		}
+	}
+	if named < 200 {
+		t.Errorf("only %d were found", named)
+	}
+}
+
+// TestDocsShowWhatIsAnswered holds examples of docs/api.md against the types that are sent.
+func TestDocsShowWhatIsAnswered(t *testing.T) {
+	t.Parallel()
+	short := strings.NewReplacer(",…", "", "{…}", "{}", `"…"`, `"2026-05-01T12:00:00Z"`) // which any text and any time may be
+	for holds, as := range map[string]any{
+		`"droppedFires":{`: &core.Explanation{}, `"daemon":{"nextFireTime"`: &struct{ Daemon core.DaemonView }{}, `[{"hostname":"…"`: &[]core.SandboxView{},
+	} {
+		text := short.Replace(reference.Block(t, "../docs/api.md", holds))
+		if strings.HasPrefix(text, `"`) {
+			text = "{" + text + "}"
+		}
+		shown := json.NewDecoder(strings.NewReader(text))
+		shown.DisallowUnknownFields()
+		if err := shown.Decode(as); err != nil {
+			t.Errorf("%v in %s", err, text)
+		}
 	}
 }
 

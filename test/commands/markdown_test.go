@@ -21,7 +21,6 @@ type block struct {
 	exits    int
 	answers  bool   // curl lines, each with an example of its answer
 	writes   string // what it writes, where the document shows it
-	example  string // an example of what it is answered, where the document shows one
 }
 
 // step is typed before a block, unseen by readers.
@@ -61,8 +60,6 @@ func blocksOf(text string) (all []block, err error) {
 				return nil, fmt.Errorf("line %d: a comment for commands stands before something else", line)
 			case found.language == "text" && behind >= 0:
 				all[behind].writes = found.content
-			case found.language == "json" && behind >= 0:
-				all[behind].example = found.content
 			default:
 				return nil, fmt.Errorf("line %d: no test looks at this code block: a comment before it has to name one, or say why none does", line)
 			}

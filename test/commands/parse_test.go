@@ -10,7 +10,7 @@ import (
 func TestBlocksOf(t *testing.T) {
 	t.Parallel()
 	const text = "# Title\n\n<!-- before, stays until http://h/readyz:\nserver\n-->\n<!-- before: eventually true -->\n<!-- exits with 3 -->\n```sh\na\n\nb\n```\n\n```text\nsays …\n```\n" +
-		"word\n<!-- not run: a drawing -->\n```text\nnothing's\n```\n<!-- a remark -->\n<!-- not run: it needs a Mesos -->\n```sh\nc\n```\n```json\n{}\n```\n<!-- run by test/x: TestX -->\n```sql\nd\n```"
+		"word\n<!-- not run: a drawing -->\n```text\nnothing's\n```\n<!-- a remark -->\n<!-- not run: it needs a Mesos -->\n```sh\nc\n```\n<!-- run by test/x: TestX -->\n```sql\nd\n```"
 	got, err := blocksOf(text)
 	if err != nil {
 		t.Fatal(err)
@@ -18,8 +18,8 @@ func TestBlocksOf(t *testing.T) {
 	want := []block{
 		{line: 8, commands: "a\n\nb\n", exits: 3, writes: "says …\n", before: []step{{commands: "server", stays: "http://h/readyz"}, {commands: "eventually true"}}},
 		{line: 19, notRun: "a drawing"},
-		{line: 24, commands: "c\n", notRun: "it needs a Mesos", example: "{}\n"},
-		{line: 31, runBy: "test/x: TestX"},
+		{line: 24, commands: "c\n", notRun: "it needs a Mesos"},
+		{line: 28, runBy: "test/x: TestX"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(block{}, step{})); diff != "" {
 		t.Error(diff)

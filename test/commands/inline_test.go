@@ -1,0 +1,103 @@
+package commands
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/reference"
+)
+
+var (
+	inline     = regexp.MustCompile("`(?:bin/)?((?:scheduler|executor|elasticjob) [^`\n]+)`")
+	subcommand = regexp.MustCompile(`^[a-z][a-z-]*$`)
+	flagName   = regexp.MustCompile(`^--[a-z][a-z-]*`)
+)
+
+// inlineCommand is what a sentence has of a command: its program and subcommands, and the names of its flags.
+type inlineCommand struct {
+	words, flags []string
+}
+
+// inlineCommands are those of a text. One such as scheduler user add|rm is several.
+func inlineCommands(text string) (all []inlineCommand) {
+	for _, found := range inline.FindAllStringSubmatch(text, -1) {
+		words := strings.Fields(found[1])
+		ones := []inlineCommand{{words: words[:1]}}
+		rest := words[1:]
+		for len(rest) > 0 && subcommand.MatchString(strings.ReplaceAll(rest[0], "|", "-")) {
+			var next []inlineCommand
+			for _, one := range ones {
+				for choice := range strings.SplitSeq(rest[0], "|") {
+					next = append(next, inlineCommand{words: append(slices.Clone(one.words), choice)})
+				}
+			}
+			ones, rest = next, rest[1:]
+		}
+		for _, one := range ones {
+			for _, word := range rest {
+				if flag := flagName.FindString(word); flag != "" {
+					one.flags = append(one.flags, flag)
+				}
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func TestInlineCommandsOf(t *testing.T) {
+	t.Parallel()
+	got := inlineCommands("`scheduler user add|rm NAME --role admin --zk …`, `make run`, `bin/executor run --item=0`, `scheduler.env`")
+	want := []inlineCommand{
+		{[]string{"scheduler", "user", "add"}, []string{"--role", "--zk"}}, {[]string{"scheduler", "user", "rm"}, []string{"--role", "--zk"}},
+		{[]string{"executor", "run"}, []string{"--item"}},
+	}
+	if !slices.EqualFunc(got, want, func(a, b inlineCommand) bool { return slices.Equal(a.words, b.words) && slices.Equal(a.flags, b.flags) }) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestInlineCommands asks the programs whether they have the commands and flags that stand in the sentences of documents.
+func TestInlineCommands(t *testing.T) {
+	t.Parallel()
+	bin := filepath.Join(builtClone(t), "bin")
+	helps := map[string]string{}
+	asked := 0
+	for _, path := range reference.Documents(t, root) {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range inlineCommands(string(text)) {
+			name := strings.Join(c.words, " ")
+			help, known := helps[name]
+			if !known {
+				said, err := exec.Command(filepath.Join(bin, c.words[0]), append(slices.Clone(c.words[1:]), "--help")...).CombinedOutput()
+				if err != nil {
+					t.Errorf("%s: %s --help: %v\n%s", path, name, err, said)
+				}
+				help = string(said)
+				helps[name] = help
+			}
+			asked++
+			// Of a command that is not there the one above it speaks. A last word may be an argument.
+			usage := `(?m)^(usage:)?\s*` + strings.Join(c.words[:len(c.words)-1], " ") + ` ?(` + c.words[len(c.words)-1] + `|[A-Z]+)(\s|$)`
+			if !regexp.MustCompile(usage).MatchString(help) {
+				t.Errorf("%s: there is no command %q", path, name)
+			}
+			for _, flag := range c.flags {
+				if flag != "--help" && !regexp.MustCompile(`(?m)`+flag+`\b`).MatchString(help) {
+					t.Errorf("%s: %s has no flag %s", path, name, flag)
+				}
+			}
+		}
+	}
+	if asked < 60 {
+		t.Errorf("only %d commands were found", asked)
+	}
+}
