@@ -14,18 +14,19 @@ import (
 
 var (
 	inline     = regexp.MustCompile("`(?:bin/)?((?:scheduler|executor|elasticjob) [^`\n]+)`")
+	untyped    = regexp.MustCompile(`(?m)(?:^(?:[A-Z_]+='[^']*' )?(?:bin/)?|/opt/elasticjob/)((?:scheduler|executor|elasticjob) [^#\n]+)`)
 	subcommand = regexp.MustCompile(`^[a-z][a-z-]*$`)
 	flagName   = regexp.MustCompile(`^--[a-z][a-z-]*`)
 )
 
-// inlineCommand is what a sentence has of a command: its program and subcommands, and the names of its flags.
+// inlineCommand is what a document has of a command that nobody types: its program and subcommands, and the names of its flags.
 type inlineCommand struct {
 	words, flags []string
 }
 
-// inlineCommands are those of a text. One such as scheduler user add|rm is several.
-func inlineCommands(text string) (all []inlineCommand) {
-	for _, found := range inline.FindAllStringSubmatch(text, -1) {
+// inlineCommands are those that a pattern finds in a text. One such as scheduler user add|rm is several.
+func inlineCommands(pattern *regexp.Regexp, text string) (all []inlineCommand) {
+	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(found[1])
 		ones := []inlineCommand{{words: words[:1]}}
 		rest := words[1:]
@@ -52,17 +53,19 @@ func inlineCommands(text string) (all []inlineCommand) {
 
 func TestInlineCommandsOf(t *testing.T) {
 	t.Parallel()
-	got := inlineCommands("`scheduler user add|rm NAME --role admin --zk …`, `make run`, `bin/executor run --item=0`, `scheduler.env`")
+	got := inlineCommands(inline, "`scheduler user add|rm NAME --role admin --zk …`, `make run`, `bin/executor run --item=0`, `scheduler.env`")
+	got = append(got, inlineCommands(untyped, "kubectl -n elasticjob exec -it deployment/elasticjob -- /opt/elasticjob/scheduler token add ci\nDB='a b' scheduler migrate --db x   # --no\n")...)
 	want := []inlineCommand{
 		{[]string{"scheduler", "user", "add"}, []string{"--role", "--zk"}}, {[]string{"scheduler", "user", "rm"}, []string{"--role", "--zk"}},
-		{[]string{"executor", "run"}, []string{"--item"}},
+		{[]string{"executor", "run"}, []string{"--item"}}, {[]string{"scheduler", "token", "add", "ci"}, nil}, {[]string{"scheduler", "migrate"}, []string{"--db"}},
 	}
 	if !slices.EqualFunc(got, want, func(a, b inlineCommand) bool { return slices.Equal(a.words, b.words) && slices.Equal(a.flags, b.flags) }) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// TestInlineCommands asks the programs whether they have the commands and flags that stand in the sentences of documents.
+// TestInlineCommands asks the programs whether they have the commands and flags that stand in the sentences of documents, and in blocks that
+// no test types.
 func TestInlineCommands(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(builtClone(t), "bin")
@@ -73,7 +76,17 @@ func TestInlineCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range inlineCommands(string(text)) {
+		blocks, err := blocksOf(string(text))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		commands := inlineCommands(inline, string(text))
+		for _, b := range blocks {
+			if b.notRun != "" {
+				commands = append(commands, inlineCommands(untyped, strings.ReplaceAll(b.commands, "\\\n", " "))...)
+			}
+		}
+		for _, c := range commands {
 			name := strings.Join(c.words, " ")
 			help, known := helps[name]
 			if !known {
@@ -97,7 +110,7 @@ func TestInlineCommands(t *testing.T) {
 			}
 		}
 	}
-	if asked < 60 {
+	if asked < 80 {
 		t.Errorf("only %d commands were found", asked)
 	}
 }
