@@ -62,7 +62,7 @@ func TestOnKubernetesImage(t *testing.T) {
 	asUser := system.Doc{"spec": system.Doc{"securityContext": system.Doc{"runAsUser": 1000}}}
 	w.OK("POST", "/api/app", w.json(system.Doc{"appName": "image", "image": kubernetesserver.Box.Name, "podTemplate": asUser, "bootstrapScript": "/bin/echo I am", "cpuCount": 0.1, "memoryMB": 64}))
 	w.App("both", only("id -u; pwd"), system.Doc{"image": kubernetesserver.Box.Name, "podTemplate": asUser})
-	for app, words := range map[string]string{"image": `I am {"taskId":`, "both": "1000\n"} {
+	for app, words := range map[string]string{"image": "I am\n", "both": "1000\n"} {
 		w.job(app, app, nil)
 		e := w.Run(app, "FINISHED")
 		if text := w.Logs(e.Shards[0].TaskID, ""); !strings.HasPrefix(text, words) {
