@@ -86,7 +86,9 @@ func (s *Server) cronOf(c jobs.Config, notes []string, count int, in cron.Langua
 	if err != nil {
 		return nil, err
 	}
-	v := &cronView{Cron: c.Cron, TimeZone: zoneName(zone), Words: schedule.Words(in), NextFires: []fireView{}, Notes: []string{}}
+	v := &cronView{
+		Cron: c.Cron, TimeZone: zoneName(zone), Words: schedule.Words(in), NextFires: []fireView{}, Notes: []string{},
+	}
 	v.Notes = append(v.Notes, notes...)
 	for _, f := range schedule.Preview(s.opts.Now(), count) {
 		v.NextFires = append(v.NextFires, fireView{Time: f.At.UTC(), Local: f.At.Format(time.RFC3339), Note: f.Note(in)})

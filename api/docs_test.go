@@ -44,13 +44,13 @@ func TestDocsNameEveryRoute(t *testing.T) {
 // TestDocsNameNoOtherRoute looks at the routes in the sentences of all documents.
 func TestDocsNameNoOtherRoute(t *testing.T) {
 	t.Parallel()
-	named := 0
+	route, named := regexp.MustCompile("`((?:GET|POST|PUT|DELETE) /[^`?]*)"), 0
 	for _, path := range reference.Documents(t, "..") {
 		text, err := os.ReadFile("../" + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range regexp.MustCompile("`((?:GET|POST|PUT|DELETE) /[^`?]*)").FindAllStringSubmatch(string(text), -1) {
+		for _, n := range route.FindAllStringSubmatch(string(text), -1) {
 			if named++; !slices.Contains(api.RouteNames(), n[1]) {
 				t.Errorf("%s has %s, the router has not", path, n[1])
 			}
@@ -64,9 +64,12 @@ func TestDocsNameNoOtherRoute(t *testing.T) {
 // TestDocsShowWhatIsAnswered holds examples of docs/api.md against the types that are sent.
 func TestDocsShowWhatIsAnswered(t *testing.T) {
 	t.Parallel()
-	short := strings.NewReplacer(",…", "", "{…}", "{}", `"…"`, `"2026-05-01T12:00:00Z"`) // which any text and any time may be
+	// A text or a time that is left out may be any.
+	short := strings.NewReplacer(",…", "", "{…}", "{}", `"…"`, `"2026-05-01T12:00:00Z"`)
 	for holds, as := range map[string]any{
-		`"droppedFires":{`: &core.Explanation{}, `"daemon":{"nextFireTime"`: &struct{ Daemon core.DaemonView }{}, `[{"hostname":"…"`: &[]core.SandboxView{},
+		`"droppedFires":{`:         &core.Explanation{},
+		`"daemon":{"nextFireTime"`: &struct{ Daemon core.DaemonView }{},
+		`[{"hostname":"…"`:         &[]core.SandboxView{},
 	} {
 		text := short.Replace(reference.Block(t, "../docs/api.md", holds))
 		if strings.HasPrefix(text, `"`) {
@@ -80,8 +83,8 @@ func TestDocsShowWhatIsAnswered(t *testing.T) {
 	}
 }
 
-// TestInstallRunsTheExample checks the app and the job that docs/install.md has its readers try on a cluster: the script is in the package that
-// servers have, and each run ends before the next one is due, since dropped fires alert.
+// TestInstallRunsTheExample checks the app and the job that docs/install.md has its readers try on a cluster: the
+// script is in the package that servers have, and each run ends before the next one is due, since dropped fires alert.
 func TestInstallRunsTheExample(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
@@ -89,10 +92,12 @@ func TestInstallRunsTheExample(t *testing.T) {
 		App  struct{ AppURL, BootstrapScript string }
 		Jobs []struct{ Cron string }
 	}
-	if _, text := call(t, server, "GET", "/api/example", ""); json.Unmarshal([]byte(text), &example) != nil || len(example.Jobs) == 0 {
-		t.Fatal(text)
+	_, text := call(t, server, "GET", "/api/example", "")
+	if err := json.Unmarshal([]byte(text), &example); err != nil || len(example.Jobs) == 0 {
+		t.Fatal(err, text)
 	}
-	bodies := regexp.MustCompile(`-d '(\{.*?\})'`).FindAllStringSubmatch(reference.Block(t, "../docs/install.md", "docker compose up"), -1)
+	block := reference.Block(t, "../docs/install.md", "docker compose up")
+	bodies := regexp.MustCompile(`-d '(\{.*?\})'`).FindAllStringSubmatch(block, -1)
 	if len(bodies) != 2 {
 		t.Fatalf("%q, want an app and a job", bodies)
 	}
@@ -109,7 +114,7 @@ func TestInstallRunsTheExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if job.Cron != example.Jobs[0].Cron {
-		t.Errorf("the job's cron is %q, want %q of the example, whose runs take ten seconds", job.Cron, example.Jobs[0].Cron)
+		t.Errorf("the cron is %q, want %q of the example, whose runs take ten seconds", job.Cron, example.Jobs[0].Cron)
 	}
 	if bad, _ := job.Check(jobs.CheckOptions{}); len(bad) > 0 {
 		t.Error(bad)

@@ -79,7 +79,10 @@ func (s *Server) overview(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := overviewAnswer{Time: s.opts.Now().UTC().Truncate(time.Millisecond), TimeZone: zoneName(cmp.Or(s.opts.Zone, time.UTC)), Summary: o.Summary, Problems: o.Problems}
+	a := overviewAnswer{
+		Time: s.opts.Now().UTC().Truncate(time.Millisecond), TimeZone: zoneName(cmp.Or(s.opts.Zone, time.UTC)),
+		Summary: o.Summary, Problems: o.Problems,
+	}
 	if callerOf(c.Request.Context()).seesAll() {
 		a.Version = s.opts.Version
 		if l, ok := s.opts.Scheduler.Leader(); ok {

@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestTheProtocolsExample plays the executor's part of the example in protocol.md, and holds the process's part against what a program says.
+// TestTheProtocolsExample plays the executor's part of the example in protocol.md, and holds the process's part
+// against what a program says.
 func TestTheProtocolsExample(t *testing.T) {
 	t.Parallel()
 	p := resident(t)

@@ -18,7 +18,8 @@ func zone(name string) (*time.Location, error) {
 	_, linked, _ := strings.Cut(link, "zoneinfo/")
 	written, _ := os.ReadFile("/etc/timezone")
 	_, east := time.Now().Zone()
-	for _, name := range []string{strings.TrimPrefix(os.Getenv("TZ"), ":"), linked, strings.TrimSpace(string(written)), "UTC", gmtName(east)} {
+	variable := strings.TrimPrefix(os.Getenv("TZ"), ":")
+	for _, name := range []string{variable, linked, strings.TrimSpace(string(written)), "UTC", gmtName(east)} {
 		if named, err := time.LoadLocation(name); err == nil && name != "" && sameZone(named, time.Now()) {
 			return named, nil
 		}
@@ -26,8 +27,8 @@ func zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// gmtName is IANA's name of the zone that is always so many seconds east of Greenwich, "" if it has none: /etc/localtime may be a file of its own,
-// as one that is mounted into a container is.
+// gmtName is IANA's name of the zone that is always so many seconds east of Greenwich, "" if it has none. It is for
+// machines whose /etc/localtime is a file of its own, as one that is mounted into a container is.
 func gmtName(east int) string {
 	if east%3600 != 0 {
 		return ""

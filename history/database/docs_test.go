@@ -7,13 +7,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestTheDocumentsQueries asks what docs/history.md gives people to ask, with what Grafana puts in the place of its macro.
+// TestTheDocumentsQueries asks what docs/history.md gives people to ask, with what Grafana puts in the place of its
+// macro.
 func TestTheDocumentsQueries(t *testing.T) {
 	t.Parallel()
 	dsn := server.Server(t).Database(t)
 	d := mysqlOf(t, dsn)
 	migrate(t, d)
-	text := strings.ReplaceAll(reference.Block(t, "../../docs/history.md", "$__timeFilter"), "$__timeFilter(statistics_time)",
+	text := reference.Block(t, "../../docs/history.md", "$__timeFilter")
+	text = strings.ReplaceAll(text, "$__timeFilter(statistics_time)",
 		"statistics_time BETWEEN FROM_UNIXTIME(1777636800) AND FROM_UNIXTIME(1777640400)")
 	queries := strings.Split(strings.TrimSuffix(strings.TrimSpace(text), ";"), ";\n")
 	if len(queries) < 2 {

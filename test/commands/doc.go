@@ -15,5 +15,6 @@
 //	<!-- before, stays until URL: COMMANDS -->   the same for something that goes on
 //
 // A block of ```text behind one of commands is what these write: its lines come in that order, other ones may come between them, … stands for
-// anything, and a time for any time. Every other code block, whatever its language, has one of the first two comments. In commands that come "before", eventually COMMAND tries a command until it succeeds.
+// anything, and a time for any time. Every other code block, whatever its language, has one of the first two comments.
+// In commands that come "before", eventually COMMAND tries a command until it succeeds.
 package commands

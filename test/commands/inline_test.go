@@ -9,17 +9,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
 var (
-	inline     = regexp.MustCompile("`(?:bin/)?((?:scheduler|executor|elasticjob) [^`\n]+)`")
-	untyped    = regexp.MustCompile(`(?m)(?:^(?:[A-Z_]+='[^']*' )?(?:bin/)?|/opt/elasticjob/)((?:scheduler|executor|elasticjob) [^#\n]+)`)
+	inline  = regexp.MustCompile("`(?:bin/)?((?:scheduler|executor|elasticjob) [^`\n]+)`")
+	untyped = regexp.MustCompile(`(?m)(?:^(?:[A-Z_]+='[^']*' )?(?:bin/)?|/opt/elasticjob/)` +
+		`((?:scheduler|executor|elasticjob) [^#\n]+)`)
 	subcommand = regexp.MustCompile(`^[a-z][a-z-]*$`)
 	flagName   = regexp.MustCompile(`^--[a-z][a-z-]*`)
 )
 
-// inlineCommand is what a document has of a command that nobody types: its program and subcommands, and the names of its flags.
+// inlineCommand is what a document has of a command that nobody types: its program and subcommands, and the names of
+// its flags.
 type inlineCommand struct {
 	words, flags []string
 }
@@ -53,19 +57,24 @@ func inlineCommands(pattern *regexp.Regexp, text string) (all []inlineCommand) {
 
 func TestInlineCommandsOf(t *testing.T) {
 	t.Parallel()
-	got := inlineCommands(inline, "`scheduler user add|rm NAME --role admin --zk …`, `make run`, `bin/executor run --item=0`, `scheduler.env`")
-	got = append(got, inlineCommands(untyped, "kubectl -n elasticjob exec -it deployment/elasticjob -- /opt/elasticjob/scheduler token add ci\nDB='a b' scheduler migrate --db x   # --no\n")...)
+	const sentence = "`scheduler user add|rm NAME --role admin --zk …`, `make run`, `bin/executor run --item=0`"
+	const block = "kubectl -n elasticjob exec deployment/elasticjob -- /opt/elasticjob/scheduler token add ci\n" +
+		"DB='a b' scheduler migrate --db x   # --no\n"
+	got := append(inlineCommands(inline, sentence), inlineCommands(untyped, block)...)
 	want := []inlineCommand{
-		{[]string{"scheduler", "user", "add"}, []string{"--role", "--zk"}}, {[]string{"scheduler", "user", "rm"}, []string{"--role", "--zk"}},
-		{[]string{"executor", "run"}, []string{"--item"}}, {[]string{"scheduler", "token", "add", "ci"}, nil}, {[]string{"scheduler", "migrate"}, []string{"--db"}},
+		{[]string{"scheduler", "user", "add"}, []string{"--role", "--zk"}},
+		{[]string{"scheduler", "user", "rm"}, []string{"--role", "--zk"}},
+		{[]string{"executor", "run"}, []string{"--item"}},
+		{[]string{"scheduler", "token", "add", "ci"}, nil},
+		{[]string{"scheduler", "migrate"}, []string{"--db"}},
 	}
-	if !slices.EqualFunc(got, want, func(a, b inlineCommand) bool { return slices.Equal(a.words, b.words) && slices.Equal(a.flags, b.flags) }) {
-		t.Errorf("%q, want %q", got, want)
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(inlineCommand{})); diff != "" {
+		t.Error(diff)
 	}
 }
 
-// TestInlineCommands asks the programs whether they have the commands and flags that stand in the sentences of documents, and in blocks that
-// no test types.
+// TestInlineCommands asks the programs whether they have the commands and flags that stand in the sentences of
+// documents, and in blocks that no test types.
 func TestInlineCommands(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(builtClone(t), "bin")
@@ -90,7 +99,8 @@ func TestInlineCommands(t *testing.T) {
 			name := strings.Join(c.words, " ")
 			help, known := helps[name]
 			if !known {
-				said, err := exec.Command(filepath.Join(bin, c.words[0]), append(slices.Clone(c.words[1:]), "--help")...).CombinedOutput()
+				asks := append(slices.Clone(c.words[1:]), "--help")
+				said, err := exec.Command(filepath.Join(bin, c.words[0]), asks...).CombinedOutput()
 				if err != nil {
 					t.Errorf("%s: %s --help: %v\n%s", path, name, err, said)
 				}
@@ -99,7 +109,8 @@ func TestInlineCommands(t *testing.T) {
 			}
 			asked++
 			// Of a command that is not there the one above it speaks. A last word may be an argument.
-			usage := `(?m)^(usage:)?\s*` + strings.Join(c.words[:len(c.words)-1], " ") + ` ?(` + c.words[len(c.words)-1] + `|[A-Z]+)(\s|$)`
+			before, last := c.words[:len(c.words)-1], c.words[len(c.words)-1]
+			usage := `(?m)^(usage:)?\s*` + strings.Join(before, " ") + ` ?(` + last + `|[A-Z]+)(\s|$)`
 			if !regexp.MustCompile(usage).MatchString(help) {
 				t.Errorf("%s: there is no command %q", path, name)
 			}

@@ -61,7 +61,8 @@ func blocksOf(text string) (all []block, err error) {
 			case found.language == "text" && behind >= 0:
 				all[behind].writes = found.content
 			default:
-				return nil, fmt.Errorf("line %d: no test looks at this code block: a comment before it has to name one, or say why none does", line)
+				return nil, fmt.Errorf("line %d: no test looks at this code block: a comment before it has to "+
+					"name one, or say why none does", line)
 			}
 			at += found.length
 			continue

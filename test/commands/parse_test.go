@@ -10,7 +10,8 @@ import (
 func TestBlocksOf(t *testing.T) {
 	t.Parallel()
 	const text = "# Title\n\n<!-- before, stays until http://h/readyz:\nserver\n-->\n<!-- before: eventually true -->\n<!-- exits with 3 -->\n```sh\na\n\nb\n```\n\n```text\nsays …\n```\n" +
-		"word\n<!-- not run: a drawing -->\n```text\nnothing's\n```\n<!-- a remark -->\n<!-- not run: it needs a Mesos -->\n```sh\nc\n```\n<!-- run by test/x: TestX -->\n```sql\nd\n```"
+		"word\n<!-- not run: a drawing -->\n```text\nnothing's\n```\n<!-- a remark -->\n" +
+		"<!-- not run: it needs a Mesos -->\n```sh\nc\n```\n<!-- run by test/x: TestX -->\n```sql\nd\n```"
 	got, err := blocksOf(text)
 	if err != nil {
 		t.Fatal(err)

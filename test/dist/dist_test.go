@@ -56,8 +56,8 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 			t.Errorf("SHA256SUMS does not have %q:\n%s", want, built["SHA256SUMS"])
 		}
 	}
-	_, line, _ := strings.Cut(reference.Block(t, root+"/docs/install.md", "make dist PLATFORMS="), "\n") // its first line has been typed
-	check := exec.Command("sh", "-c", line)
+	_, sums, _ := strings.Cut(reference.Block(t, root+"/docs/install.md", "make dist PLATFORMS="), "\n")
+	check := exec.Command("sh", "-c", sums)
 	check.Dir = first
 	output(t, check)
 	dir := unpack(t, built[name+".tar.gz"], name)

@@ -32,10 +32,12 @@ func TestTheConsolesNumbers(t *testing.T) {
 	}
 	options := core.DefaultOptions()
 	held := map[string]int64{
-		"name": int64(app.Hints()["appName"].MaxLength), "shards": jobs.MaxShards, "retries": jobs.MaxRetries, "queuedFires": int64(options.QueuedFires), "password": auth.MinPassword,
+		"name": int64(app.Hints()["appName"].MaxLength), "shards": jobs.MaxShards, "retries": jobs.MaxRetries,
+		"queuedFires": int64(options.QueuedFires), "password": auth.MinPassword,
 	}
 	for name, long := range map[string]time.Duration{
-		"failover": options.UnreachableFailover, "lost": options.UnreachableLost, "backoff": options.BackoffFirst, "backoffMost": options.BackoffMost, "packageCheck": pack.Defaults().Check,
+		"failover": options.UnreachableFailover, "lost": options.UnreachableLost,
+		"backoff": options.BackoffFirst, "backoffMost": options.BackoffMost, "packageCheck": pack.Defaults().Check,
 	} {
 		held[name] = long.Milliseconds()
 	}

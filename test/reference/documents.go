@@ -29,7 +29,8 @@ func Documents(t testing.TB, root string) (paths []string) {
 	return paths
 }
 
-// Block is the only code block of a document in which a text stands, without the lines around it. Path is the document's, from the test's folder.
+// Block is the only code block of a document in which a text stands, without the lines around it. Path is the
+// document's, from the test's folder.
 func Block(t testing.TB, path, holds string) (content string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
