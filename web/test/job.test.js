@@ -65,6 +65,8 @@ scene('a job that names no zone has its times in the server’s, on every page',
   await page.getByRole('button', { name: 'The job’s (Asia/Tokyo)' }).click()
   await page.locator('.fire-list').getByText(/03:00:00/).first().waitFor()
   await page.goto('/jobs')
+  const form = await open('/jobs/job/mine-local/edit', { as: 'admin' })
+  await form.getByPlaceholder('the server’s, Asia/Tokyo').waitFor()
   await page.getByRole('row', { name: /mine-local/ }).locator('time[title*=" 03:00:00.000 GMT+9"]').waitFor()
 })
 

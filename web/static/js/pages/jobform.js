@@ -6,8 +6,10 @@ import { limits } from '../lib/limits.js'
 import { useResource } from '../lib/resource.js'
 import { useQuery } from '../lib/router.js'
 import { may, mayAny } from '../lib/session.js'
+import { useSignal } from '../lib/signal.js'
 import { language } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
+import { serverZone } from '../lib/zone.js'
 import { Page } from '../frame/page.js'
 import { CronSays } from '../pieces/cron.js'
 import { DocForm } from '../pieces/docform.js'
@@ -25,7 +27,7 @@ const t = texts(
     jobName: 'Name', jobNameHelp: '1 to {n} letters, digits, “.”, “_” or “-”. It never changes.', appName: 'App', appHelp: 'The published package that the job runs.', publish: 'Publish one', description: 'Description', descriptionHelp: 'For people: what it does, and who cares.',
     type: 'Type', typeHelp: 'A transient job takes resources only while it runs. A daemon keeps them, and its executors fire it by their own clocks.', TRANSIENT: 'Transient', DAEMON: 'Daemon',
     runs: 'It runs', runsHelp: 'By properties, which stand in props.', byApp: 'the app’s script', byScript: 'another command of the package', byHttp: 'an HTTP request, and no package',
-    cron: 'Cron', cronHelp: 'Seconds, minutes, hours, day of month, month, day of week, and a year if wanted. Empty: on trigger only.', timeZone: 'Time zone', timeZoneHelp: 'Of the cron, such as Europe/Berlin.', serverZone: 'the server’s',
+    cron: 'Cron', cronHelp: 'Seconds, minutes, hours, day of month, month, day of week, and a year if wanted. Empty: on trigger only.', timeZone: 'Time zone', timeZoneHelp: 'Of the cron, such as Europe/Berlin.', serverZone: 'the server’s', serverZoneIs: 'the server’s, {zone}',
     misfire: 'Queue fires that find it running (misfire)', misfireHelp: 'At most {n} of them wait, and then run one after the other; those of a time without a leader, too. Without it they are dropped.',
     cpu: 'CPU of one shard', memory: 'Memory of one shard', memoryUnit: 'MB', concurrency: 'Shards at once', concurrencyHelp: 'How many of a daemon’s shards an executor runs at the same time.', unbounded: 'no bound', concurrencyCPU: 'as many as it has CPUs', concurrencyOne: 'one',
     total: 'Shards', totalHelp: '1 to {n}. They start together, each on whatever agent has space.', parameter: 'Parameter of the job', parameterHelp: 'Every shard gets it.', itemParameters: 'Parameters of shards', itemHelp: 'Such as 0=Beijing,1=Shanghai: what one shard gets beside.',
@@ -39,7 +41,7 @@ const t = texts(
     jobName: '名称', jobNameHelp: '1 至 {n} 个字母、数字、“.”、“_”或“-”，注册后不可更改。', appName: '应用', appHelp: '作业运行的已发布安装包。', publish: '发布应用', description: '描述', descriptionHelp: '写给人看：它做什么，由谁负责。',
     type: '类型', typeHelp: '瞬时作业仅在运行时占用资源；常驻作业一直占用，由执行器按各自的时钟触发。', TRANSIENT: '瞬时', DAEMON: '常驻',
     runs: '运行方式', runsHelp: '由 props 中的属性决定。', byApp: '应用的启动脚本', byScript: '安装包中的其他命令', byHttp: 'HTTP 请求，无需安装包',
-    cron: 'Cron', cronHelp: '秒、分、时、日、月、星期，可加年。留空则仅手动触发。', timeZone: '时区', timeZoneHelp: 'cron 的时区，例如 Asia/Shanghai。', serverZone: '服务器时区',
+    cron: 'Cron', cronHelp: '秒、分、时、日、月、星期，可加年。留空则仅手动触发。', timeZone: '时区', timeZoneHelp: 'cron 的时区，例如 Asia/Shanghai。', serverZone: '服务器时区', serverZoneIs: '服务器时区（{zone}）',
     misfire: '错过任务重执行', misfireHelp: '作业忙时到来的触发排队（最多 {n} 次），之后依次执行；没有主节点期间错过的触发也一样。不开启则丢弃。',
     cpu: '每个分片的 CPU', memory: '每个分片的内存', memoryUnit: 'MB', concurrency: '同时运行的分片', concurrencyHelp: '一个执行器同时运行常驻作业的多少个分片。', unbounded: '不限', concurrencyCPU: '与其 CPU 数相同', concurrencyOne: '一个',
     total: '分片总数', totalHelp: '1 至 {n}。所有分片同时启动，各自位于有空间的代理上。', parameter: '作业参数', parameterHelp: '每个分片都会得到。', itemParameters: '分片参数', itemHelp: '例如 0=北京,1=上海：各分片另外得到的参数。',
@@ -80,6 +82,7 @@ const check = (body, update) => ({ method: 'POST', path: withQuery('/api/job/che
 
 /** @param {{doc: Doc, checked: any, update: boolean}} props */
 function Fields({ doc, checked, update }) {
+  const zone = useSignal(serverZone)
   const apps = useResource('/api/app/list', { on: (c) => c.apps.length > 0 })
   const handler = handlerFamily(doc.jobErrorHandlerType)
   const run = runFamily(doc.props)
@@ -97,7 +100,7 @@ function Fields({ doc, checked, update }) {
     </${Group}>
     <${Group} title=${t('when')}>
       <${Text} name="cron" mono label=${t('cron')} help=${t('cronHelp')} placeholder="0 0 3 * * ?" />
-      <${Text} name="timeZone" label=${t('timeZone')} help=${t('timeZoneHelp')} preset=${t('serverZone')} list=${Intl.supportedValuesOf('timeZone')} />
+      <${Text} name="timeZone" label=${t('timeZone')} help=${t('timeZoneHelp')} preset=${zone ? t('serverZoneIs', { zone }) : t('serverZone')} list=${Intl.supportedValuesOf('timeZone')} />
       ${doc.cron && html`<div class="over"><${CronSays} cron=${String(doc.cron)} timeZone=${String(doc.timeZone ?? '')} /></div>`}
       <div class="over"><${Check} name="misfire" label=${t('misfire')} help=${t('misfireHelp', { n: limits.queuedFires })} /></div>
     </${Group}>
