@@ -13,7 +13,7 @@ import (
 // cronView is a cron in words, with its next fires.
 type cronView struct {
 	Cron string `json:"cron"`
-	// TimeZone is the one that holds: the server's, if none was named.
+	// TimeZone is the one that holds: the server's, if none was named, and "" where that has no name.
 	TimeZone  string     `json:"timeZone"`
 	Words     string     `json:"words"`
 	NextFires []fireView `json:"nextFires"`
@@ -60,6 +60,14 @@ func (s *Server) explainCron(c *gin.Context) (any, error) {
 	return s.cronOf(config, notes, count, in)
 }
 
+// zoneName is IANA's name of a zone, and "" of one that only this machine knows.
+func zoneName(zone *time.Location) string {
+	if zone == time.Local {
+		return ""
+	}
+	return zone.String()
+}
+
 // languageOf is that of words: English, unless Chinese is asked for.
 func languageOf(q *query) cron.Language {
 	if language.of(q) == "zh" {
@@ -78,7 +86,9 @@ func (s *Server) cronOf(c jobs.Config, notes []string, count int, in cron.Langua
 	if err != nil {
 		return nil, err
 	}
-	v := &cronView{Cron: c.Cron, TimeZone: zone.String(), Words: schedule.Words(in), NextFires: []fireView{}, Notes: []string{}}
+	v := &cronView{
+		Cron: c.Cron, TimeZone: zoneName(zone), Words: schedule.Words(in), NextFires: []fireView{}, Notes: []string{},
+	}
 	v.Notes = append(v.Notes, notes...)
 	for _, f := range schedule.Preview(s.opts.Now(), count) {
 		v.NextFires = append(v.NextFires, fireView{Time: f.At.UTC(), Local: f.At.Format(time.RFC3339), Note: f.Note(in)})

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
 // TestDocsNameEveryRoute, and no other, and all reserved names.
@@ -34,5 +38,85 @@ func TestDocsNameEveryRoute(t *testing.T) {
 		if !strings.Contains(string(text), "`"+name+"`") {
 			t.Errorf("docs/api.md lacks the reserved name %s", name)
 		}
+	}
+}
+
+// TestDocsNameNoOtherRoute looks at the routes in the sentences of all documents.
+func TestDocsNameNoOtherRoute(t *testing.T) {
+	t.Parallel()
+	route, named := regexp.MustCompile("`((?:GET|POST|PUT|DELETE) /[^`?]*)"), 0
+	for _, path := range reference.Documents(t, "..") {
+		text, err := os.ReadFile("../" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range route.FindAllStringSubmatch(string(text), -1) {
+			if named++; !slices.Contains(api.RouteNames(), n[1]) {
+				t.Errorf("%s has %s, the router has not", path, n[1])
+			}
+		}
+	}
+	if named < 200 {
+		t.Errorf("only %d were found", named)
+	}
+}
+
+// TestDocsShowWhatIsAnswered holds examples of docs/api.md against the types that are sent.
+func TestDocsShowWhatIsAnswered(t *testing.T) {
+	t.Parallel()
+	// A text or a time that is left out may be any.
+	short := strings.NewReplacer(",…", "", "{…}", "{}", `"…"`, `"2026-05-01T12:00:00Z"`)
+	for holds, as := range map[string]any{
+		`"droppedFires":{`:         &core.Explanation{},
+		`"daemon":{"nextFireTime"`: &struct{ Daemon core.DaemonView }{},
+		`[{"hostname":"…"`:         &[]core.SandboxView{},
+	} {
+		text := short.Replace(reference.Block(t, "../docs/api.md", holds))
+		if strings.HasPrefix(text, `"`) {
+			text = "{" + text + "}"
+		}
+		shown := json.NewDecoder(strings.NewReader(text))
+		shown.DisallowUnknownFields()
+		if err := shown.Decode(as); err != nil {
+			t.Errorf("%v in %s", err, text)
+		}
+	}
+}
+
+// TestInstallRunsTheExample checks the app and the job that docs/install.md has its readers try on a cluster: the
+// script is in the package that servers have, and each run ends before the next one is due, since dropped fires alert.
+func TestInstallRunsTheExample(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
+	var example struct {
+		App  struct{ AppURL, BootstrapScript string }
+		Jobs []struct{ Cron string }
+	}
+	_, text := call(t, server, "GET", "/api/example", "")
+	if err := json.Unmarshal([]byte(text), &example); err != nil || len(example.Jobs) == 0 {
+		t.Fatal(err, text)
+	}
+	block := reference.Block(t, "../docs/install.md", "docker compose up")
+	bodies := regexp.MustCompile(`-d '(\{.*?\})'`).FindAllStringSubmatch(block, -1)
+	if len(bodies) != 2 {
+		t.Fatalf("%q, want an app and a job", bodies)
+	}
+	var app struct{ AppURL, BootstrapScript string }
+	if err := json.Unmarshal([]byte(bodies[0][1]), &app); err != nil {
+		t.Fatal(err)
+	}
+	_, path, _ := strings.Cut(example.App.AppURL, "/artifacts/")
+	if !strings.HasSuffix(app.AppURL, "/artifacts/"+path) || app.BootstrapScript != example.App.BootstrapScript {
+		t.Errorf("the app is %+v, want the script %s of the package %s", app, example.App.BootstrapScript, path)
+	}
+	job, _, err := jobs.Schema.Decode([]byte(bodies[1][1]), jobs.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job.Cron != example.Jobs[0].Cron {
+		t.Errorf("the cron is %q, want %q of the example, whose runs take ten seconds", job.Cron, example.Jobs[0].Cron)
+	}
+	if bad, _ := job.Check(jobs.CheckOptions{}); len(bad) > 0 {
+		t.Error(bad)
 	}
 }

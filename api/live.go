@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -53,8 +54,10 @@ func (s *Server) jobPage(c *gin.Context) (any, error) {
 type overviewAnswer struct {
 	Time time.Time `json:"time"`
 	// Leader and Version are left out for who sees some apps only.
-	Leader        *leaderFacts   `json:"leader"`
-	Version       string         `json:"version"`
+	Leader  *leaderFacts `json:"leader"`
+	Version string       `json:"version"`
+	// TimeZone is that of jobs that name none, by IANA's name; "" where it has no such name.
+	TimeZone      string         `json:"timeZone"`
 	Summary       view.Summary   `json:"summary"`
 	Problems      []view.Problem `json:"problems"`
 	ProblemsTotal int            `json:"problemsTotal"`
@@ -76,7 +79,10 @@ func (s *Server) overview(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := overviewAnswer{Time: s.opts.Now().UTC().Truncate(time.Millisecond), Summary: o.Summary, Problems: o.Problems}
+	a := overviewAnswer{
+		Time: s.opts.Now().UTC().Truncate(time.Millisecond), TimeZone: zoneName(cmp.Or(s.opts.Zone, time.UTC)),
+		Summary: o.Summary, Problems: o.Problems,
+	}
 	if callerOf(c.Request.Context()).seesAll() {
 		a.Version = s.opts.Version
 		if l, ok := s.opts.Scheduler.Leader(); ok {

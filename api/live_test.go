@@ -261,6 +261,21 @@ func TestJobPageRefusesWrongQueries(t *testing.T) {
 	}
 }
 
+// TestOverviewTellsTheZone asks as the console does, which shows the times of jobs without a timeZone in it.
+func TestOverviewTellsTheZone(t *testing.T) {
+	t.Parallel()
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, zone := range map[string]*time.Location{"Asia/Shanghai": shanghai, "UTC": nil, "": time.Local} {
+		server := start(t, api.Options{Scheduler: watchedBy(), Zone: zone})
+		if _, text := call(t, server, "GET", "/api/overview", ""); !strings.Contains(text, `"timeZone":"`+want+`"`) {
+			t.Errorf("zone %v, want %q: %s", zone, want, text)
+		}
+	}
+}
+
 func TestOverviewWarns(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: watchedBy(), Warning: func() string { return "the disk is nearly full" }})

@@ -18,7 +18,7 @@ import (
 
 // Bounds of passwords: characters at least, bytes at most.
 const (
-	minPassword = 8
+	MinPassword = 8
 	maxPassword = 1024
 )
 
@@ -326,8 +326,8 @@ func checkPassword(password string) document.Violations {
 		why = fmt.Sprintf("has %d bytes; %d are the most", len(password), maxPassword)
 	case !utf8.ValidString(password) || strings.ContainsFunc(password, unicode.IsControl):
 		why = "must be text in UTF-8 without control characters"
-	case utf8.RuneCountInString(password) < minPassword:
-		why = fmt.Sprintf("must have at least %d characters", minPassword)
+	case utf8.RuneCountInString(password) < MinPassword:
+		why = fmt.Sprintf("must have at least %d characters", MinPassword)
 	default:
 		return nil
 	}

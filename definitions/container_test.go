@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
 const inImage = `kind: App
@@ -62,5 +63,15 @@ func TestNestedMistakesHaveTheirLines(t *testing.T) {
 	_, err := definitions.Read([]definitions.Source{{Name: "a.yaml", Text: []byte(strings.NewReplacer("[mirror]", "[Mirror]", "    - key: gpu\n", "    - key: gpu\n      key: cpu\n").Replace(inImage))}}, now)
 	if err == nil || !strings.Contains(err.Error(), "a.yaml:4: app reports: imagePullSecrets[0]: is no name of a Secret: lower-case letters, digits, '-' and '.' (found Mirror)") || !strings.Contains(err.Error(), "a.yaml:14: app reports: podTemplate.spec.tolerations[0].key: is given more than once") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestTheDocumentsAppIsApplied reads the file that docs/definitions.md shows of an app on Kubernetes.
+func TestTheDocumentsAppIsApplied(t *testing.T) {
+	t.Parallel()
+	server := newServer()
+	apply(t, server, reference.Block(t, "../docs/definitions.md", "kind: App\nappName: reports"), options{})
+	if made := server.changes(); len(made) != 1 || !strings.HasPrefix(made[0], "POST /app ") {
+		t.Errorf("%q", made)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -16,12 +17,23 @@ func zone(name string) (*time.Location, error) {
 	link, _ := os.Readlink("/etc/localtime")
 	_, linked, _ := strings.Cut(link, "zoneinfo/")
 	written, _ := os.ReadFile("/etc/timezone")
-	for _, name := range []string{strings.TrimPrefix(os.Getenv("TZ"), ":"), linked, strings.TrimSpace(string(written)), "UTC"} {
+	_, east := time.Now().Zone()
+	variable := strings.TrimPrefix(os.Getenv("TZ"), ":")
+	for _, name := range []string{variable, linked, strings.TrimSpace(string(written)), "UTC", gmtName(east)} {
 		if named, err := time.LoadLocation(name); err == nil && name != "" && sameZone(named, time.Now()) {
 			return named, nil
 		}
 	}
 	return loc, nil
+}
+
+// gmtName is IANA's name of the zone that is always so many seconds east of Greenwich, "" if it has none. It is for
+// machines whose /etc/localtime is a file of its own, as one that is mounted into a container is.
+func gmtName(east int) string {
+	if east%3600 != 0 {
+		return ""
+	}
+	return fmt.Sprintf("Etc/GMT%+d", -east/3600)
 }
 
 // sameZone reports whether a zone agrees with this machine's, this winter and this summer.

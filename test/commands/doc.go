@@ -4,7 +4,7 @@
 // A document says in HTML comments, which readers don't see, what the test can't know. They stand before the block of
 // commands, one that begins with ```sh, that they are about:
 //
-//	<!-- not run: REASON -->                     nobody types it here, and why
+//	<!-- not run: REASON -->                     no test types it, and why
 //	<!-- run by test/examples: TestWordcount --> another test does, which reads the document
 //	<!-- stays until URL -->                     the command goes on; it is ready when that address answers
 //	<!-- ends what stays -->                     first, all that goes on is ended
@@ -15,5 +15,6 @@
 //	<!-- before, stays until URL: COMMANDS -->   the same for something that goes on
 //
 // A block of ```text behind one of commands is what these write: its lines come in that order, other ones may come between them, … stands for
-// anything, and a time for any time. In commands that come "before", eventually COMMAND tries a command until it succeeds.
+// anything, and a time for any time. Every other code block, whatever its language, has one of the first two comments.
+// In commands that come "before", eventually COMMAND tries a command until it succeeds.
 package commands

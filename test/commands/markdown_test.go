@@ -45,19 +45,24 @@ func blocksOf(text string) (all []block, err error) {
 			directed = directed || ours
 			at += len(found[0])
 		} else if found := fenced(rest); found != nil {
-			switch found.language {
-			case "sh":
+			behind := previous
+			previous = -1
+			switch {
+			case found.language == "sh":
 				next.line, next.commands = line, found.content
 				all = append(all, next)
 				next, directed, previous = block{}, false, len(all)-1
-			case "text":
-				if previous >= 0 {
-					all[previous].writes = found.content
-				}
-				previous = -1
-			}
-			if directed {
+			case next.runBy != "" || next.notRun != "":
+				next.line = line
+				all = append(all, next)
+				next, directed = block{}, false
+			case directed:
 				return nil, fmt.Errorf("line %d: a comment for commands stands before something else", line)
+			case found.language == "text" && behind >= 0:
+				all[behind].writes = found.content
+			default:
+				return nil, fmt.Errorf("line %d: no test looks at this code block: a comment before it has to "+
+					"name one, or say why none does", line)
 			}
 			at += found.length
 			continue

@@ -10,22 +10,25 @@ import (
 func TestBlocksOf(t *testing.T) {
 	t.Parallel()
 	const text = "# Title\n\n<!-- before, stays until http://h/readyz:\nserver\n-->\n<!-- before: eventually true -->\n<!-- exits with 3 -->\n```sh\na\n\nb\n```\n\n```text\nsays …\n```\n" +
-		"word\n```text\nnothing's\n```\n<!-- a remark -->\n<!-- not run: it needs a Mesos -->\n```sh\nc\n```\n```json\n{}\n```\n<!-- run by test/x: TestX -->\n```sh\nd\n```"
+		"word\n<!-- not run: a drawing -->\n```text\nnothing's\n```\n<!-- a remark -->\n" +
+		"<!-- not run: it needs a Mesos -->\n```sh\nc\n```\n<!-- run by test/x: TestX -->\n```sql\nd\n```"
 	got, err := blocksOf(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []block{
 		{line: 8, commands: "a\n\nb\n", exits: 3, writes: "says …\n", before: []step{{commands: "server", stays: "http://h/readyz"}, {commands: "eventually true"}}},
-		{line: 23, commands: "c\n", notRun: "it needs a Mesos"},
-		{line: 30, commands: "d\n", runBy: "test/x: TestX"},
+		{line: 19, notRun: "a drawing"},
+		{line: 24, commands: "c\n", notRun: "it needs a Mesos"},
+		{line: 28, runBy: "test/x: TestX"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(block{}, step{})); diff != "" {
 		t.Error(diff)
 	}
 	for fault, text := range map[string]string{
 		"is none of the comments":      "<!-- not run -->\n```sh\na\n```\n",
-		"stands before something else": "<!-- not run: it hangs -->\n```json\n{}\n```\n",
+		"stands before something else": "<!-- exits with 1 -->\n```json\n{}\n```\n",
+		"no test looks at this":        "```sh\na\n```\nwords\n```json\n{}\n```\n",
 		"that never come":              "<!-- not run: it hangs -->\n",
 	} {
 		if _, err := blocksOf(text); err == nil || !strings.Contains(err.Error(), fault) {

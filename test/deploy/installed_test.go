@@ -121,7 +121,7 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 	})
 	_, task, _ := strings.Cut(ok("GET", "/api/execution/"+id, ""), `"taskId":"`)
 	task, _, _ = strings.Cut(task, `"`)
-	if text := ok("GET", "/api/task/"+task+"/logs", ""); !strings.HasPrefix(text, "I am\n") {
+	if text := ok("GET", "/api/task/"+task+"/logs", ""); text != "I am\n" {
 		t.Errorf("the output of %s is %q", task, text)
 	}
 	if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "-l", "elasticjob/job=my_job", "-o", "name"); strings.Count(names, "pod/") != 2 {

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
 const (
@@ -54,8 +56,9 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 			t.Errorf("SHA256SUMS does not have %q:\n%s", want, built["SHA256SUMS"])
 		}
 	}
-	check := exec.Command("sha256sum", "-c", "SHA256SUMS")
-	check.Dir = filepath.Join(first, "dist")
+	_, sums, _ := strings.Cut(reference.Block(t, root+"/docs/install.md", "make dist PLATFORMS="), "\n")
+	check := exec.Command("sh", "-c", sums)
+	check.Dir = first
 	output(t, check)
 	dir := unpack(t, built[name+".tar.gz"], name)
 	programs, err := os.ReadDir(filepath.Join(root, "cmd"))
@@ -126,8 +129,9 @@ func clone(t *testing.T) (dir, commit string) {
 // makeDist builds for this machine's architecture, and returns all files of dist/.
 func makeDist(t *testing.T, dir string, environment ...string) map[string][]byte {
 	t.Helper()
-	cmd := exec.Command("make", "-C", dir, "dist", "PLATFORMS=linux/"+runtime.GOARCH)
-	cmd.Env = append(os.Environ(), environment...)
+	line, _, _ := strings.Cut(reference.Block(t, root+"/docs/install.md", "make dist PLATFORMS="), "\n")
+	cmd := exec.Command("sh", "-c", strings.Replace(line, "linux/amd64", "linux/"+runtime.GOARCH, 1))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), environment...)
 	output(t, cmd)
 	files, err := os.ReadDir(filepath.Join(dir, "dist"))
 	if err != nil || len(files) != 3 {

@@ -3,6 +3,7 @@ package reference
 import (
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,3 +28,29 @@ func Documents(t testing.TB, root string) (paths []string) {
 	}
 	return paths
 }
+
+// Block is the only code block of a document in which a text stands, without the lines around it. Path is the
+// document's, from the test's folder.
+func Block(t testing.TB, path, holds string) (content string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range block.FindAllStringSubmatch(string(text), -1) {
+		if !strings.Contains(found[1], holds) {
+			continue
+		}
+		if content != "" {
+			t.Fatalf("%s has two code blocks with %q", path, holds)
+		}
+		content = found[1]
+	}
+	if content == "" {
+		t.Fatalf("%s has no code block with %q", path, holds)
+	}
+	return content
+}
+
+// block is a code block, whatever its language.
+var block = regexp.MustCompile("(?ms)^```[^\n]*\n(.*?)^```$")

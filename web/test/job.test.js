@@ -7,9 +7,11 @@ import { until } from './lib/until.js'
 
 const server = useServer({
   people: true,
+  args: ['--time-zone', 'Asia/Tokyo'],
   seed: async (s) => {
     await s.app('mine-app', 'case "$ELASTICJOB_SHARDING_PARAMETER" in bad) echo "no ledger" >&2; exit 3;; slow) sleep 600;; esac')
     await s.job('mine-quick', 'mine-app', { shardingTotalCount: 3, cron: '0 0 3 ? * MON-FRI', timeZone: 'Asia/Shanghai', description: 'Ends at once', env: { LEVEL: 'debug', DB_PASSWORD: 'hunter2hunter2' } })
+    await s.job('mine-local', 'mine-app', { cron: '0 0 3 * * ?' })
     await s.job('mine-failing', 'mine-app', { shardingTotalCount: 2, shardingItemParameters: '0=ok,1=bad' })
     await s.job('mine-large', 'mine-app', { cpuCount: 64 })
     await s.job('mine-slow', 'mine-app', { shardingTotalCount: 2, shardingItemParameters: '0=slow,1=slow' })
@@ -56,6 +58,16 @@ scene('the next fires stand in the zone that one likes, with the cron in words',
   await page.locator('.fire-list').getByText(/03:00:00/).first().waitFor()
   await page.getByRole('button', { name: 'UTC', exact: true }).click()
   await page.locator('.fire-list').getByText(/19:00:00/).first().waitFor()
+})
+
+scene('a job that names no zone has its times in the server’s, on every page', server, async ({ open }) => {
+  const page = await open('/jobs/job/mine-local', { as: 'viewer' })
+  await page.getByRole('button', { name: 'The job’s (Asia/Tokyo)' }).click()
+  await page.locator('.fire-list').getByText(/03:00:00/).first().waitFor()
+  await page.goto('/jobs')
+  const form = await open('/jobs/job/mine-local/edit', { as: 'admin' })
+  await form.getByPlaceholder('the server’s, Asia/Tokyo').waitFor()
+  await page.getByRole('row', { name: /mine-local/ }).locator('time[title*=" 03:00:00.000 GMT+9"]').waitFor()
 })
 
 scene('a job is triggered, also with settings for one run', server, async ({ open, server }) => {

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { curlLine } from '../../static/js/lib/curl.js'
-import { ago, duration, moment, size } from '../../static/js/lib/format.js'
+import { ago, duration, moment, momentIn, size } from '../../static/js/lib/format.js'
 import { match } from '../../static/js/lib/router.js'
 import { matches, session } from '../../static/js/lib/session.js'
 import { fill } from '../../static/js/lib/texts.js'
+import { zoneFor } from '../../static/js/lib/zone.js'
 
 test('a shell does with a curl line what was meant, whatever is in it', () => {
   const words = (/** @type {string} */ line) => execFileSync('sh', ['-c', `curl() { for word; do printf '%s\\0' "$word"; done; }; TOKEN=secret; ${line}`], { encoding: 'utf8' }).split('\0').slice(0, -1)
@@ -46,6 +47,22 @@ test('texts take values, and numbers their word', () => {
   assert.equal(fill('{n|shard|shards}', { n: 1 }), '1 shard')
   assert.equal(fill('{n|shard|shards}', { n: 1234 }), '1,234 shards')
   assert.equal(fill('{missing}', {}), '{missing}')
+})
+
+test('a job without a zone has its times in that of the server', () => {
+  for (const [choice, job, server, zone] of /** @type {[Parameters<typeof zoneFor>[0], string | undefined, string, string][]} */ ([
+    ['mine', 'Asia/Tokyo', 'Asia/Shanghai', ''], ['utc', 'Asia/Tokyo', 'Asia/Shanghai', 'UTC'], ['job', 'Asia/Tokyo', 'Asia/Shanghai', 'Asia/Tokyo'],
+    ['job', '', 'Asia/Shanghai', 'Asia/Shanghai'], ['job', undefined, 'Asia/Shanghai', 'Asia/Shanghai'], ['job', '', '', 'UTC'],
+  ])) assert.equal(zoneFor(choice, job, server), zone, `${choice} ${job} ${server}`)
+})
+
+test('a time that is typed in a zone is the moment that is shown there', () => {
+  for (const [typed, zone, at] of /** @type {[string, string, string][]} */ ([
+    ['2026-05-01T03:00', 'UTC', '2026-05-01T03:00:00Z'], ['2026-05-01T03:00:07', 'Asia/Shanghai', '2026-04-30T19:00:07Z'],
+    ['2026-03-29T01:59:59', 'Europe/Berlin', '2026-03-29T00:59:59Z'], ['2026-03-29T03:00:00', 'Europe/Berlin', '2026-03-29T01:00:00Z'],
+    ['2026-10-25T03:00:00', 'Europe/Berlin', '2026-10-25T02:00:00Z'], ['2026-03-08T03:00:00', 'America/New_York', '2026-03-08T07:00:00Z'],
+    ['', 'UTC', ''], ['soon', 'Asia/Shanghai', ''],
+  ])) assert.equal(momentIn(typed, zone), at, `${typed} ${zone}`)
 })
 
 test('durations, sizes and times are as people read them', () => {

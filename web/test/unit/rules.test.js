@@ -35,6 +35,12 @@ test('colours are those of tokens.css', () => {
   assert.deepEqual(lines(own('.js'), /['"`\s]#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})['"`\s;]|\brgba?\(\s*\d|\bhsla?\(\s*\d/i), [])
 })
 
+test('help texts have the scheduler’s numbers from limits.js', () => {
+  const help = [...own('.js').map(({ text }) => text).join('\n').matchAll(/\b(?:\w*[hH]elp\w*|rule|unreachable\w*): '((?:[^'\\]|\\.)*)'/g)].map((m) => m[1])
+  assert.ok(help.length > 100)
+  assert.deepEqual(help.filter((text) => /\b(\d[\d,]*|two|three|five|ten|thirty) (s|min|minutes?|hours?|seconds?|characters|letters|times)\b|[\d两三四五六七八九十] ?(秒|分钟|小时|个|次)/.test(text)), [])
+})
+
 test('tokens that are used are there', () => {
   const all = files.map(({ text }) => text).join('\n')
   const set = new Set([...all.matchAll(/(?:^|[\s{;'"`])(--[a-z0-9-]+)['"]?\s*:/gm)].map((m) => m[1]))

@@ -3,6 +3,7 @@ import { html, useEffect } from '../lib/html.js'
 import { useResource } from '../lib/resource.js'
 import { signal, useSignal } from '../lib/signal.js'
 import { texts } from '../lib/texts.js'
+import { serverZone } from '../lib/zone.js'
 import { link } from '../routes.js'
 import { Since } from '../pieces/time.js'
 
@@ -31,7 +32,10 @@ export const overviewFailure = signal(/** @type {{error: Error, again: () => voi
 export function Problems() {
   const { data, error, retrying, reload } = useResource('/api/overview', { on: () => true, gap: 2000, every: 15_000 })
   useEffect(() => {
-    if (data) overview.set(data)
+    if (data) {
+      overview.set(data)
+      serverZone.set(data.timeZone)
+    }
     overviewFailure.set(data || !error ? null : { error, again: reload, busy: retrying })
   }, [data, error])
   const now = useSignal(overview)

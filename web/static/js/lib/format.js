@@ -90,3 +90,18 @@ export function moment(at, zone, { seconds = true, millis = false, zoneName = fa
   if (millis) text += `.${String(date.getMilliseconds()).padStart(3, '0')}`
   return zoneName ? `${text} ${p.timeZoneName}` : text
 }
+
+/**
+ * momentIn is the moment that a clock in a zone ('' for one's own) shows as 2026-05-01T12:00:00, in UTC; '' of what is no time.
+ * @param {string} typed
+ * @param {string} zone
+ */
+export function momentIn(typed, zone) {
+  let at = Date.parse(zone ? `${typed}Z` : typed)
+  if (Number.isNaN(at)) return ''
+  const wall = at
+  const offset = () => Date.parse(`${moment(at, zone).replace(' ', 'T')}Z`) - at
+  // The offset there is first taken at a moment that is some hours off, on which side of a change of clocks it may be.
+  if (zone) for (let i = 0; i < 2; i++) at = wall - offset()
+  return `${new Date(at).toISOString().slice(0, 19)}Z`
+}

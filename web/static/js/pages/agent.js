@@ -1,7 +1,8 @@
 // One agent: what runs on it, and by which executors.
 import { html } from '../lib/html.js'
 import { seg } from '../lib/api.js'
-import { memory, number, percent } from '../lib/format.js'
+import { duration, memory, number, percent } from '../lib/format.js'
+import { limits } from '../lib/limits.js'
 import { useResource } from '../lib/resource.js'
 import { useTakesImages } from '../lib/takes.js'
 import { texts } from '../lib/texts.js'
@@ -17,11 +18,11 @@ import { Executors, StartFailures, noteOf } from './cluster.js'
 const t = texts(
   {
     cluster: 'Cluster', host: 'Host', since: 'Since', cpus: 'CPUs', memory: 'Memory', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}, since', none: 'none', running: 'Running here', job: 'Job', item: 'Shard', state: 'State', lasts: 'For', progress: 'Progress', execution: 'Execution', log: 'Output', executors: 'Executors',
-    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'Nothing of this framework runs here', nothingHelp: 'What it has free is offered when a job needs it.', unreachable: 'The cluster’s master does not hear from this agent. What runs there may go on; shards of jobs with failover are run elsewhere after two minutes, others are waited for ten minutes.', unreachablePods: 'Its node is not ready. What runs there may go on; shards of jobs with failover are run elsewhere after two minutes, others are waited for ten minutes.',
+    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'Nothing of this framework runs here', nothingHelp: 'What it has free is offered when a job needs it.', unreachable: 'The cluster’s master does not hear from this agent. What runs there may go on; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.', unreachablePods: 'Its node is not ready. What runs there may go on; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.',
   },
   {
     cluster: '集群', host: '主机', since: '自', cpus: 'CPU', memory: '内存', offer: '持有的资源邀约', offerFor: '{cpus} CPU，{memory}，自', none: '无', running: '正在运行', job: '作业', item: '分片', state: '状态', lasts: '时长', progress: '进度', execution: '执行', log: '输出', executors: '执行器',
-    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群主节点收不到此代理的消息。其上的任务可能仍在运行；启用失效转移的作业分片两分钟后在别处运行，其他分片等待十分钟。', unreachablePods: '其节点未就绪，其上的任务可能仍在运行；启用失效转移的作业分片两分钟后在别处运行，其他分片等待十分钟。',
+    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群主节点收不到此代理的消息。其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。', unreachablePods: '其节点未就绪，其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。',
   },
 )
 
@@ -34,7 +35,7 @@ export default function AgentPage({ agent }) {
   const pods = useTakesImages()
   return html`<${Page} title=${row?.hostname || agent} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
     <${Loaded} of=${of}>${(/** @type {any} */ a) => html`
-      ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t(pods ? 'unreachablePods' : 'unreachable')}</p>`}
+      ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t(pods ? 'unreachablePods' : 'unreachable', { failover: duration(limits.failover), lost: duration(limits.lost) })}</p>`}
       <div class="box"><dl class="facts">
         <dt>ID</dt><dd class="mono">${row.id}</dd>
         <dt>${t('since')}</dt><dd><${Time} at=${row.since} /></dd>

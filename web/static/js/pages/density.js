@@ -2,11 +2,9 @@
 import { html } from '../lib/html.js'
 import { number } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
-import { useSignal } from '../lib/signal.js'
-import { zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
 import { moment } from '../lib/format.js'
-import { zoneFor } from '../pieces/time.js'
+import { useZone } from '../lib/zone.js'
 
 const t = texts(
   { title: 'Fires in the next hour', total: '{fires|fire|fires} of {shards|shard|shards}', at: '{time}: {fires|fire|fires}, {shards|shard|shards}', none: 'No cron fires in the next hour.', most: 'at most {n} a minute' },
@@ -16,10 +14,10 @@ const t = texts(
 /** Density is a strip of 60 bars. */
 export function Density() {
   const { data } = useResource('/api/overview/fires', { every: 30_000 })
-  const choice = useSignal(zone)
+  const zone = useZone()
   const most = Math.max(1, ...(data?.fires ?? []))
   const sum = (/** @type {number[]} */ of) => of.reduce((a, b) => a + b, 0)
-  const time = (/** @type {number} */ i) => moment(new Date(data.from).getTime() + i * 60_000, zoneFor(choice), { seconds: false }).slice(11)
+  const time = (/** @type {number} */ i) => moment(new Date(data.from).getTime() + i * 60_000, zone, { seconds: false }).slice(11)
   return html`<section class="box" style=${{ minHeight: '132px' }}><h2>${t('title')}</h2>
     ${data && (sum(data.fires) === 0 ? html`<p class="muted">${t('none')}</p>` : html`
       <div class="density" role="img" aria-label=${`${t('title')}: ${t('total', { fires: sum(data.fires), shards: sum(data.shards) })}`}>

@@ -21,8 +21,8 @@ const t = texts(
 
 const said = ['DISABLED', 'APP_DISABLED', 'PAUSED', 'SHUTTING_DOWN', 'ON_TRIGGER', 'NEVER', 'FAULTY']
 
-/** @param {{explain: any, app: string}} props */
-export function Explain({ explain: e, app }) {
+/** @param {{explain: any, app: string, jobZone: string}} props */
+export function Explain({ explain: e, app, jobZone }) {
   const waiting = groupBy(/** @type {any[]} */ (e.waiting), (w) => `${w.executionId} ${w.reason}`)
   const running = groupBy(/** @type {any[]} */ (e.running), (r) => `${r.executionId} ${r.state} ${r.reason ?? ''}`)
   const ended = groupBy(/** @type {any[]} */ (e.ended ?? []), (s) => `${s.executionId} ${s.state} ${s.reason}`)
@@ -33,9 +33,9 @@ export function Explain({ explain: e, app }) {
     ${running.map((of) => html`<${Group} key=${`r${of[0].executionId}${of[0].state}${of[0].reason ?? ''}`} state=${of[0].state} of=${of}>${of[0].reason && html`<div>${of[0].reason}</div>`}<${Progress} of=${of} /></${Group}>`)}
     ${ended.map((of) => html`<${Group} key=${`e${of[0].executionId}${of[0].state}${of[0].reason}`} state=${of[0].state} of=${of}><pre class="cause">${of[0].reason}</pre></${Group}>`)}
     ${!waiting.length && !running.length && !said.includes(e.state) && html`<li class="muted">${t('quiet')}</li>`}
-    ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${failed.reason}</pre></div></li>`}
-    ${e.droppedFires && html`<${Fires} text=${t('dropped', { n: e.droppedFires.count })} of=${e.droppedFires} />`}
-    ${e.missedFires && html`<${Fires} text=${t('missed', { n: e.missedFires.count })} of=${e.missedFires} />`}
+    ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} jobZone=${jobZone} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${failed.reason}</pre></div></li>`}
+    ${e.droppedFires && html`<${Fires} text=${t('dropped', { n: e.droppedFires.count })} of=${e.droppedFires} jobZone=${jobZone} />`}
+    ${e.missedFires && html`<${Fires} text=${t('missed', { n: e.missedFires.count })} of=${e.missedFires} jobZone=${jobZone} />`}
     ${(e.notes ?? []).map((/** @type {string} */ note) => html`<li key=${note}><span class="sign" aria-hidden="true">i</span><div>${note}</div></li>`)}
   </ul></section>`
 }
@@ -52,5 +52,5 @@ function Progress({ of }) {
   return html`<div class="progress"><span class="meter" aria-hidden="true"><span style=${{ width: `${100 * mean}%` }}></span></span><span class="small muted">${percent(Math.round(mean * 100) / 100)}${of.length === 1 && known[0].progress.message ? ` · ${known[0].progress.message}` : ''}</span></div>`
 }
 
-/** @param {{text: string, of: any}} props */
-const Fires = ({ text, of }) => html`<li><span class="sign" aria-hidden="true">${number(of.count)}</span><div>${text} <${Time} at=${of.last} />: ${of.reason}</div></li>`
+/** @param {{text: string, of: any, jobZone: string}} props */
+const Fires = ({ text, of, jobZone }) => html`<li><span class="sign" aria-hidden="true">${number(of.count)}</span><div>${text} <${Time} at=${of.last} jobZone=${jobZone} />: ${of.reason}</div></li>`

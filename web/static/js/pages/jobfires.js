@@ -6,7 +6,8 @@ import { useResource } from '../lib/resource.js'
 import { useSignal } from '../lib/signal.js'
 import { language, zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
-import { Time, zoneFor } from '../pieces/time.js'
+import { serverZone, useZone } from '../lib/zone.js'
+import { Time } from '../pieces/time.js'
 
 const t = texts(
   { title: 'Next fires', zones: 'Time zone', mine: 'My zone', job: 'The job’s ({zone})', utc: 'UTC', none: 'It has no cron: it runs when it is triggered.', held: 'As long as it is {state}, it makes none of them.', never: 'It never fires again.', disabled: 'disabled', paused: 'paused', shutting: 'shutting down', server: 'the server’s' },
@@ -19,6 +20,8 @@ const held = { DISABLED: 'disabled', APP_DISABLED: 'disabled', PAUSED: 'paused',
 /** @param {{doc: any, explain: any}} props */
 export function NextFires({ doc, explain }) {
   const choice = useSignal(zone)
+  const shown = useZone(doc.timeZone)
+  const server = useSignal(serverZone)
   const speech = useSignal(language)
   const due = useRef(Infinity) // when the list is old
   const first = explain.nextFires[0] ?? ''
@@ -29,12 +32,12 @@ export function NextFires({ doc, explain }) {
   const fires = all.filter((/** @type {any} */ f) => new Date(f.time).toISOString() > now || f.time === first)
   return html`<section class="box" style=${{ minHeight: '244px' }}>
     <div class="row spread"><h2>${t('title')}</h2><div class="segments" role="group" aria-label=${t('zones')}>
-      ${/** @type {const} */ (['mine', 'job', 'utc']).map((z) => html`<button key=${z} type="button" aria-pressed=${choice === z} onClick=${() => zone.set(z)}>${t(z, { zone: doc.timeZone || t('server') })}</button>`)}
+      ${/** @type {const} */ (['mine', 'job', 'utc']).map((z) => html`<button key=${z} type="button" aria-pressed=${choice === z} onClick=${() => zone.set(z)}>${t(z, { zone: doc.timeZone || server || t('server') })}</button>`)}
     </div></div>
     ${doc.cron ? html`<p class="row"><code>${doc.cron}</code>${cron.data && html`<span>${cron.data.words}</span>`}</p>` : html`<p class="muted">${t('none')}</p>`}
     ${(cron.data?.notes ?? []).map((/** @type {string} */ n) => html`<p key=${n} class="small muted">${n}</p>`)}
     ${held[explain.state] && doc.cron && html`<p class="small held">${t('held', { state: t(held[explain.state]) })}</p>`}
     ${doc.cron && cron.data && fires.length === 0 && html`<p class="muted">${t('never')}</p>`}
-    <ol class=${`fire-list${held[explain.state] ? ' muted' : ''}`}>${fires.map((/** @type {any} */ f) => html`<li key=${f.time}><span class="nowrap">${moment(f.time, zoneFor(choice, doc.timeZone), { zoneName: true })}</span>${new Date(f.time).getTime() - Date.now() < 86_400_000 && html`<span class="small muted"><${Time} at=${f.time} jobZone=${doc.timeZone} /></span>`}${f.note && html`<span class="small held">${f.note}</span>`}</li>`)}</ol>
+    <ol class=${`fire-list${held[explain.state] ? ' muted' : ''}`}>${fires.map((/** @type {any} */ f) => html`<li key=${f.time}><span class="nowrap">${moment(f.time, shown, { zoneName: true })}</span>${new Date(f.time).getTime() - Date.now() < 86_400_000 && html`<span class="small muted"><${Time} at=${f.time} jobZone=${doc.timeZone} /></span>`}${f.note && html`<span class="small held">${f.note}</span>`}</li>`)}</ol>
   </section>`
 }

@@ -1,11 +1,15 @@
 // A job, to be registered, copied or edited.
 import { html } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
+import { duration, number } from '../lib/format.js'
+import { limits } from '../lib/limits.js'
 import { useResource } from '../lib/resource.js'
 import { useQuery } from '../lib/router.js'
 import { may, mayAny } from '../lib/session.js'
+import { useSignal } from '../lib/signal.js'
 import { language } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
+import { serverZone } from '../lib/zone.js'
 import { Page } from '../frame/page.js'
 import { CronSays } from '../pieces/cron.js'
 import { DocForm } from '../pieces/docform.js'
@@ -20,28 +24,28 @@ import { link } from '../routes.js'
 const t = texts(
   {
     jobs: 'Jobs', register: 'Register a job', registerDo: 'Register', edit: 'Edit {name}', what: 'What', when: 'When', where: 'Where and how much', shards: 'Shards and parameters', fails: 'What if it fails', env: 'Environment and properties',
-    jobName: 'Name', jobNameHelp: '1 to 100 letters, digits, “.”, “_” or “-”. It never changes.', appName: 'App', appHelp: 'The published package that the job runs.', publish: 'Publish one', description: 'Description', descriptionHelp: 'For people: what it does, and who cares.',
+    jobName: 'Name', jobNameHelp: '1 to {n} letters, digits, “.”, “_” or “-”. It never changes.', appName: 'App', appHelp: 'The published package that the job runs.', publish: 'Publish one', description: 'Description', descriptionHelp: 'For people: what it does, and who cares.',
     type: 'Type', typeHelp: 'A transient job takes resources only while it runs. A daemon keeps them, and its executors fire it by their own clocks.', TRANSIENT: 'Transient', DAEMON: 'Daemon',
     runs: 'It runs', runsHelp: 'By properties, which stand in props.', byApp: 'the app’s script', byScript: 'another command of the package', byHttp: 'an HTTP request, and no package',
-    cron: 'Cron', cronHelp: 'Seconds, minutes, hours, day of month, month, day of week, and a year if wanted. Empty: on trigger only.', timeZone: 'Time zone', timeZoneHelp: 'Of the cron, such as Europe/Berlin.', serverZone: 'the server’s',
-    misfire: 'Make up for fires that find it running', misfireHelp: 'One such fire waits until the run has ended; without it they are left out.',
+    cron: 'Cron', cronHelp: 'Seconds, minutes, hours, day of month, month, day of week, and a year if wanted. Empty: on trigger only.', timeZone: 'Time zone', timeZoneHelp: 'Of the cron, such as Europe/Berlin.', serverZone: 'the server’s', serverZoneIs: 'the server’s, {zone}',
+    misfire: 'Queue fires that find it running (misfire)', misfireHelp: 'At most {n} of them wait, and then run one after the other; those of a time without a leader, too. Without it they are dropped.',
     cpu: 'CPU of one shard', memory: 'Memory of one shard', memoryUnit: 'MB', concurrency: 'Shards at once', concurrencyHelp: 'How many of a daemon’s shards an executor runs at the same time.', unbounded: 'no bound', concurrencyCPU: 'as many as it has CPUs', concurrencyOne: 'one',
-    total: 'Shards', totalHelp: '1 to 10,000. They start together, each on whatever agent has space.', parameter: 'Parameter of the job', parameterHelp: 'Every shard gets it.', itemParameters: 'Parameters of shards', itemHelp: 'Such as 0=Beijing,1=Shanghai: what one shard gets beside.',
-    failover: 'Run a shard again whose agent is lost', failoverHelp: 'At once, on any agent. Else the run fails.', retries: 'Retries', retriesHelp: 'How often a shard that failed or timed out is run again. At most 100.', backoff: 'Wait before a retry', backoffHelp: 'Each time twice as long, up to a minute or this.', seconds: 's',
+    total: 'Shards', totalHelp: '1 to {n}. They start together, each on whatever agent has space.', parameter: 'Parameter of the job', parameterHelp: 'Every shard gets it.', itemParameters: 'Parameters of shards', itemHelp: 'Such as 0=Beijing,1=Shanghai: what one shard gets beside.',
+    failover: 'Run lost shards again (failover)', failoverHelp: 'At once where the executor was lost; elsewhere after {away} where the agent is unreachable. Without it the shard is lost, and the run fails.', retries: 'Retries', retriesHelp: 'How often a shard that failed or timed out is run again. At most {n}.', backoff: 'Wait before a retry', backoffHelp: 'It doubles each time, up to {most} or, if this is longer, not at all.', seconds: 's',
     timeout: 'Time limit', timeoutHelp: 'How long a shard may run; then it is killed, and has timed out.', none: 'none', grace: 'Grace at a kill', graceHelp: 'Between SIGTERM and SIGKILL.', serverGrace: 'the server’s', handler: 'Who is told', handlerHelp: 'A failed run has failed in any case.',
     LOG: 'the log', THROW: 'the log (THROW)', IGNORE: 'nobody', EMAIL: 'people, by e-mail', WECHAT: 'people, by WeChat', DINGTALK: 'people, by DingTalk', WEBHOOK: 'a program, by webhook',
     envLabel: 'Variables', envHelp: 'Of the job’s processes. What is secret is shown to nobody; files are read on the agent, in its secrets folder.', propsLabel: 'Own properties', propsHelp: 'The job finds them in ELASTICJOB_PROPS.', notes: 'Good to know',
   },
   {
     jobs: '作业', register: '注册作业', registerDo: '注册', edit: '编辑 {name}', what: '内容', when: '时间', where: '资源', shards: '分片与参数', fails: '失败处理', env: '环境变量与属性',
-    jobName: '名称', jobNameHelp: '1 至 100 个字母、数字、“.”、“_”或“-”，注册后不可更改。', appName: '应用', appHelp: '作业运行的已发布安装包。', publish: '发布应用', description: '描述', descriptionHelp: '写给人看：它做什么，由谁负责。',
+    jobName: '名称', jobNameHelp: '1 至 {n} 个字母、数字、“.”、“_”或“-”，注册后不可更改。', appName: '应用', appHelp: '作业运行的已发布安装包。', publish: '发布应用', description: '描述', descriptionHelp: '写给人看：它做什么，由谁负责。',
     type: '类型', typeHelp: '瞬时作业仅在运行时占用资源；常驻作业一直占用，由执行器按各自的时钟触发。', TRANSIENT: '瞬时', DAEMON: '常驻',
     runs: '运行方式', runsHelp: '由 props 中的属性决定。', byApp: '应用的启动脚本', byScript: '安装包中的其他命令', byHttp: 'HTTP 请求，无需安装包',
-    cron: 'Cron', cronHelp: '秒、分、时、日、月、星期，可加年。留空则仅手动触发。', timeZone: '时区', timeZoneHelp: 'cron 的时区，例如 Asia/Shanghai。', serverZone: '服务器时区',
-    misfire: '补偿错过的触发', misfireHelp: '运行期间到来的触发保留一次，运行结束后执行；否则跳过。',
+    cron: 'Cron', cronHelp: '秒、分、时、日、月、星期，可加年。留空则仅手动触发。', timeZone: '时区', timeZoneHelp: 'cron 的时区，例如 Asia/Shanghai。', serverZone: '服务器时区', serverZoneIs: '服务器时区（{zone}）',
+    misfire: '错过任务重执行', misfireHelp: '作业忙时到来的触发排队（最多 {n} 次），之后依次执行；没有主节点期间错过的触发也一样。不开启则丢弃。',
     cpu: '每个分片的 CPU', memory: '每个分片的内存', memoryUnit: 'MB', concurrency: '同时运行的分片', concurrencyHelp: '一个执行器同时运行常驻作业的多少个分片。', unbounded: '不限', concurrencyCPU: '与其 CPU 数相同', concurrencyOne: '一个',
-    total: '分片总数', totalHelp: '1 至 10,000。所有分片同时启动，各自位于有空间的代理上。', parameter: '作业参数', parameterHelp: '每个分片都会得到。', itemParameters: '分片参数', itemHelp: '例如 0=北京,1=上海：各分片另外得到的参数。',
-    failover: '失效转移：代理丢失时重新运行分片', failoverHelp: '立即在任意代理上重新运行，否则本次执行失败。', retries: '重试次数', retriesHelp: '失败或超时的分片最多重新运行几次，上限 100。', backoff: '重试前等待', backoffHelp: '每次加倍，最长一分钟或此值。', seconds: '秒',
+    total: '分片总数', totalHelp: '1 至 {n}。所有分片同时启动，各自位于有空间的代理上。', parameter: '作业参数', parameterHelp: '每个分片都会得到。', itemParameters: '分片参数', itemHelp: '例如 0=北京,1=上海：各分片另外得到的参数。',
+    failover: '失效转移：重新运行丢失的分片', failoverHelp: '执行器丢失时立即重新运行；代理失联时，{away}后在别处运行。不开启则分片丢失，本次执行失败。', retries: '重试次数', retriesHelp: '失败或超时的分片最多重新运行几次，上限 {n}。', backoff: '重试间隔', backoffHelp: '每次翻倍，上限 {most}（初始值更大时以初始值为上限）。', seconds: '秒',
     timeout: '时限', timeoutHelp: '分片的最长运行时间，超过即终止并记为超时。', none: '无', grace: '终止宽限', graceHelp: 'SIGTERM 与 SIGKILL 之间的时间。', serverGrace: '服务器设置', handler: '失败通知', handlerHelp: '无论如何，失败的执行都记为失败。',
     LOG: '写入日志', THROW: '写入日志（THROW）', IGNORE: '不通知', EMAIL: '邮件', WECHAT: '企业微信', DINGTALK: '钉钉', WEBHOOK: 'Webhook',
     envLabel: '环境变量', envHelp: '作业进程的环境变量。机密不向任何人显示；文件在代理的机密目录中读取。', propsLabel: '自定义属性', propsHelp: '作业从 ELASTICJOB_PROPS 读取。', notes: '提示',
@@ -78,6 +82,7 @@ const check = (body, update) => ({ method: 'POST', path: withQuery('/api/job/che
 
 /** @param {{doc: Doc, checked: any, update: boolean}} props */
 function Fields({ doc, checked, update }) {
+  const zone = useSignal(serverZone)
   const apps = useResource('/api/app/list', { on: (c) => c.apps.length > 0 })
   const handler = handlerFamily(doc.jobErrorHandlerType)
   const run = runFamily(doc.props)
@@ -86,7 +91,7 @@ function Fields({ doc, checked, update }) {
   return html`
     ${checked?.notes.length > 0 && html`<div class="notice warning" role="status"><h2>${t('notes')}</h2><ul>${checked.notes.map((/** @type {string} */ n) => html`<li key=${n}>${n}</li>`)}</ul></div>`}
     <${Group} title=${t('what')}>
-      <${Text} needed name="jobName" keep label=${t('jobName')} help=${t('jobNameHelp')} readOnly=${update} />
+      <${Text} needed name="jobName" keep label=${t('jobName')} help=${t('jobNameHelp', { n: limits.name })} readOnly=${update} />
       <${Text} needed name="appName" keep label=${t('appName')} help=${html`${t('appHelp')} <a href="/apps/new">${t('publish')}</a>`} list=${(apps.data ?? []).map((/** @type {any} */ a) => a.appName)} />
       <${Choice} name="jobExecutionType" label=${t('type')} help=${t('typeHelp')} options=${options(['TRANSIENT', 'DAEMON'])} />
       <${HowItRuns} family=${run} />
@@ -95,22 +100,22 @@ function Fields({ doc, checked, update }) {
     </${Group}>
     <${Group} title=${t('when')}>
       <${Text} name="cron" mono label=${t('cron')} help=${t('cronHelp')} placeholder="0 0 3 * * ?" />
-      <${Text} name="timeZone" label=${t('timeZone')} help=${t('timeZoneHelp')} preset=${t('serverZone')} list=${Intl.supportedValuesOf('timeZone')} />
+      <${Text} name="timeZone" label=${t('timeZone')} help=${t('timeZoneHelp')} preset=${zone ? t('serverZoneIs', { zone }) : t('serverZone')} list=${Intl.supportedValuesOf('timeZone')} />
       ${doc.cron && html`<div class="over"><${CronSays} cron=${String(doc.cron)} timeZone=${String(doc.timeZone ?? '')} /></div>`}
-      <div class="over"><${Check} name="misfire" label=${t('misfire')} help=${t('misfireHelp')} /></div>
+      <div class="over"><${Check} name="misfire" label=${t('misfire')} help=${t('misfireHelp', { n: limits.queuedFires })} /></div>
     </${Group}>
     <${Group} title=${t('where')}>
       <${NumberField} needed name="cpuCount" label=${t('cpu')} /><${NumberField} needed name="memoryMB" label=${t('memory')} unit=${t('memoryUnit')} />
       ${(doc.jobExecutionType === 'DAEMON' || doc.jobExecutorServiceHandlerType) && html`<${Choice} name="jobExecutorServiceHandlerType" label=${t('concurrency')} help=${t('concurrencyHelp')} options=${[{ value: '', label: t('unbounded') }, { value: 'CPU', label: t('concurrencyCPU') }, { value: 'SINGLE_THREAD', label: t('concurrencyOne') }]} />`}
     </${Group}>
     <${Group} title=${t('shards')}>
-      <${NumberField} needed name="shardingTotalCount" label=${t('total')} help=${t('totalHelp')} />
+      <${NumberField} needed name="shardingTotalCount" label=${t('total')} help=${t('totalHelp', { n: number(limits.shards) })} />
       <${Text} name="jobParameter" label=${t('parameter')} help=${t('parameterHelp')} />
       <${Text} wide rows=${2} name="shardingItemParameters" label=${t('itemParameters')} help=${t('itemHelp')} />
     </${Group}>
     <${Group} title=${t('fails')}>
-      <div class="over"><${Check} name="failover" label=${t('failover')} help=${t('failoverHelp')} /></div>
-      <${NumberField} name="maxRetries" label=${t('retries')} help=${t('retriesHelp')} preset=${0} /><${NumberField} name="retryBackoffSeconds" label=${t('backoff')} help=${t('backoffHelp')} preset=${0.2} unit=${t('seconds')} />
+      <div class="over"><${Check} name="failover" label=${t('failover')} help=${t('failoverHelp', { away: duration(limits.failover) })} /></div>
+      <${NumberField} name="maxRetries" label=${t('retries')} help=${t('retriesHelp', { n: limits.retries })} preset=${0} /><${NumberField} name="retryBackoffSeconds" label=${t('backoff')} help=${t('backoffHelp', { most: duration(limits.backoffMost) })} preset=${limits.backoff / 1000} unit=${t('seconds')} />
       <${NumberField} name="timeoutSeconds" label=${t('timeout')} help=${t('timeoutHelp')} preset=${t('none')} unit=${t('seconds')} /><${NumberField} name="killGraceSeconds" label=${t('grace')} help=${t('graceHelp')} preset=${t('serverGrace')} unit=${t('seconds')} />
       <${Choice} name="jobErrorHandlerType" label=${t('handler')} help=${t('handlerHelp')} options=${options(['LOG', 'THROW', 'IGNORE', 'EMAIL', 'WECHAT', 'DINGTALK', 'WEBHOOK'])} />
       <${FamilyFields} prefix=${handler} />

@@ -42,13 +42,13 @@ export function Now({ job, explain, doc }) {
   return html`
     ${doc?.description && html`<p>${doc.description}</p>`}
     <${Cards} explain=${explain} statistics=${statistics} jobZone=${zone} />
-    <${Explain} explain=${explain} app=${doc?.appName ?? ''} />
+    <${Explain} explain=${explain} app=${doc?.appName ?? ''} jobZone=${zone} />
     ${daemon ? html`<${Daemon} job=${job} explain=${explain} jobZone=${zone} />` : html`<section class="box" style=${{ minHeight: '132px' }}>
       <div class="row spread"><h2>${runs.length ? t('strip', { n: runs.length }) : t('executions')}</h2><div class="segments" role="group" aria-label=${t('more')}>${amounts.map((n) => html`<button key=${n} type="button" aria-pressed=${n === amount} onClick=${() => setQuery({ runs: n === 60 ? '' : n })}>${n}</button>`)}</div></div>
       ${!grid.data && grid.error ? html`<${Failure} error=${grid.error} again=${grid.reload} busy=${grid.retrying} />` : grid.data && runs.length === 0 ? html`<p class="muted">${t('stripNone')}</p>` : !grid.data ? html`<div style=${{ minHeight: `${stripHeight(doc?.shardingTotalCount ?? 1)}px` }}></div>` : html`<${Strip} executions=${runs} median=${medianOfShards(runs)} jobZone=${zone} />`}
     </section>`}
     <div class="columns">
-      ${!daemon && html`<section class="box" style=${{ minHeight: '244px' }}><h2>${t('chart')}</h2>${grid.data && html`<${Durations} runs=${runs} />`}</section>`}
+      ${!daemon && html`<section class="box" style=${{ minHeight: '244px' }}><h2>${t('chart')}</h2>${grid.data && html`<${Durations} runs=${runs} jobZone=${zone} />`}</section>`}
       ${doc && html`<${NextFires} doc=${doc} explain=${explain} />`}
     </div>`
 }
@@ -77,14 +77,14 @@ function Cards({ explain, statistics, jobZone }) {
 
 /**
  * Durations draws how long runs took, with the median and the 95th percentile of the 20 up to each.
- * @param {{runs: import('../pieces/strip.js').Column[]}} props
+ * @param {{runs: import('../pieces/strip.js').Column[], jobZone: string}} props
  */
-function Durations({ runs }) {
+function Durations({ runs, jobZone }) {
   const ended = runs.filter((r) => r.durationMillis != null && ['FINISHED', 'FAILED', 'KILLED'].includes(r.state))
   const times = ended.map((r, i) => new Date(r.fireTime).getTime() / 1000 + i / 1e6)
   const before = (/** @type {number} */ i) => ended.slice(Math.max(0, i - 19), i + 1).filter((r) => r.state === 'FINISHED').map((r) => /** @type {number} */ (r.durationMillis))
   const rolling = (/** @type {number} */ share) => ended.map((_, i) => quantile(before(i), share))
-  return html`<${Chart} label=${t('chart')} times=${times} format=${duration} range=${[2, 3]} onPick=${(/** @type {number} */ i) => go(link.execution(ended[i].executionId))} lines=${[
+  return html`<${Chart} label=${t('chart')} times=${times} jobZone=${jobZone} format=${duration} range=${[2, 3]} onPick=${(/** @type {number} */ i) => go(link.execution(ended[i].executionId))} lines=${[
     { label: t('run'), color: '--finished', dots: true, values: ended.map((r) => (r.state === 'FINISHED' ? r.durationMillis : null)) },
     { label: t('failed'), color: '--failed', dots: true, values: ended.map((r) => (r.state === 'FINISHED' ? null : r.durationMillis)) },
     { label: t('p50'), color: '--armed', values: rolling(0.5) },

@@ -1,11 +1,9 @@
 // All that happened to an execution, as a list.
 import { html, useState } from '../lib/html.js'
 import { duration, moment } from '../lib/format.js'
-import { useSignal } from '../lib/signal.js'
-import { zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
+import { useZone } from '../lib/zone.js'
 import { State } from '../pieces/state.js'
-import { zoneFor } from '../pieces/time.js'
 import { sourceWord } from './runs.js'
 
 const t = texts(
@@ -34,12 +32,12 @@ export function Life({ life, note, jobZone }) {
 
 /** @param {{life: any[], jobZone: string}} props */
 function List({ life, jobZone }) {
-  const choice = useSignal(zone)
+  const zone = useZone(jobZone)
   return html`<div class=${`table-box${life.length > 40 ? ' life' : ''}`} tabindex="0" role="region" aria-label=${t('title')}><table class="table" aria-label=${t('title')}>
     <thead><tr><th scope="col">${t('time')}</th><th scope="col" class="num">${t('after')}</th><th scope="col">${t('what')}</th><th scope="col" class="num">${t('shard')}</th><th scope="col">${t('message')}</th></tr></thead>
     <tbody>${life.map((m, i) => {
       const message = m.kind === 'FIRED' ? sourceWord(m.message) : m.message || m.reason
-      return html`<tr key=${i}><td class="nowrap">${moment(m.time, zoneFor(choice, jobZone), { millis: true })}</td><td class="num">${m.afterMillis == null ? '' : `+${duration(m.afterMillis)}`}</td>
+      return html`<tr key=${i}><td class="nowrap">${moment(m.time, zone, { millis: true })}</td><td class="num">${m.afterMillis == null ? '' : `+${duration(m.afterMillis)}`}</td>
         <td>${m.kind === 'TASK_STAGING' ? t('STAGING') : steps.includes(m.kind) ? t(m.kind) : html`<${State} of=${m.kind} bare />`}</td><td class="num">${m.item ?? ''}</td><td title=${message}><span class="cut fill wide">${message}</span></td></tr>`
     })}</tbody>
   </table></div>`

@@ -3,14 +3,13 @@ import { html, useEffect, useState } from '../lib/html.js'
 import { bodyOf, get, send, withQuery } from '../lib/api.js'
 import { duration, moment } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
-import { useSignal } from '../lib/signal.js'
-import { zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
+import { useZone } from '../lib/zone.js'
 import { useBusy } from '../pieces/act.js'
 import { Empty, Failure, Loaded } from '../pieces/notice.js'
 import { State, stateWord } from '../pieces/state.js'
 import { Table } from '../pieces/table.js'
-import { Since, Time, zoneFor } from '../pieces/time.js'
+import { Since, Time } from '../pieces/time.js'
 import { link } from '../routes.js'
 
 const t = texts(
@@ -112,12 +111,12 @@ function List({ path, job, jobZone, filtered, onAll }) {
 
 /** @param {{rows: any[], job?: string, jobZone?: string}} props */
 function Rows({ rows, job, jobZone }) {
-  const choice = useSignal(zone)
-  const fired = (/** @type {any} */ r) => moment(r.fireTime, zoneFor(choice, jobZone), { millis: r.source !== 'NORMAL_TRIGGER' })
+  const zone = useZone(jobZone)
+  const fired = (/** @type {any} */ r) => moment(r.fireTime, zone, { millis: r.source !== 'NORMAL_TRIGGER' })
   return html`<${Table} label=${t('label')} rows=${rows} id=${(/** @type {any} */ r) => r.executionId} to=${(/** @type {any} */ r) => link.execution(r.executionId)} gather columns=${[
     ...(job === undefined ? [{ key: 'job', label: t('job'), cell: (/** @type {any} */ r) => html`<a href=${link.job(r.jobName)}>${r.jobName}</a>`, title: (/** @type {any} */ r) => r.jobName }] : []),
     { key: 'state', label: t('state'), cell: (/** @type {any} */ r) => html`<${State} of=${r.state} />` },
-    { key: 'fired', label: t('fired'), cell: (/** @type {any} */ r) => html`<a class="nowrap" href=${link.execution(r.executionId)}>${fired(r)}</a> <span class="small muted"><${Time} at=${r.fireTime} /></span>`, title: (/** @type {any} */ r) => r.executionId },
+    { key: 'fired', label: t('fired'), cell: (/** @type {any} */ r) => html`<a class="nowrap" href=${link.execution(r.executionId)}>${fired(r)}</a> <span class="small muted"><${Time} at=${r.fireTime} jobZone=${jobZone} /></span>`, title: (/** @type {any} */ r) => r.executionId },
     { key: 'by', label: t('by'), cell: (/** @type {any} */ r) => sourceWord(r.source) },
     { key: 'took', label: t('took'), num: true, cell: (/** @type {any} */ r) => (r.durationMillis == null && r.startTime && !r.completeTime ? html`<${Since} at=${r.startTime} />` : duration(r.durationMillis)) },
     { key: 'shards', label: t('shards'), cell: (/** @type {any} */ r) => html`<span class="row tight">${Object.entries(r.shards).map(([state, n]) => html`<${State} key=${state} of=${state} count=${n} bare />`)}</span>`, title: (/** @type {any} */ r) => Object.entries(r.shards).map(([s, n]) => `${stateWord(s)} ${n}`).join(', ') },

@@ -1,6 +1,7 @@
 // Who may log in, and what they may do.
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'
+import { limits } from '../lib/limits.js'
 import { useResource } from '../lib/resource.js'
 import { session } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
@@ -19,12 +20,12 @@ import { toast } from '../pieces/toast.js'
 
 const t = texts(
   {
-    title: 'Users', acts: 'What to do with {name}', add: 'Add a user', addNamed: 'Add user', name: 'Name', role: 'Role', apps: 'Apps', created: 'Added', you: 'you', none: 'No users yet', noneHelp: 'Everybody on this machine is an admin now. With the first user a login is needed everywhere: in the console, for curl and for programs, which get tokens.', nameHelp: 'Letters, digits, ., _, @ and -. It can’t be changed later.', password: 'Password', passwordHelp: '8 characters at least. The user can change it.',
+    title: 'Users', acts: 'What to do with {name}', add: 'Add a user', addNamed: 'Add user', name: 'Name', role: 'Role', apps: 'Apps', created: 'Added', you: 'you', none: 'No users yet', noneHelp: 'Everybody on this machine is an admin now. With the first user a login is needed everywhere: in the console, for curl and for programs, which get tokens.', nameHelp: 'Letters, digits, ., _, @ and -. It can’t be changed later.', password: 'Password', passwordHelp: '{n} characters at least. The user can change it.',
     first: 'This is the first user, so it is an admin for all apps. From then on a login is needed everywhere, here too: you will be asked for this name and password. Programs that use the API need a token.', change: 'Change role', changeOf: 'Role of {name}', save: 'Save', ends: 'All logins of {name} end.', setPassword: 'Set password', logout: 'End logins', logoutTitle: 'End all logins of {name}?', logoutText: '{name} has to log in again, everywhere.', loggedOut: 'The logins of {name} have ended.',
     remove: 'Remove', removeTitle: 'Remove {name}?', removeText: '{name} can’t log in any more, and all logins end at once. Tokens that {name} has made stay.', removed: '{name} is removed.', cancel: 'Cancel', done: '{name} may log in now.', changed: '{name} is {role} now, for {apps}.', same: 'The same with curl',
   },
   {
-    title: '用户', acts: '对 {name} 的操作', add: '添加用户', addNamed: '添加用户', name: '名称', role: '角色', apps: '应用', created: '添加时间', you: '当前用户', none: '还没有用户', noneHelp: '目前本机上的所有人都是管理员。添加第一个用户后，控制台、curl 和程序都需要登录；程序使用令牌。', nameHelp: '字母、数字、.、_、@ 和 -，之后不能修改。', password: '密码', passwordHelp: '至少 8 个字符，用户可以自行修改。',
+    title: '用户', acts: '对 {name} 的操作', add: '添加用户', addNamed: '添加用户', name: '名称', role: '角色', apps: '应用', created: '添加时间', you: '当前用户', none: '还没有用户', noneHelp: '目前本机上的所有人都是管理员。添加第一个用户后，控制台、curl 和程序都需要登录；程序使用令牌。', nameHelp: '字母、数字、.、_、@ 和 -，之后不能修改。', password: '密码', passwordHelp: '至少 {n} 个字符，用户可以自行修改。',
     first: '这是第一个用户，因此是所有应用的管理员。此后任何访问都需要登录，包括这里：系统会要求输入此名称和密码。使用 API 的程序需要令牌。', change: '修改角色', changeOf: '{name} 的角色', save: '保存', ends: '{name} 的所有登录都会结束。', setPassword: '设置密码', logout: '结束登录', logoutTitle: '结束 {name} 的所有登录？', logoutText: '{name} 需要重新登录。', loggedOut: '{name} 的登录已结束。',
     remove: '移除', removeTitle: '移除 {name}？', removeText: '{name} 不能再登录，所有登录立即结束。{name} 创建的令牌仍然有效。', removed: '{name} 已移除。', cancel: '取消', done: '{name} 现在可以登录。', changed: '{name} 现在是{role}，范围：{apps}。', same: '用 curl 完成同样的操作',
   },
@@ -90,7 +91,7 @@ function Edit({ user, first, onClose, onDone }) {
   return html`<${Dialog} title=${user ? t('changeOf', { name: user.name }) : t('add')} onClose=${onClose}><form class="stack" onSubmit=${save}>
     ${first && html`<p class="notice">${t('first')}</p>`}
     ${!user && html`<${Ask} label=${t('name')} help=${t('nameHelp')} error=${errors.name}>${(/** @type {any} */ a) => html`<input ...${a} autofocus required autocomplete="off" autocapitalize="none" spellcheck="false" value=${name} onInput=${(/** @type {any} */ e) => setName(e.target.value)} />`}</${Ask}>
-      <${PasswordField} label=${t('password')} value=${password} onChange=${setPassword} help=${t('passwordHelp')} error=${errors.password} autocomplete="new-password" />`}
+      <${PasswordField} label=${t('password')} value=${password} onChange=${setPassword} help=${t('passwordHelp', { n: limits.password })} error=${errors.password} autocomplete="new-password" />`}
     ${!first && html`<${Grant} role=${role} apps=${apps} errors=${errors} onRole=${setRole} onApps=${setApps} />`}
     ${errors[''] && html`<p class="notice error" role="alert">${errors['']}</p>`}
     ${user && html`<p class="small muted">${t('ends', { name: user.name })}</p>`}

@@ -2,10 +2,10 @@
 import uPlot from '../../vendor/uplot.js'
 import { html, useEffect, useRef } from '../lib/html.js'
 import { useSignal } from '../lib/signal.js'
-import { language, theme, zone } from '../lib/store.js'
+import { language, theme } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
 import { moment } from '../lib/format.js'
-import { zoneFor } from './time.js'
+import { useZone } from '../lib/zone.js'
 
 const t = texts({ time: 'Time', none: 'Nothing is known of this time yet.', summary: '{label}: last {last}, highest {most}' }, { time: '时间', none: '此时段还没有数据。', summary: '{label}：最新 {last}，最高 {most}' })
 
@@ -24,6 +24,7 @@ const t = texts({ time: 'Time', none: 'Nothing is known of this time yet.', summ
  * @property {Line[]} lines
  * @property {[lower: number, upper: number]} [range] two lines with the space between them filled, by their place in lines
  * @property {(value: number | null) => string} format
+ * @property {string} [jobZone] the zone of the job that it is about
  * @property {number} [height]
  * @property {(index: number) => void} [onPick] called with the point that was clicked
  */
@@ -55,7 +56,7 @@ export function Chart(props) {
   const shown = useRef(/** @type {uPlot | null} */ (null))
   const looks = useSignal(theme)
   const speech = useSignal(language)
-  const clock = useSignal(zone)
+  const zone = useZone(props.jobZone)
   const shape = props.lines.map((l) => l.label + l.color).join()
   const empty = props.lines.every((l) => l.values.every((v) => v == null))
 
@@ -63,7 +64,7 @@ export function Chart(props) {
     const element = box.current
     if (!element || empty) return
     withStyle()
-    const chart = new uPlot(options(latest.current, element.clientWidth || 600, zoneFor(clock)), data(latest.current), element)
+    const chart = new uPlot(options(latest.current, element.clientWidth || 600, zone), data(latest.current), element)
     shown.current = chart
     const resized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: props.height ?? height }))
     resized.observe(element)
@@ -81,7 +82,7 @@ export function Chart(props) {
       chart.destroy()
       shown.current = null
     }
-  }, [shape, looks, speech, clock, empty])
+  }, [shape, looks, speech, zone, empty])
 
   useEffect(() => {
     shown.current?.setData(data(props))

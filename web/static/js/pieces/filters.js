@@ -1,12 +1,11 @@
 // Filters of a search, each in the address.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
-import { moment } from '../lib/format.js'
+import { moment, momentIn } from '../lib/format.js'
 import { setQuery } from '../lib/router.js'
-import { useSignal } from '../lib/signal.js'
-import { zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
+import { useZone } from '../lib/zone.js'
 
-const t = texts({ any: 'Any', clear: 'Clear filters', utc: 'Times are in UTC.', mine: 'Times are in your zone.' }, { any: '不限', clear: '清除筛选', utc: '时间为 UTC。', mine: '时间为本地时区。' })
+const t = texts({ any: 'Any', clear: 'Clear filters', there: 'Times are in {zone}.', mine: 'Times are in your zone.' }, { any: '不限', clear: '清除筛选', there: '时间为 {zone}。', mine: '时间为本地时区。' })
 
 /** @typedef {{key: string, label: string, options?: {value: string, text: string}[], time?: boolean}} Filter */
 
@@ -15,24 +14,21 @@ const t = texts({ any: 'Any', clear: 'Clear filters', utc: 'Times are in UTC.', 
  * @param {{of: Filter[], query: Record<string, string>, label: string}} props
  */
 export function Filters({ of, query, label }) {
-  const utc = useSignal(zone) !== 'mine'
+  const zone = useZone()
   const set = of.some((f) => query[f.key])
   const clear = () => setQuery(Object.fromEntries([...of.map((f) => [f.key, '']), ['page', ''], ['after', '']]))
   return html`<form class="filters" role="search" aria-label=${label} onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}>
     ${of.map((f) => html`<div key=${f.key} class=${`filter-of${f.time ? ' time' : ''}`}><label for=${`filter-${f.key}`}>${f.label}</label>${f.options
       ? html`<select id=${`filter-${f.key}`} class="input" value=${query[f.key] ?? ''} onChange=${(/** @type {any} */ e) => change(f.key, e.target.value)}><option value="">${t('any')}</option>${f.options.map((o) => html`<option key=${o.value} value=${o.value}>${o.text}</option>`)}</select>`
       : f.time
-        ? html`<input id=${`filter-${f.key}`} class="input" type="datetime-local" step="1" value=${asTyped(query[f.key], utc)} onChange=${(/** @type {any} */ e) => change(f.key, asMoment(e.target.value, utc))} />`
+        ? html`<input id=${`filter-${f.key}`} class="input" type="datetime-local" step="1" value=${asTyped(query[f.key], zone)} onChange=${(/** @type {any} */ e) => change(f.key, momentIn(e.target.value, zone))} />`
         : html`<${Typed} id=${`filter-${f.key}`} value=${query[f.key] ?? ''} onChange=${(/** @type {string} */ v) => change(f.key, v)} />`}</div>`)}
-    <div class="row">${of.some((f) => f.time) && html`<span class="small muted">${t(utc ? 'utc' : 'mine')}</span>`}${set && html`<button type="button" class="button small" onClick=${clear}>${t('clear')}</button>`}</div>
+    <div class="row">${of.some((f) => f.time) && html`<span class="small muted">${t(zone ? 'there' : 'mine', { zone })}</span>`}${set && html`<button type="button" class="button small" onClick=${clear}>${t('clear')}</button>`}</div>
   </form>`
 }
 
-/** @param {string | undefined} at what stands in the address @param {boolean} utc */
-const asTyped = (at, utc) => (Number.isNaN(Date.parse(at ?? '')) ? '' : moment(at ?? '', utc ? 'UTC' : '').replace(' ', 'T'))
-
-/** @param {string} typed @param {boolean} utc */
-const asMoment = (typed, utc) => (Number.isNaN(Date.parse(typed)) ? '' : `${new Date(utc ? `${typed}Z` : typed).toISOString().slice(0, 19)}Z`)
+/** @param {string | undefined} at what stands in the address @param {string} zone */
+const asTyped = (at, zone) => (Number.isNaN(Date.parse(at ?? '')) ? '' : moment(at ?? '', zone).replace(' ', 'T'))
 
 /** @param {string} key @param {string} value */
 const change = (key, value) => setQuery({ [key]: value, page: '', after: '' })

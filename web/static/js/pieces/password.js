@@ -1,6 +1,7 @@
 // Passwords: one's own, and those that an admin sets.
 import { html, useState } from '../lib/html.js'
 import { call, loginNeeded, seg } from '../lib/api.js'
+import { limits } from '../lib/limits.js'
 import { texts } from '../lib/texts.js'
 import { useBusy } from './act.js'
 import { Ask } from './ask.js'
@@ -10,11 +11,11 @@ import { toast } from './toast.js'
 
 const t = texts(
   {
-    change: 'Change password', own: 'Your password', other: 'Password of {name}', current: 'Present password', next: 'New password', repeat: 'New password again', rule: '8 characters at least.', ends: 'All logins of {name} end, this one too: log in again with the new one.', endsOther: 'All logins of {name} end.',
+    change: 'Change password', own: 'Your password', other: 'Password of {name}', current: 'Present password', next: 'New password', repeat: 'New password again', rule: '{n} characters at least.', ends: 'All logins of {name} end, this one too: log in again with the new one.', endsOther: 'All logins of {name} end.',
     differ: 'The two are not the same.', set: 'Set password', cancel: 'Cancel', done: 'The password of {name} is changed.',
   },
   {
-    change: '修改密码', own: '修改自己的密码', other: '{name} 的密码', current: '当前密码', next: '新密码', repeat: '再次输入新密码', rule: '至少 8 个字符。', ends: '{name} 的所有登录都会结束（包括当前登录），请用新密码重新登录。', endsOther: '{name} 的所有登录都会结束。',
+    change: '修改密码', own: '修改自己的密码', other: '{name} 的密码', current: '当前密码', next: '新密码', repeat: '再次输入新密码', rule: '至少 {n} 个字符。', ends: '{name} 的所有登录都会结束（包括当前登录），请用新密码重新登录。', endsOther: '{name} 的所有登录都会结束。',
     differ: '两次输入不一致。', set: '设置密码', cancel: '取消', done: '{name} 的密码已修改。',
   },
 )
@@ -56,7 +57,7 @@ export function SetPassword({ name, own, onClose }) {
     <form class="stack" onSubmit=${save}>
       <input class="hidden" type="text" autocomplete="username" aria-hidden="true" tabindex="-1" value=${name} readonly />
       ${own && html`<${PasswordField} label=${t('current')} value=${current} onChange=${setCurrent} error=${known('current')} autocomplete="current-password" autofocus />`}
-      <${PasswordField} label=${t('next')} value=${password} onChange=${setPassword} error=${known('password')} help=${t('rule')} autocomplete="new-password" />
+      <${PasswordField} label=${t('next')} value=${password} onChange=${setPassword} error=${known('password')} help=${t('rule', { n: limits.password })} autocomplete="new-password" />
       <${PasswordField} label=${t('repeat')} value=${repeat} onChange=${setRepeat} error=${known('repeat')} autocomplete="new-password" />
       ${others.map(([k, v]) => html`<p class="error" role="alert"><code>${k}</code>: ${v}</p>`)}
       <p class="small muted">${t(own ? 'ends' : 'endsOther', { name })}</p>

@@ -1,11 +1,10 @@
 // The last runs of a job as a small strip: the newest at the right, the height by how it went, each a link.
 import { html } from '../lib/html.js'
 import { duration, moment } from '../lib/format.js'
-import { zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
+import { useZone } from '../lib/zone.js'
 import { link } from '../routes.js'
 import { lookOf, stateWord } from './state.js'
-import { zoneFor } from './time.js'
 
 const t = texts({ run: '{state}, fired {time}', took: '{state}, fired {time}, took {took}' }, { run: '{state}，触发于 {time}', took: '{state}，触发于 {time}，耗时 {took}' })
 
@@ -17,9 +16,10 @@ const t = texts({ run: '{state}, fired {time}', took: '{state}, fired {time}, to
  * @param {{runs: Run[], jobZone?: string}} props
  */
 export function Runs({ runs, jobZone }) {
+  const zone = useZone(jobZone)
   return html`<span class="runs">${runs.slice(-30).map((r) => {
     const [style, mark] = lookOf(r.state)
-    const words = { state: `${mark} ${stateWord(r.state)}`, time: moment(r.fireTime, zoneFor(zone.get(), jobZone)), took: duration(r.durationMillis) }
+    const words = { state: `${mark} ${stateWord(r.state)}`, time: moment(r.fireTime, zone), took: duration(r.durationMillis) }
     const title = t(r.durationMillis == null ? 'run' : 'took', words)
     return html`<a key=${r.executionId} class=${`s-${style}`} href=${link.execution(r.executionId)} tabindex="-1" title=${title} aria-label=${title}></a>`
   })}</span>`

@@ -3,12 +3,10 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { duration, moment, number } from '../lib/format.js'
 import { go } from '../lib/router.js'
-import { useSignal } from '../lib/signal.js'
-import { zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
+import { useZone } from '../lib/zone.js'
 import { link } from '../routes.js'
 import { lookOf, stateWord } from './state.js'
-import { zoneFor } from './time.js'
 import { under, useTip } from './tip.js'
 
 const t = texts(
@@ -68,7 +66,7 @@ export function Strip({ executions: newestOf, median, jobZone }) {
   const [at, setAt] = useState({ id: '', row: -1 })
   const [tip, show, hide] = useTip()
   const box = useRef(/** @type {HTMLDivElement | null} */ (null))
-  const choice = useSignal(zone)
+  const zone = useZone(jobZone)
   const fold = executions.some((e) => !e.shards || e.shards.length > mostCells)
   const rows = fold ? 0 : Math.max(1, ...executions.map((e) => e.shards?.length ?? 0))
   const height = fold ? folded : rows * step - 2
@@ -78,7 +76,7 @@ export function Strip({ executions: newestOf, median, jobZone }) {
   }, [newest])
   const present = executions.some((e) => e.executionId === at.id) ? at.id : newest
 
-  const time = (/** @type {Column} */ e) => moment(e.fireTime, zoneFor(choice, jobZone))
+  const time = (/** @type {Column} */ e) => moment(e.fireTime, zone)
   const counts = (/** @type {Column} */ e) => Object.entries(e.counts ?? {}).map(([s, n]) => `${stateWord(s)} ${number(n)}`).join(', ')
   const says = (/** @type {Column} */ e) => [time(e), stateWord(e.state), e.durationMillis != null && t('took', { time: duration(e.durationMillis) }), e.waitMillis != null && e.waitMillis > 0 && t('waited', { time: duration(e.waitMillis) }), counts(e)].filter(Boolean)
   const saysCell = (/** @type {Cell} */ s) => [t('shard', { item: s.item }), stateWord(s.state), s.durationMillis != null && duration(s.durationMillis), s.durationMillis != null && median ? t('median', { ratio: number(Math.round((s.durationMillis / median) * 10) / 10) }) : '', s.attempt > 1 && t('attempt', { n: s.attempt })].filter(Boolean)

@@ -1,27 +1,19 @@
 import { html } from '../lib/html.js'
 import { useNow } from '../lib/clock.js'
 import { ago, duration, moment } from '../lib/format.js'
-import { zone } from '../lib/store.js'
-import { useSignal } from '../lib/signal.js'
-
-/**
- * zoneFor is the zone that the user wants times in; '' is the browser's own.
- * @param {'mine' | 'job' | 'utc'} choice
- * @param {string} [job] the job's zone, '' for the server's, which is taken for UTC
- */
-export const zoneFor = (choice, job) => (choice === 'mine' ? '' : choice === 'job' ? job || 'UTC' : 'UTC')
+import { useZone } from '../lib/zone.js'
 
 /**
  * Time shows a time: relative up to a day, with the absolute one, its zone included, as its title. `exact` shows it absolute.
  * @param {{at: string | number | null | undefined, jobZone?: string, exact?: boolean, none?: string}} props
  */
 export function Time({ at, jobZone, exact, none = '–' }) {
-  const choice = useSignal(zone)
+  const zone = useZone(jobZone)
   if (at == null || at === '') return html`<span class="muted">${none}</span>`
-  const title = moment(at, zoneFor(choice, jobZone), { zoneName: true, millis: true })
+  const title = moment(at, zone, { zoneName: true, millis: true })
   const iso = new Date(at).toISOString()
-  if (exact) return html`<time datetime=${iso} title=${title} class="nowrap">${moment(at, zoneFor(choice, jobZone))}</time>`
-  return html`<${Ago} at=${new Date(at).getTime()} iso=${iso} title=${title} text=${moment(at, zoneFor(choice, jobZone))} />`
+  if (exact) return html`<time datetime=${iso} title=${title} class="nowrap">${moment(at, zone)}</time>`
+  return html`<${Ago} at=${new Date(at).getTime()} iso=${iso} title=${title} text=${moment(at, zone)} />`
 }
 
 /** @param {{at: number, iso: string, title: string, text: string}} props */

@@ -1,12 +1,10 @@
 // An execution over time: one row a shard, its bars from the fire to the end, attempts behind each other.
 import { html, useMemo, useRef, useState } from '../lib/html.js'
 import { duration, moment } from '../lib/format.js'
-import { useSignal } from '../lib/signal.js'
 import { ticks } from '../lib/spans.js'
-import { zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
+import { useZone } from '../lib/zone.js'
 import { lookOf, stateWord } from './state.js'
-import { zoneFor } from './time.js'
 import { useTip } from './tip.js'
 
 const t = texts(
@@ -35,7 +33,7 @@ export function Timeline({ spans, zoom, onZoom, jobZone, to }) {
   const [drag, setDrag] = useState(/** @type {[number, number] | null} */ (null))
   const from = useRef(/** @type {{x: number, left: number, width: number} | null} */ (null))
   const [tip, show, hide] = useTip()
-  const choice = useSignal(zone)
+  const zone = useZone(jobZone)
   const total = spans.to - spans.from
   const [a, b] = zoom ?? [0, total]
   const width = Math.max(b - a, 1)
@@ -86,7 +84,7 @@ export function Timeline({ spans, zoom, onZoom, jobZone, to }) {
         <button type="button" class="button small" disabled=${!zoom} onClick=${() => onZoom(null)}>${t('fit')}</button></span></div>
     <div class="line-box" tabindex=${scrolls ? 0 : undefined} role=${scrolls ? 'group' : undefined} aria-label=${scrolls ? t('label') : undefined} style=${{ height: `${fold + rowHeight}px` }} onScroll=${(/** @type {any} */ e) => setTop(e.target.scrollTop)}>
       <div class="line-head"><span class="small muted">${t('shards', { n: spans.shards.length })}</span><div class="line-scale" title=${t('since')}>
-        ${marks.map((x, i) => at(x) >= 0 && at(x) <= 100 && html`<span key=${x} class=${`tick${i % 2 ? ' odd' : ''}${at(x) > 90 ? ' end' : ''}`} style=${{ left: `${at(x)}%` }}>${x === 0 ? moment(spans.from, zoneFor(choice, jobZone)).slice(11) : `+${duration(x)}`}</span>`)}
+        ${marks.map((x, i) => at(x) >= 0 && at(x) <= 100 && html`<span key=${x} class=${`tick${i % 2 ? ' odd' : ''}${at(x) > 90 ? ' end' : ''}`} style=${{ left: `${at(x)}%` }}>${x === 0 ? moment(spans.from, zone).slice(11) : `+${duration(x)}`}</span>`)}
       </div></div>
       <div class="line-all" style=${{ height: `${spans.shards.length * rowHeight}px` }}>
         <div class="line-grid" aria-hidden="true">${marks.map((x) => at(x) >= 0 && at(x) <= 100 && html`<i key=${x} style=${{ left: `${at(x)}%` }}></i>`)}

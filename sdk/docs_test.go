@@ -1,0 +1,45 @@
+package sdk_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/reference"
+)
+
+// TestTheProtocolsExample plays the executor's part of the example in protocol.md, and holds the process's part
+// against what a program says.
+func TestTheProtocolsExample(t *testing.T) {
+	t.Parallel()
+	p := resident(t)
+	var hello, ended bool
+	for line := range strings.Lines(reference.Block(t, "protocol.md", `"type":"hello"`)) {
+		order, executors := strings.CutPrefix(line, "> ")
+		switch {
+		case executors && strings.HasPrefix(order, "{"):
+			p.say(order)
+		case executors:
+			p.close(p.orders)
+		case strings.TrimSpace(line) == "exit status 0":
+			p.ends(0)
+			ended = true
+		default:
+			shown := json.NewDecoder(strings.NewReader(line))
+			shown.DisallowUnknownFields()
+			var m message
+			if err := shown.Decode(&m); err != nil {
+				t.Fatalf("%v in %s", err, line)
+			}
+			hello = hello || m.Type == "hello" && m.Version == 1
+			if m.Type == "done" {
+				if failure, _ := p.done(m.Run); failure != m.Error {
+					t.Errorf("the run failed with %q, want %q", failure, m.Error)
+				}
+			}
+		}
+	}
+	if !hello || !ended {
+		t.Errorf("it says hello: %v, and ends: %v", hello, ended)
+	}
+}
