@@ -167,7 +167,7 @@ func (c *config) guardExecutorName(log *slog.Logger) error {
 	}
 	steps, err := (*isolation.Account)(nil).Steps(filepath.Join(dir, ownExecutor))
 	if err == nil && steps[len(steps)-1].Movable {
-		log.Warn("executor can be added by jobs: the next start would then run that",
+		log.Warn("jobs can add an executor: the next start would then run that",
 			"folder", dir, "change", "rename "+ownExecutor+" to "+anyExecutor)
 	}
 	return nil
