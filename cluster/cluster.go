@@ -13,10 +13,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // ErrGone is wrapped by the errors of reading a task's files when the agent
@@ -157,23 +157,21 @@ type TaskLaunch struct {
 	Executor Executor
 	// Container is what the task's own container is made of, on a cluster that makes one for each task.
 	Container Container
-	// Data is wire.Task, encoded, or the begin of it where Shared, which many tasks have in common, is its end.
-	// Neither changes.
-	Data, Shared []byte
+	// Task is all that its executor needs. Nothing in it changes: tasks of one execution have maps of it in common.
+	Task wire.Task
+	// Shared, unless it is empty, is the encoded part of Task that all tasks of its execution have in common.
+	Shared wire.Shared
+	// Size bounds how many bytes of a call the task takes.
+	Size int
 }
 
-// Description is Data and Shared in one.
-func (t *TaskLaunch) Description() []byte {
-	if len(t.Shared) == 0 {
-		return t.Data
-	}
-	return slices.Concat(t.Data, t.Shared)
-}
+// Description is Task as executors read it.
+func (t *TaskLaunch) Description() ([]byte, error) { return t.Task.EncodeWith(t.Shared) }
 
-// DescribedBytes is how large the descriptions of all tasks are together.
-func (l *Launch) DescribedBytes() (n int) {
+// Size bounds how many bytes of a call all tasks take.
+func (l *Launch) Size() (n int) {
 	for i := range l.Tasks {
-		n += len(l.Tasks[i].Data) + len(l.Tasks[i].Shared)
+		n += l.Tasks[i].Size
 	}
 	return n
 }
@@ -307,8 +305,9 @@ type Update struct {
 	Message string
 	// UUID is empty for updates that need no acknowledgement.
 	UUID []byte
-	// Data is wire.Status, encoded, from our executor.
-	Data      []byte
+	// Status is what our executor says of the task. It is nil where the update is not our executor's, and where what it says can't
+	// be read, which counts as if it had said nothing.
+	Status    *wire.Status
 	Timestamp time.Time
 	// UnreachableSince is set with Unreachable.
 	UnreachableSince time.Time
@@ -323,8 +322,8 @@ type Update struct {
 // Message is what an executor has sent to the scheduler. Messages may get lost, and have no order.
 type Message struct {
 	AgentID, ExecutorID string
-	// Data is wire.Report, encoded, from our executor.
-	Data []byte
+	// Report is what our executor says; nil where what was sent can't be read, which counts as nothing.
+	Report *wire.Report
 }
 
 // Heartbeat shows that the session lives.

@@ -116,14 +116,14 @@ func (r *termRunner) read(paths []string) []term.Document {
 
 const callTimeout = 10 * time.Second
 
-// maxLaunching bounds how large the descriptions of the tasks are that are being sent at once, to whatever agents:
+// maxLaunching bounds how large the calls are that launch tasks and are being sent at once, to whatever agents:
 // each is written out whole, while those that wait share what is the same for all shards of an execution.
 const maxLaunching = 32 << 20
 
 // call sends a call, unless its session or the term has ended: the next leader finds that it was not sent (rule E1).
 func (r *termRunner) call(s openSession, c term.Call) {
 	if launch, ok := c.Call.(core.CallLaunch); ok {
-		size := min(int64(launch.Launch.DescribedBytes()), maxLaunching)
+		size := min(int64(launch.Launch.Size()), maxLaunching)
 		if r.launching.Acquire(s.ctx, size) == nil {
 			defer r.launching.Release(size)
 		}

@@ -283,14 +283,18 @@ func (t Task) EncodeShared() (Shared, error) {
 	return data[1:], nil // a field follows the brace: the execution's id is never left out
 }
 
-// EncodeOwn writes the rest of t: followed by Shared it is t, as Encode writes it but for the order of fields.
-func (t Task) EncodeOwn() ([]byte, error) {
+// EncodeWith writes t as Encode does, but for the order of fields, with what EncodeShared has written of it or of another
+// task of its execution. Without that it is Encode.
+func (t Task) EncodeWith(shared Shared) ([]byte, error) {
+	if len(shared) == 0 {
+		return t.Encode()
+	}
 	data, err := json.Marshal(own{t.version(), t.TaskID, t.Item, t.ShardingParameter, t.Source, t.Attempt, t.Daemon})
 	if err != nil {
 		return nil, fmt.Errorf("describe task %s: %w", t.TaskID, err)
 	}
 	data[len(data)-1] = ','
-	return data, nil
+	return append(data, shared...), nil
 }
 
 // version is the oldest that has all of t.

@@ -28,7 +28,7 @@ type witness struct{ said chan string }
 
 func (w witness) Running(_ context.Context, p kubernetes.Pod, report func(cluster.Event)) {
 	w.said <- "running " + p.TaskID
-	go report(cluster.Message{AgentID: p.Node, Data: []byte("progress")})
+	go report(cluster.Message{AgentID: p.Node, Report: &wire.Report{}})
 }
 func (w witness) Gone(uid types.UID) { w.said <- "gone " + string(uid) }
 func (w witness) Ended(_ context.Context, p kubernetes.Pod, good bool, _ time.Time) {
@@ -67,7 +67,7 @@ func TestHooks(t *testing.T) {
 	w.expect(t, "running "+taskID(0))
 	for {
 		if m, ok := c.next().(cluster.Message); ok {
-			if m.AgentID != "node1" || string(m.Data) != "progress" {
+			if m.AgentID != "node1" || m.Report == nil {
 				t.Errorf("the report is %+v", m)
 			}
 			break
@@ -234,11 +234,7 @@ func TestSecret(t *testing.T) {
 	c := subscribe(t, f)
 	l := launchOf(c.offer("node1", nil))
 	task := wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 1, Command: []string{"true"}, Env: map[string]string{"PASSWORD": "hunter2"}, Secrets: []string{"hunter2"}}
-	data, err := task.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Tasks = []cluster.TaskLaunch{{TaskID: task.TaskID, Resources: resources.New(0.5, 64), Data: data}}
+	l.Tasks = []cluster.TaskLaunch{{TaskID: task.TaskID, Resources: resources.New(0.5, 64), Task: task}}
 	if err := c.Launch(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}

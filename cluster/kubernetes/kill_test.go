@@ -53,8 +53,8 @@ func TestDrain(t *testing.T) {
 	const grace, drains = 5 * time.Second, 5*time.Second + 7*24*time.Hour
 	l := launchOf(c.offer("node1", nil), 0, 1, 2)
 	for i := range l.Tasks[:2] { // the last one is no daemon
-		l.Tasks[i].Data, _ = wire.Task{TaskID: taskID(i), JobName: "my_job", Item: i, Total: 9, KillGraceMillis: grace.Milliseconds(),
-			Command: []string{"true"}, Daemon: &wire.Daemon{Cron: "* * * * * ?", TimeZone: "UTC"}}.Encode()
+		l.Tasks[i].Task = wire.Task{TaskID: taskID(i), JobName: "my_job", Item: i, Total: 9, KillGraceMillis: grace.Milliseconds(),
+			Command: []string{"true"}, Daemon: &wire.Daemon{Cron: "* * * * * ?", TimeZone: "UTC"}}
 	}
 	if err := c.Launch(t.Context(), l); err != nil {
 		t.Fatal(err)

@@ -118,13 +118,9 @@ func (s *session) useOffers(l cluster.Launch) (missing string) {
 func (s *session) build(l cluster.Launch) []*launch {
 	all := make([]*launch, 0, len(l.Tasks))
 	for _, t := range l.Tasks {
-		one := &launch{}
-		task, err := wire.DecodeTask(t.Description())
-		if err == nil {
-			one.task = task
-			one.pod, one.secret, err = s.settings.Build(task, t, s.framework)
-		}
-		if err != nil {
+		one := &launch{task: t.Task}
+		var err error
+		if one.pod, one.secret, err = s.settings.Build(t, s.framework); err != nil {
 			s.answer(t.TaskID, l.AgentID, cluster.Error, cluster.ReasonTaskInvalid, err.Error())
 			s.forget(pod.Name(t.TaskID))
 			continue

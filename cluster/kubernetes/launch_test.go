@@ -49,8 +49,8 @@ func TestLaunch(t *testing.T) {
 	}
 	f.runs(taskID(0))
 	running := c.until(taskID(0), cluster.Running)
-	if st, _ := wire.DecodeStatus(running.Data); st.Dir != "jobs/"+p.Name+"/"+string(p.UID) {
-		t.Errorf("its output is at %q", st.Dir)
+	if st := running.Status; st == nil || st.Dir != "jobs/"+p.Name+"/"+string(p.UID) {
+		t.Errorf("its output is at %+v", st)
 	}
 	f.ends(taskID(0), 3)
 	if u := c.until(taskID(0), cluster.Failed); u.Source != cluster.FromExecutor || len(u.UUID) == 0 {
@@ -299,7 +299,7 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 			f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 			c := subscribe(t, f)
 			l := launchOf(c.offer("node1", nil), 0)
-			l.Tasks[0].Data, _ = wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 9, Command: []string{"true"}, Env: map[string]string{"password": "secret"}}.Encode()
+			l.Tasks[0].Task = wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 9, Command: []string{"true"}, Env: map[string]string{"password": "secret"}}
 			late := make(chan struct{})
 			f.with(func() {
 				if tt.done && !tt.slow {

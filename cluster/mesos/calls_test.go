@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 var testExecutor = cluster.Executor{
@@ -27,7 +28,7 @@ var testExecutor = cluster.Executor{
 
 func launch(id string) cluster.TaskLaunch {
 	return cluster.TaskLaunch{
-		TaskID: id, Name: "my_job", Data: []byte(`{"v":1}`), Executor: testExecutor,
+		TaskID: id, Name: "my_job", Task: wire.Task{TaskID: id, JobName: "my_job"}, Executor: testExecutor,
 		Resources: resources.Amount{CPUMilli: 101, MemMilli: 32_001},
 	}
 }
@@ -54,9 +55,14 @@ func TestCalls(t *testing.T) {
 		},
 		Resources: []mesosapi.Resource{scalar("cpus", 0.1), scalar("mem", 64)},
 	}
+	one := launch("t1")
+	description, err := one.Description()
+	if err != nil {
+		t.Fatal(err)
+	}
 	task := mesosapi.TaskInfo{
 		Name: "my_job", TaskID: mesosapi.TaskID{Value: "t1"}, AgentID: mesosapi.AgentID{Value: "S0"},
-		Resources: []mesosapi.Resource{scalar("cpus", 0.101), scalar("mem", 32.001)}, Executor: executor, Data: []byte(`{"v":1}`),
+		Resources: []mesosapi.Resource{scalar("cpus", 0.101), scalar("mem", 32.001)}, Executor: executor, Data: description,
 	}
 	tests := map[string]struct {
 		call func(context.Context) error
@@ -353,7 +359,7 @@ func BenchmarkAccept100(b *testing.B) {
 	accept := cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}}
 	for i := range 100 {
 		task := launch(fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@6b1e9a5c-2f3f-4d8e-9a59-0f5f3a3b7c11", i))
-		task.Data = []byte(strings.Repeat("x", 388))
+		task.Task.JobParameter = strings.Repeat("x", 200)
 		accept.Tasks = append(accept.Tasks, task)
 	}
 	b.ReportAllocs()

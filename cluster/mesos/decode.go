@@ -13,6 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // The words of Mesos' ERROR events that rules speak of.
@@ -20,6 +21,9 @@ const (
 	frameworkRemoved  = "Framework has been removed"
 	frameworkFailover = "Framework failed over"
 )
+
+// maxReport bounds what is read of a report, in bytes: a longer one is none.
+const maxReport = 1 << 20
 
 // decodeEvent is nil for events that the scheduler does not need: operations, kinds that are newer than this code, and inverse offers. Those ask to have an agent
 // back for maintenance. The offers of that agent are rescinded and come again with
@@ -48,7 +52,11 @@ func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 		return cluster.Failure{AgentID: f.GetAgentID().GetValue(), ExecutorID: f.GetExecutorID().GetValue(), Status: int(f.GetStatus())}
 	case e.Type == scheduler.Event_MESSAGE && e.Message != nil:
 		m := e.Message
-		return cluster.Message{AgentID: m.AgentID.Value, ExecutorID: m.ExecutorID.Value, Data: m.Data}
+		out := cluster.Message{AgentID: m.AgentID.Value, ExecutorID: m.ExecutorID.Value}
+		if report, ours := wire.DecodeReport(m.Data[:min(len(m.Data), maxReport)]); ours {
+			out.Report = &report
+		}
+		return out
 	case e.Type == scheduler.Event_ERROR && e.Error != nil:
 		message := e.Error.Message
 		return cluster.FrameworkError{
@@ -145,7 +153,9 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 		ExecutorID: s.GetExecutorID().GetValue(),
 		Message:    s.GetMessage(),
 		UUID:       s.UUID,
-		Data:       s.Data,
+	}
+	if status, ours := wire.DecodeStatus(s.Data); ours {
+		out.Status = &status
 	}
 	// The generated getters of unset enums answer with the first value, so the pointers are asked.
 	if s.State != nil {

@@ -57,13 +57,17 @@ func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 		if err != nil {
 			return nil, fmt.Errorf("task %s: %w", t.TaskID, err)
 		}
+		description, err := t.Description()
+		if err != nil {
+			return nil, err
+		}
 		tasks[i] = mesos.TaskInfo{
 			Name:      t.Name,
 			TaskID:    mesos.TaskID{Value: t.TaskID},
 			AgentID:   mesos.AgentID{Value: a.AgentID},
 			Resources: resources,
 			Executor:  last,
-			Data:      t.Description(),
+			Data:      description,
 		}
 	}
 	accept := &scheduler.Call_Accept{OfferIDs: offerIDs(a.OfferIDs), Filters: filters(a.Refuse)}

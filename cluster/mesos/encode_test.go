@@ -2,10 +2,12 @@ package mesos
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 func BenchmarkEncodeAccept100(b *testing.B) { benchmarkEncode(b, nil) }
@@ -24,7 +26,8 @@ func benchmarkEncode(b *testing.B, reserved []cluster.Reserved) {
 	for i := range 100 {
 		accept.Tasks = append(accept.Tasks, cluster.TaskLaunch{
 			TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@6b1e9a5c-2f3f-4d8e-9a59-0f5f3a3b7c11", i),
-			Name:   "my_job", Reserved: reserved, Resources: resources.Amount{CPUMilli: 100, MemMilli: 64_000}, Data: make([]byte, 388),
+			Name:   "my_job", Reserved: reserved, Resources: resources.Amount{CPUMilli: 100, MemMilli: 64_000},
+			Task: wire.Task{JobName: "my_job", JobParameter: strings.Repeat("x", 200)},
 			Executor: cluster.Executor{
 				Version: executorVersion, ID: "my_app@-@S0@-@1", Framework: "elasticjob-1", Name: "my_app",
 				Command: []string{"./executor"}, BinaryURI: "http://127.0.0.1:8899/artifacts/executor-linux-amd64-abc",

@@ -17,6 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/wire"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -220,6 +221,11 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 	star := scalar("mem", 0.0014)
 	star.Role = ptr("*")
 	start := time.Date(2026, 12, 24, 18, 0, 0, 0, time.UTC)
+	message := func(data string) scheduler.Event {
+		return scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{
+			AgentID: mesosapi.AgentID{Value: "S0"}, ExecutorID: mesosapi.ExecutorID{Value: "e1"}, Data: []byte(data),
+		}}
+	}
 
 	tests := map[string]struct {
 		event scheduler.Event
@@ -254,7 +260,13 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 				TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(mesosapi.TaskState(77)),
 				Source: ptr(mesosapi.TaskStatus_Source(78)), Reason: ptr(mesosapi.TaskStatus_Reason(79)), Data: []byte{1, 0xff},
 			}}},
-			cluster.Update{TaskID: "t1", State: "77", Source: "78", Reason: "79", Data: []byte{1, 0xff}},
+			cluster.Update{TaskID: "t1", State: "77", Source: "78", Reason: "79"},
+		},
+		"status with what our executor says": {
+			scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
+				TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(mesosapi.TASK_STARTING), Data: []byte(`{"v":1,"phase":"FETCH"}`),
+			}}},
+			cluster.Update{TaskID: "t1", State: cluster.Starting, Status: &wire.Status{Version: 1, Phase: wire.PhaseFetch}},
 		},
 		"bare status": {
 			scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
@@ -268,12 +280,12 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 			}},
 			cluster.Failure{AgentID: "S0", ExecutorID: "e1", Status: 1280},
 		},
-		"executor's message": {
-			scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{
-				AgentID: mesosapi.AgentID{Value: "S0"}, ExecutorID: mesosapi.ExecutorID{Value: "e1"}, Data: []byte{0, 0xff},
-			}},
-			cluster.Message{AgentID: "S0", ExecutorID: "e1", Data: []byte{0, 0xff}},
-		},
+		"our executor's message": {message(`{"v":1,"tasks":[{"taskId":"t1"}]}`), cluster.Message{AgentID: "S0", ExecutorID: "e1",
+			Report: &wire.Report{Version: 1, Tasks: []wire.TaskReport{{TaskID: "t1"}}}}},
+		"message that is no JSON":   {message("\x00\xff"), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
+		"message that is no report": {message(`{"v":1,"tasks":{}}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
+		"message with no number":    {message(`{"v":1,"tasks":[{"progress":{"fraction":1e999}}]}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
+		"message that is too long":  {message(strings.Repeat(" ", 1<<20) + `{"v":1}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"after kinds of event that nobody needs": {
 			scheduler.Event{Type: 99}, // the heartbeat that follows is what comes
 			cluster.Heartbeat{},

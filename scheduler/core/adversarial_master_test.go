@@ -95,7 +95,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		if r.IntN(3) == 0 {
 			u.UnreachableSince = s.now.Add(-time.Duration(r.IntN(20)) * time.Minute)
 		}
-		u.Data = []byte("{junk")
+		u.Status = nil
 		return u
 	}
 	for range 400 {

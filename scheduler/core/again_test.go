@@ -12,7 +12,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // TestRunAgain: a run has the settings of its own that the one had that it repeats, also after it has ended and under another leader.
@@ -39,10 +38,7 @@ func TestRunAgain(t *testing.T) {
 		if len(launches) != 1 {
 			t.Fatalf("%d launches", len(launches))
 		}
-		task, err := wire.DecodeTask(launches[0].Description())
-		if err != nil {
-			t.Fatal(err)
-		}
+		task := launches[0].Task
 		s.update(launches[0], cluster.Running, saysSandbox(t, runOf(launches[0], "c-1")))
 		s.update(launches[0], cluster.Finished)
 		return task.JobParameter, task.Env

@@ -5,7 +5,6 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // readEnd takes from a terminal update what people want to know.
@@ -17,7 +16,7 @@ func (c *Core) readEnd(ref taskRef, u cluster.Update) {
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor
 	}
-	if st, ok := wire.DecodeStatus(u.Data); ok {
+	if st := u.Status; st != nil {
 		c.learnSandbox(s, st)
 		if !st.StartTime.IsZero() {
 			c.learnStart(ref, st.StartTime)

@@ -2,7 +2,6 @@ package core
 
 import (
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // outcome is what the outcome of an attempt means (rules E1-E3).
@@ -32,7 +31,7 @@ func classify(s *attempt, u cluster.Update, heard bool) outcome {
 			return outcomeFailed
 		}
 		if u.Source == cluster.FromExecutor {
-			if st, ok := wire.DecodeStatus(u.Data); ok && st.SupervisorLost {
+			if u.Status != nil && u.Status.SupervisorLost {
 				return outcomeLost
 			}
 			return outcomeFailed
@@ -79,7 +78,7 @@ func classify(s *attempt, u cluster.Update, heard bool) outcome {
 // whose executor has not been heard, or whose last word was that it fetches, is the end of a task without a process.
 func mayHaveBegun(s *attempt, u cluster.Update, heard bool) bool {
 	if u.Source == cluster.FromExecutor {
-		if st, ok := wire.DecodeStatus(u.Data); ok {
+		if st := u.Status; st != nil {
 			return !st.StartTime.IsZero() || st.SupervisorLost
 		}
 	}

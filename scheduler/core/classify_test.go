@@ -12,13 +12,6 @@ import (
 // TestE1WhatMayHaveBegun: an attempt counts as never begun only where that is known.
 func TestE1WhatMayHaveBegun(t *testing.T) {
 	t.Parallel()
-	status := func(s wire.Status) []byte {
-		data, err := s.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
 	uuid, at := []byte("u"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	terminated := cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: cluster.ReasonExecutorTerminated, UUID: uuid}
 	unknown := cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}
@@ -42,9 +35,9 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 		"dropped after it was reported":                     {attempt{Seen: seenRunning}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid}, true, true},
 		"refused by the master":                             {attempt{}, cluster.Update{State: cluster.Error, Source: cluster.FromMaster}, true, false},
 		"killed before it was handed over":                  {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonKilledDuringLaunch}, true, false},
-		"killed by its executor before its process":         {attempt{Seen: seenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{})}, true, false},
-		"killed by its executor":                            {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{StartTime: at})}, true, true},
-		"supervisor lost":                                   {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{SupervisorLost: true})}, true, true},
+		"killed by its executor before its process":         {attempt{Seen: seenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{}}, true, false},
+		"killed by its executor":                            {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{StartTime: at}}, true, true},
+		"supervisor lost":                                   {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{SupervisorLost: true}}, true, true},
 		"an end that nobody explained":                      {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,15 +52,12 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 // TestE2SupervisorLost: the end of the process that supervises tasks is a loss, as that of their executor is.
 func TestE2SupervisorLost(t *testing.T) {
 	t.Parallel()
-	data, err := wire.Status{SupervisorLost: true}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: []byte("u"), Data: data}
+	data := &wire.Status{SupervisorLost: true}
+	u := cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: []byte("u"), Status: data}
 	if got := classify(&attempt{Seen: seenRunning}, u, true); got != outcomeLost {
 		t.Errorf("%v, want %v", got, outcomeLost)
 	}
-	u.Data = nil
+	u.Status = nil
 	if got := classify(&attempt{Seen: seenRunning}, u, true); got != outcomeFailed {
 		t.Errorf("a failure of its own: %v, want %v", got, outcomeFailed)
 	}
@@ -77,22 +67,16 @@ func TestE2SupervisorLost(t *testing.T) {
 // may have begun one that never did (rules E1, S2).
 func TestFetchingIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	fetching, err := wire.Status{Phase: wire.PhaseFetch}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	begins, err := wire.Status{}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fetching := &wire.Status{Phase: wire.PhaseFetch}
+	begins := &wire.Status{}
 	s := newStage(t)
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
 	s.trigger()
 	s.offer("S1", 8, 8192)
 	l := s.accepted()[0]
-	report := func(uuid string, data []byte) bool {
-		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Data = []byte(uuid), data })
+	report := func(uuid string, data *wire.Status) bool {
+		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Status = []byte(uuid), data })
 		ref := s.core.executions.tasks[l.TaskID]
 		return ref.shard().Fetching
 	}

@@ -132,7 +132,7 @@ func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 	s.run(l)
 	for i, one := range l {
 		cause := strings.Repeat([]string{"\x01", "\xff", "\"", "<"}[i%4], 4000)
-		s.update(one, cluster.Failed, func(u *cluster.Update) { u.Data, _ = wire.Status{Cause: cause}.Encode() })
+		s.update(one, cluster.Failed, func(u *cluster.Update) { u.Status = &wire.Status{Cause: cause} })
 	}
 	for path, value := range s.stored {
 		if len(value) > 500_000 {

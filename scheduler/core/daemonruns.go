@@ -44,7 +44,7 @@ func (c *Core) daemonLaunched(e *execution, s *shard) {
 
 // learnRuns takes from an update of a daemon's task what it says of its runs. Totals and the numbers of runs make a repeated or
 // late update change nothing.
-func (c *Core) learnRuns(ref taskRef, st wire.Status) {
+func (c *Core) learnRuns(ref taskRef, st *wire.Status) {
 	e, s := ref.exec, ref.shard()
 	r := c.daemons.of(e.Job, s.Item)
 	if !e.daemon() || r == nil {

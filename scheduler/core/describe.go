@@ -19,24 +19,17 @@ type described struct {
 // besidesDescription is what a call says of a task beside its description: ids, resources, and the executor.
 const besidesDescription = 768
 
-// describeTask is what the executor gets of a task: the begin, and the end, which all tasks of its execution have in
-// common.
-func (c *Core) describeTask(e *execution, s *shard, id string) (own []byte, shared wire.Shared) {
+// describeTask is what the executor gets of a task.
+func (c *Core) describeTask(e *execution, s *shard, id string) wire.Task {
 	t := c.taskOf(e, s.Item)
 	t.TaskID, t.Attempt, t.Source = id, s.Attempt, string(s.Type)
 	if t.Daemon != nil {
 		t.Daemon.Rerun = c.daemons.of(e.Job, s.Item).Rerun
 	}
-	shared = c.describeAll(e)
-	own, err := t.EncodeOwn()
-	if err != nil || shared == nil {
-		// Strings, numbers and a time can all be written; this is for the reader.
-		return fmt.Appendf(nil, `{"v":%d,"taskId":%q}`, wire.Version, id), nil
-	}
-	return own, shared
+	return t
 }
 
-// describeAll is what the descriptions of all tasks of an execution have in common.
+// describeAll is the encoded part of the descriptions that all tasks of an execution have in common.
 func (c *Core) describeAll(e *execution) wire.Shared {
 	p := e.prepare()
 	if p.encoded == nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // large gives each shard some 40 KiB, and more of its own.
@@ -48,7 +47,7 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 		}
 		s.offer("S1", 8, 8192)
 		for _, a := range s.accepts {
-			if n := a.Launch.DescribedBytes(); n > s.opt.LaunchBytes {
+			if n := a.Launch.Size(); n > s.opt.LaunchBytes {
 				t.Errorf("an ACCEPT of %d bytes", n)
 			}
 		}
@@ -59,9 +58,10 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 		if &l.Shared[0] != &launches[i-i%5].Shared[0] {
 			t.Errorf("shard %d has a copy of its own", i)
 		}
-		task, err := wire.DecodeTask(l.Description())
-		if err != nil || task.Item != i || len(task.JobParameter) != 20<<10 || len(task.Env["A"]) != 20<<10 || task.TaskID != l.TaskID || task.Total != 20 {
-			t.Fatalf("shard %d: %v %.200s", i, err, l.Description())
+		described, err := l.Description()
+		task := l.Task
+		if err != nil || len(described) > l.Size || task.Item != i || len(task.JobParameter) != 20<<10 || len(task.Env["A"]) != 20<<10 || task.TaskID != l.TaskID || task.Total != 20 {
+			t.Fatalf("shard %d: %v %.200s", i, err, described)
 		}
 		if want := map[int]int{0: 1, 7: 1000}[i]; len(task.ShardingParameter) != want {
 			t.Errorf("shard %d has a parameter of %d bytes", i, len(task.ShardingParameter))
@@ -217,9 +217,9 @@ func TestWhoseCommandGetsTheContext(t *testing.T) {
 		s := newStage(t)
 		s.app()
 		s.job(func(j *jobs.Config) { j.Props = test.props })
-		task, err := wire.DecodeTask(s.start(8)[0].Description())
-		if err != nil || task.PlainCommand != test.plain {
-			t.Errorf("%s: %v %v", name, task.PlainCommand, err)
+		task := s.start(8)[0].Task
+		if task.PlainCommand != test.plain {
+			t.Errorf("%s: %v", name, task.PlainCommand)
 		}
 		e := s.core.executions.open[task.ExecutionID]
 		before := s.core.settingsPrint(e, 0)

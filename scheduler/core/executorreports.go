@@ -19,11 +19,8 @@ import (
 
 // reported takes what an executor reports of itself. Messages of others than our executors are ignored.
 func (c *Core) reported(m cluster.Message) {
-	if len(m.Data) > maxReport {
-		return
-	}
-	r, ok := wire.DecodeReport(m.Data)
-	if !ok {
+	r := m.Report
+	if r == nil {
 		return
 	}
 	if c.opt.TaskExecutors {
@@ -60,9 +57,6 @@ func (c *Core) learnProgress(tasks []wire.TaskReport, own func(*shard) bool) {
 		}
 	}
 }
-
-// maxReport bounds what is read of a report, in bytes.
-const maxReport = 1 << 20
 
 // progress is what a program says of its progress, within bounds, or nil: it can be anything.
 func (c *Core) progress(p *wire.Progress) *ProgressView {

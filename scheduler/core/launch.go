@@ -220,11 +220,10 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	c.stats.TasksLaunched++
 	c.traceDecided(taskRef{e, item}, cluster.Staging, "")
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
-	own, shared := c.describeTask(e, s, id)
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: containerOf(&d.with.App),
-		Data: own, Shared: shared,
+		Task: c.describeTask(e, s, id), Shared: c.describeAll(e), Size: d.Bytes,
 	}
 }
 

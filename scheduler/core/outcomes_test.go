@@ -80,7 +80,7 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 			}
 			exit := 3
 			s.update(l[0], cluster.Failed, func(u *cluster.Update) {
-				u.Data, _ = wire.Status{Cause: "the disk was full", ExitStatus: &exit}.Encode()
+				u.Status = &wire.Status{Cause: "the disk was full", ExitStatus: &exit}
 			})
 			if v := s.execution(id); v.State != Failed || v.Shards[0].FailureCause != "the disk was full" || *v.Shards[0].ExitStatus != 3 {
 				t.Fatalf("%+v", v)

@@ -104,11 +104,8 @@ func TestL8WhomAFailureHolds(t *testing.T) {
 		if !test.unanswered {
 			status.Unreachable = wire.HostPort(test.failed.AppURL)
 		}
-		data, err := status.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.update(s.start(8)[0], cluster.Failed, func(u *cluster.Update) { u.Data = data })
+		data := &status
+		s.update(s.start(8)[0], cluster.Failed, func(u *cluster.Update) { u.Status = data })
 		for job, waits := range map[string]bool{"my_job": true, "other": test.waits} {
 			a := s.core.config.apps[s.core.config.appNameOf(job)]
 			if got := s.core.starts.wait(a, "x").waits(); got != waits {
@@ -149,7 +146,7 @@ func TestPackageOfAnAttempt(t *testing.T) {
 	sum := func() string { return s.execution(id).Shards[0].PackageSHA256 }
 	with := func(sum, note string) func(*cluster.Update) {
 		return func(u *cluster.Update) {
-			u.Data = statusData(wire.Status{PackageSHA256: sum, PackageNote: note, StartTime: s.now})
+			u.Status = &(wire.Status{PackageSHA256: sum, PackageNote: note, StartTime: s.now})
 		}
 	}
 	one, two := strings.Repeat("1a", 32), strings.Repeat("2b", 32)
@@ -194,10 +191,7 @@ func TestL8OneExecutionOfEachAppTries(t *testing.T) {
 			s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = job, name })
 		}
 	}
-	refused, err := wire.Status{Cause: "refused", Unreachable: "127.0.0.1:80"}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	refused := &wire.Status{Cause: "refused", Unreachable: "127.0.0.1:80"}
 	// tries triggers jobs, and returns which of them are launched when the pause has passed.
 	running := map[string]cluster.TaskLaunch{}
 	tries := func(jobNames ...string) (launched []string) {
@@ -215,7 +209,7 @@ func TestL8OneExecutionOfEachAppTries(t *testing.T) {
 		return launched
 	}
 	fails := func(job string) {
-		s.update(running[job], cluster.Failed, func(u *cluster.Update) { u.Data = refused })
+		s.update(running[job], cluster.Failed, func(u *cluster.Update) { u.Status = refused })
 	}
 	tries("one_a")
 	fails("one_a")

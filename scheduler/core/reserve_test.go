@@ -136,7 +136,7 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.update(l[0], cluster.Finished, func(u *cluster.Update) {
-		u.Data = statusData(wire.Status{StartTime: s.now.Add(-3 * time.Hour), CompleteTime: s.now})
+		u.Status = &(wire.Status{StartTime: s.now.Add(-3 * time.Hour), CompleteTime: s.now})
 	})
 	s.triggerJob("large")
 	var began time.Time

@@ -44,7 +44,7 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 
 // learnSandbox keeps where a task writes, and reports whether that was news. A path that is not a run of the attempt's
 // own executor is not kept: requests for output must lead nowhere else.
-func (c *Core) learnSandbox(s *shard, st wire.Status) (changed bool) {
+func (c *Core) learnSandbox(s *shard, st *wire.Status) (changed bool) {
 	if st.Dir != "" && s.Dir != st.Dir {
 		s.Dir, changed = st.Dir, true
 	}

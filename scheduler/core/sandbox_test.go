@@ -22,11 +22,8 @@ func runOf(l cluster.TaskLaunch, container string) string {
 // saysSandbox is what an executor says in that sandbox of a task that has started.
 func saysSandbox(t *testing.T, sandbox string) func(*cluster.Update) {
 	t.Helper()
-	data, err := wire.Status{Dir: "tasks/1", Sandbox: sandbox, StartTime: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(u *cluster.Update) { u.Data = data }
+	data := &wire.Status{Dir: "tasks/1", Sandbox: sandbox, StartTime: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	return func(u *cluster.Update) { u.Status = data }
 }
 
 // sandboxStage has one task launched on agent S1.

@@ -126,11 +126,7 @@ func (s *scene) cmdUpdate(w *scenario.Words) error {
 	status.SupervisorLost = w.Option("supervisor", "") == "lost"
 	s.daemonStatus(w, &status)
 	if status.Cause != "" || status.ExitStatus != nil || status.SupervisorLost || status.Totals != nil {
-		data, err := status.Encode()
-		if err != nil {
-			return err
-		}
-		u.Data = data
+		u.Status = &status
 	}
 	switch again := len(w.List) > 0 && w.Next() == "again"; {
 	case u.Source == cluster.FromMaster:
@@ -168,11 +164,7 @@ func (s *scene) cmdReport(w *scenario.Words) error {
 		}
 		r.Tasks = append(r.Tasks, t)
 	}
-	data, err := r.Encode()
-	if err != nil {
-		return err
-	}
-	return s.steps(s.clusterEvent(cluster.Message{AgentID: w.Option("from", parsed.Agent), ExecutorID: id, Data: data}))
+	return s.steps(s.clusterEvent(cluster.Message{AgentID: w.Option("from", parsed.Agent), ExecutorID: id, Report: &r}))
 }
 
 func (s *scene) cmdFailure(w *scenario.Words) error {

@@ -14,7 +14,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // scene is a stage that is directed by lines of text and says in words what
@@ -71,11 +70,7 @@ func (s *scene) report(d Decision) {
 	started := map[string]bool{}
 	for _, c := range calls[CallLaunch](d) {
 		for _, l := range c.Launch.Tasks {
-			task, err := wire.DecodeTask(l.Description())
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			s.tasks[s.names.Called(l.TaskID, fmt.Sprintf("%s/%d#", task.JobName, task.Item))] = l
+			s.tasks[s.names.Called(l.TaskID, fmt.Sprintf("%s/%d#", l.Task.JobName, l.Task.Item))] = l
 			name := scenario.ExecutorIDs.ReplaceAllString(l.Executor.ID, "$1#$2")
 			if s.names.IDs[name] == "" {
 				s.names.IDs[name], started[name] = l.Executor.ID, true
@@ -216,10 +211,7 @@ func (s *scene) reportCall(c Call, started map[string]bool) {
 }
 
 func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
-	task, err := wire.DecodeTask(l.Description())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	task := &l.Task
 	text := fmt.Sprintf("%s of %s on executor %s", l.TaskID, task.ExecutionID, l.Executor.ID)
 	if name := s.names.InWords(l.Executor.ID); started[name] {
 		delete(started, name)

@@ -95,7 +95,7 @@ func (p *simulatedMaster) run(d time.Duration) {
 			if strings.HasPrefix(t.task.TaskID, p.hangs) && p.hangs != "" {
 				u.State, status = cluster.Failed, wire.Status{Phase: wire.PhaseFetch, Unreachable: "hangs:80", Cause: "hangs:80 gave no answer"}
 			}
-			u.Data = statusData(status)
+			u.Status = &status
 			p.send(u)
 		}
 		events := p.inbox
@@ -207,15 +207,6 @@ func (p *simulatedMaster) accept(a *simulatedAgent, call CallLaunch) {
 	}
 	a.free = a.free.Minus(used)
 	a.takeBack(call.Launch.OfferIDs, used, p.now.Add(call.Launch.Refuse))
-}
-
-// statusData is what an executor adds to an update.
-func statusData(s wire.Status) []byte {
-	data, err := s.Encode()
-	if err != nil {
-		panic(err)
-	}
-	return data
 }
 
 // newSimulatedMaster has 1,000 jobs with a cron each, and agents with much room.

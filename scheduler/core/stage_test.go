@@ -40,11 +40,8 @@ func (s *stage) fails(l cluster.TaskLaunch) {
 	s.t.Helper()
 	status := 3
 	st := wire.Status{StartTime: s.now.Add(-time.Minute), CompleteTime: s.now, ExitStatus: &status, Cause: "exit status 3; end of stderr:\nboom"}
-	data, err := st.Encode()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.update(l, cluster.Failed, func(u *cluster.Update) { u.Data = data })
+	data := &st
+	s.update(l, cluster.Failed, func(u *cluster.Update) { u.Status = data })
 }
 
 // restart begins the next term with what is stored, and subscribes.

@@ -103,11 +103,8 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	began := s.now.Add(480 * time.Millisecond) // half a second after the fire
 	says := func(l cluster.TaskLaunch, state cluster.State, st wire.Status) {
 		t.Helper()
-		data, err := st.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.update(l, state, func(u *cluster.Update) { u.Data, u.UUID = data, []byte(s.now.String()) })
+		data := &st
+		s.update(l, state, func(u *cluster.Update) { u.Status, u.UUID = data, []byte(s.now.String()) })
 	}
 	s.after(time.Second)
 	says(first, cluster.Running, wire.Status{StartTime: began})

@@ -298,7 +298,7 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	l := s.accepted()[0]
 	s.update(l, cluster.Running)
 	says := func(agent string) *ProgressView {
-		s.step(s.clusterEvent(cluster.Message{AgentID: agent, Data: []byte(`{"v":1,"time":"2026-11-21T08:00:00Z","tasks":[{"taskId":"` + l.TaskID + `","progress":{"fraction":0.5,"at":"2026-11-21T08:00:00Z"}}]}`)}))
+		s.step(s.clusterEvent(cluster.Message{AgentID: agent, Report: &wire.Report{Tasks: []wire.TaskReport{{TaskID: l.TaskID, Progress: &wire.Progress{Fraction: 0.5}}}}}))
 		return s.execution(id).Shards[0].Progress
 	}
 	if says("n2") != nil {
@@ -317,17 +317,14 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
 	s.trigger()
 	offer := cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192)}
-	fetches, err := wire.Status{Phase: wire.PhaseFetch}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fetches := &wire.Status{Phase: wire.PhaseFetch}
 	for times := range 2 {
 		s.offers(offer)
 		launched := s.accepted()
 		if len(launched) != 1 {
 			t.Fatalf("%d launched", len(launched))
 		}
-		s.update(launched[0], cluster.Starting, func(u *cluster.Update) { u.Source, u.Data = cluster.FromAgent, fetches })
+		s.update(launched[0], cluster.Starting, func(u *cluster.Update) { u.Source, u.Status = cluster.FromAgent, fetches })
 		s.update(launched[0], cluster.Failed, func(u *cluster.Update) {
 			u.Source, u.Reason, u.Message = cluster.FromAgent, cluster.ReasonContainerLaunchFailed, "no such image"
 		})

@@ -133,8 +133,8 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		s.Unreachable, s.Away, s.EndUnclear, s.EndState = time.Time{}, false, time.Time{}, ""
 		changed = true
 	}
-	st, ok := wire.DecodeStatus(u.Data)
-	switch fetching := ok && st.Phase == wire.PhaseFetch && u.State == cluster.Starting; {
+	st := u.Status
+	switch fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting; {
 	case fetching && s.Seen < seenStarting:
 		s.Fetching = true // a repeated or late one changes nothing: the executor may have gone on since
 	case !fetching && seen >= seenStarting && s.Fetching:
@@ -144,7 +144,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		s.Seen, changed = seen, true
 	}
 	changed = s.learnWait(u) || changed
-	if ok {
+	if st != nil {
 		changed = c.learnSandbox(s, st) || changed
 		changed = c.learnPackage(ref, st) || changed
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
@@ -255,7 +255,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	}
 	c.readEnd(ref, u)
 	c.traceUpdate(ref, u, s.Cause)
-	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
+	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
 		if x := c.executors.byID[s.Executor]; x != nil && st.SupervisorLost {
 			c.closeExecutor(x) // it ends, and would take with it what is launched on it now
 		}
@@ -310,7 +310,7 @@ func (c *Core) packageFetched(ref taskRef) {
 
 // packageNotFetched notes that an attempt could not fetch its package because nothing answered at its host, or the
 // host had no good answer for its URL. An app that was changed since has another package.
-func (c *Core) packageNotFetched(ref taskRef, st wire.Status) {
+func (c *Core) packageNotFetched(ref taskRef, st *wire.Status) {
 	s, with := ref.shard(), ref.exec.Settings.App
 	a := c.config.apps[with.AppName]
 	switch {
@@ -331,7 +331,7 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
 		c.kill(u.TaskID, u.AgentID, c.taskGrace(ref), "its attempt has ended")
 	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
-		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
+		if st := u.Status; st != nil && st.Cause != "" {
 			s.Cause = shorten(st.Cause)
 			c.executions.touchShard(ref.exec, ref.index)
 		}
@@ -352,7 +352,7 @@ func (c *Core) unknownTask(u cluster.Update) {
 }
 
 // learnPackage keeps which package an attempt runs with, and reports whether that was news.
-func (c *Core) learnPackage(ref taskRef, st wire.Status) (changed bool) {
+func (c *Core) learnPackage(ref taskRef, st *wire.Status) (changed bool) {
 	s := ref.shard()
 	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package == st.PackageSHA256 {
 		return false

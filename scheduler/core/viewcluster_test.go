@@ -56,11 +56,8 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 		fmt.Sprintf(executor, "STARTING", `"2026-11-21T08:00:00Z"`, "null"))
 	launches := s.accepted()
 	s.run(launches)
-	report, err := wire.Report{Time: s.now}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.after(time.Second, s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: launches[0].Executor.ID, Data: report}))
+	report := &wire.Report{Time: s.now}
+	s.after(time.Second, s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: launches[0].Executor.ID, Report: report}))
 	s.showsAgent("runs", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
 	s.unreachable(launches[0])

@@ -167,7 +167,12 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 		w.fail("L5 a repeated launch has a new task id", "agent %s gets task %s twice", a.id, l.TaskID)
 		return
 	}
-	d, err := wire.DecodeTask(l.Description())
+	described, err := l.Description()
+	if err != nil {
+		w.fail("tasks are described so that an executor can read it", "%s: %v", l.TaskID, err)
+		return
+	}
+	d, err := wire.DecodeTask(described)
 	if err != nil {
 		w.fail("tasks are described so that an executor can read it", "%s: %v", l.TaskID, err)
 		return

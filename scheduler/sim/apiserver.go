@@ -247,11 +247,7 @@ func (s *apiServer) sweep(by *session, made []*simPod) {
 // bind has a pod's kubelet start it.
 func (s *apiServer) bind(p *simPod) {
 	p.bound = true
-	d, err := wire.Status{Phase: wire.PhaseFetch}.Encode()
-	if err != nil {
-		s.w.fail("a status can be encoded", "%v", err)
-	}
-	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent, Data: d})
+	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent, Status: &wire.Status{Phase: wire.PhaseFetch}})
 	if p.deleting { // meanwhile; the kubelet finds it so
 		s.w.count(KillRequested)
 	}
@@ -300,7 +296,7 @@ func (s *apiServer) setStatus(p *simPod, u cluster.Update) {
 		return
 	}
 	u.TaskID, u.AgentID, u.UUID, u.Timestamp = p.task, p.node, s.w.uuid(), s.w.wall()
-	if st, ok := wire.DecodeStatus(u.Data); ok && st.Run != nil && !u.State.Terminal() {
+	if u.Status != nil && u.Status.Run != nil && !u.State.Terminal() {
 		p.runs = append(p.runs, u)
 	}
 	p.status, p.unheard = &u, true
@@ -375,7 +371,7 @@ func (s *apiServer) sayGone(task, agent string) {
 
 func (s *apiServer) message(_ string, e cluster.Message) {
 	if s.w.cfg.Deaf {
-		e.Data = nil
+		e.Report = nil
 	}
 	e.ExecutorID = ""
 	s.send(e)

@@ -206,12 +206,15 @@ func (c *checker) called(l *leader, call core.Call) {
 		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
 			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
 		}
-		if n := a.DescribedBytes(); n > w.opt.LaunchBytes && len(a.Tasks) > 1 {
+		if n := a.Size(); n > w.opt.LaunchBytes && len(a.Tasks) > 1 {
 			w.fail("L3 no call is larger than the cluster takes",
 				"ACCEPT %d launches %d tasks of %d bytes on %s, at most %d", call.Seq, len(a.Tasks), n, a.AgentID, w.opt.LaunchBytes)
 		}
 		c.used(l, call, a.OfferIDs)
 		for _, t := range a.Tasks {
+			if described, err := t.Description(); err != nil || len(described) > t.Size {
+				w.fail("L3 no task is larger than was reckoned", "ACCEPT %d: %s takes %d bytes, not %d (%v)", call.Seq, t.TaskID, len(described), t.Size, err)
+			}
 			for orphan, alive := range c.alive {
 				if alive && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term { // a deposed leader's launch never leaves
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s", orphan, t.TaskID)

@@ -90,8 +90,7 @@ func (s *apiServer) update(a *agent, u cluster.Update, _ string, _ cluster.State
 		if u.Reason == cluster.ReasonExecutorTerminated || u.Reason == cluster.ReasonContainerLaunchFailed {
 			u.State, u.Reason = cluster.Lost, ""
 		}
-		st := wire.Status{StartTime: t.start, Cause: u.Message, Totals: t.counts(), Run: t.cutOff(u.State)}
-		u.Data, _ = st.Encode()
+		u.Status = &wire.Status{StartTime: t.start, Cause: u.Message, Totals: t.counts(), Run: t.cutOff(u.State)}
 	}
 	u.ExecutorID = ""
 	s.setStatus(p, u)

@@ -28,9 +28,13 @@ func (a *agent) reportsWhile(x *executor, p *process, t *task, lasts time.Durati
 			if w.dice(ReportLate) {
 				wait = w.between(time.Second, time.Minute)
 			}
-			framework, id := t.launch.Executor.Framework, x.info.ID
+			message := cluster.Message{AgentID: a.id, ExecutorID: x.info.ID}
+			if report, ours := wire.DecodeReport(data); ours {
+				message.Report = &report
+			}
+			framework := t.launch.Executor.Framework
 			w.after(wait, func() {
-				a.toMaster(ReportLost, func(m platform) { m.message(framework, cluster.Message{AgentID: a.id, ExecutorID: id, Data: data}) })
+				a.toMaster(ReportLost, func(m platform) { m.message(framework, message) })
 			})
 		})
 	}
@@ -75,7 +79,7 @@ func (m *master) message(framework string, e cluster.Message) {
 		return
 	}
 	if m.w.cfg.Deaf {
-		e.Data = nil
+		e.Report = nil
 	}
 	m.send(e)
 }

@@ -24,7 +24,7 @@ func (a *agent) executorReports(t *task, state cluster.State, message, phase str
 
 // executorSends hands an update to the agent, or keeps it while that is down.
 func (a *agent) executorSends(t *task, u cluster.Update, s wire.Status) {
-	u.Data, _ = s.Encode()
+	u.Status = &s
 	if !a.up {
 		t.pending = append(t.pending, u)
 		return

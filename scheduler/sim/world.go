@@ -13,6 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Config says which world to play.
@@ -267,12 +268,27 @@ func (w *world) mix(format string, args ...any) {
 	_, _ = fmt.Fprintf(w.print, format+" %d\n", append(args, w.now)...)
 }
 
+// mixLaunch takes the tasks as executors get them, and returns what else there is to a launch.
+func (w *world) mixLaunch(l core.CallLaunch) core.Call {
+	l.Launch.Tasks = slices.Clone(l.Launch.Tasks)
+	for i := range l.Launch.Tasks {
+		t := &l.Launch.Tasks[i]
+		described, err := t.Description()
+		w.mix("%s %v", described, err)
+		t.Task, t.Shared = wire.Task{}, nil
+	}
+	return l
+}
+
 // mixDecision takes all that a step decided into the world's fingerprint, byte for byte.
 func (w *world) mixDecision(events []core.Event, d *core.Decision) {
 	for i := range d.Writes {
 		w.mix("%s %s", d.Writes[i].Path, d.Writes[i].Value)
 	}
 	for _, call := range d.Calls {
+		if l, ok := call.(core.CallLaunch); ok { // its tasks have pointers
+			call = w.mixLaunch(l)
+		}
 		w.mix("%T%+v", call, call)
 	}
 	for _, n := range d.Notifications {

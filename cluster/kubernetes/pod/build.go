@@ -50,10 +50,10 @@ func Drains(p *corev1.Pod, kill time.Duration) bool {
 }
 
 // Build makes the pod of a task, unbound, and the Secret that it mounts if its description is not for everybody's eyes
-// or too long for a variable; the Secret is to be owned by the pod and to be there before the pod is bound. t is what
-// the description in l says. The templates of the installation and of the app add to the pod; what the scheduler
+// or too long for a variable; the Secret is to be owned by the pod and to be there before the pod is bound. The templates of the installation and of the app add to the pod; what the scheduler
 // decides they can't change. The error says what a template breaks.
-func (s Settings) Build(t wire.Task, l cluster.TaskLaunch, framework string) (*corev1.Pod, *corev1.Secret, error) {
+func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *corev1.Secret, error) {
+	t := l.Task
 	merged, err := s.merge(basis(t, l), l.Container)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the pod of task %s: %w", l.TaskID, err)
@@ -65,7 +65,11 @@ func (s Settings) Build(t wire.Task, l cluster.TaskLaunch, framework string) (*c
 		Spec: merged.Spec,
 	}
 	p.Labels, p.Annotations = with(p.Labels, labelsOf(t, framework)), with(p.Annotations, map[string]string{AnnotationTask: l.TaskID, AnnotationJob: t.JobName})
-	task := describe(t, l.Description(), p)
+	description, err := l.Description()
+	if err != nil {
+		return nil, nil, err
+	}
+	task := describe(t, description, p)
 	if t.Daemon != nil {
 		task = drainable(task)
 	}

@@ -30,8 +30,8 @@ func settings() pod.Settings {
 	return pod.Settings{Namespace: "jobs", Image: "registry.example/elasticjob-task:1"}
 }
 
-// aTask is a task and its launch, which do is free to change.
-func aTask(t testing.TB, do func(*wire.Task, *cluster.TaskLaunch)) (wire.Task, cluster.TaskLaunch) {
+// aTask is the launch of a task, both of which do is free to change.
+func aTask(t testing.TB, do func(*wire.Task, *cluster.TaskLaunch)) cluster.TaskLaunch {
 	t.Helper()
 	task := wire.Task{
 		TaskID: "my_job@-@2@-@READY@-@node-1@-@5d9e7a7e", ExecutionID: "my_job@20260304T050607Z-b466acde", JobName: "my_job", Item: 2, Total: 4, ShardingParameter: "east",
@@ -43,18 +43,14 @@ func aTask(t testing.TB, do func(*wire.Task, *cluster.TaskLaunch)) (wire.Task, c
 		do(&task, &l)
 	}
 	l.TaskID = task.TaskID
-	data, err := task.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Data = data
-	return task, l
+	l.Task = task
+	return l
 }
 
 func build(t testing.TB, s pod.Settings, do func(*wire.Task, *cluster.TaskLaunch)) (*corev1.Pod, *corev1.Secret) {
 	t.Helper()
-	task, l := aTask(t, do)
-	p, secret, err := s.Build(task, l, framework)
+	l := aTask(t, do)
+	p, secret, err := s.Build(l, framework)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,14 +195,15 @@ func TestSecretsAreNotInPods(t *testing.T) {
 // The kubelet replaces $(NAME) in variables; a task goes through it as it is.
 func TestVariablesAreNotExpanded(t *testing.T) {
 	t.Parallel()
-	task, l := aTask(t, func(w *wire.Task, _ *cluster.TaskLaunch) { w.JobParameter = "$(PATH) $$(PATH) $x $" })
-	p, _, err := settings().Build(task, l, framework)
+	l := aTask(t, func(w *wire.Task, _ *cluster.TaskLaunch) { w.JobParameter = "$(PATH) $$(PATH) $x $" })
+	p, _, err := settings().Build(l, framework)
 	if err != nil {
 		t.Fatal(err)
 	}
 	value := shardOf(t, p).Env[0].Value
-	if got := strings.ReplaceAll(value, "$$", "$"); got != string(l.Data) || strings.Contains(strings.ReplaceAll(value, "$$", ""), "$") {
-		t.Errorf("%s\n%s", value, l.Data)
+	described, err := l.Description()
+	if got := strings.ReplaceAll(value, "$$", "$"); err != nil || got != string(described) || strings.Contains(strings.ReplaceAll(value, "$$", ""), "$") {
+		t.Errorf("%s\n%s %v", value, described, err)
 	}
 }
 
@@ -215,11 +212,11 @@ func TestNamesAndLabelsAreValid(t *testing.T) {
 	t.Parallel()
 	name := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,99}`)
 	rapid.Check(t, func(r *rapid.T) {
-		task, l := aTask(t, func(w *wire.Task, _ *cluster.TaskLaunch) {
+		l := aTask(t, func(w *wire.Task, _ *cluster.TaskLaunch) {
 			w.JobName, w.ExecutionID, w.Item = name.Draw(r, "job"), rapid.String().Draw(r, "execution"), rapid.IntRange(0, 9999).Draw(r, "item")
 			w.TaskID = w.JobName + "@-@1@-@READY@-@" + name.Draw(r, "agent") + "@-@x"
 		})
-		p, _, err := settings().Build(task, l, rapid.String().Draw(r, "framework"))
+		p, _, err := settings().Build(l, rapid.String().Draw(r, "framework"))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -231,8 +228,8 @@ func TestNamesAndLabelsAreValid(t *testing.T) {
 				r.Errorf("%s=%s: %v", key, value, wrong)
 			}
 		}
-		if len(task.JobName) < 63 && strings.Trim(task.JobName, "-._") == task.JobName && p.Labels[pod.LabelJob] != task.JobName {
-			r.Errorf("%s became %s", task.JobName, p.Labels[pod.LabelJob])
+		if name := l.Task.JobName; len(name) < 63 && strings.Trim(name, "-._") == name && p.Labels[pod.LabelJob] != name {
+			r.Errorf("%s became %s", name, p.Labels[pod.LabelJob])
 		}
 	})
 }

@@ -225,10 +225,10 @@ func TestTemplatesNeverChangeWhatTheSchedulerDecides(t *testing.T) {
 		}
 		image := rapid.SampledFrom([]string{"", "registry.example/reports:7"}).Draw(r, "image")
 		launch := func(template []byte) (*corev1.Pod, error) {
-			task, l := aTask(t, func(w *wire.Task, l *cluster.TaskLaunch) {
+			l := aTask(t, func(w *wire.Task, l *cluster.TaskLaunch) {
 				l.Container = cluster.Container{Image: image, PullPolicy: "Always", Template: template}
 			})
-			p, _, err := settings().Build(task, l, framework)
+			p, _, err := settings().Build(l, framework)
 			return p, err
 		}
 		plain, err := launch(nil)
@@ -305,8 +305,8 @@ func FuzzCheck(f *testing.F) {
 				t.Errorf("%+v", v)
 			}
 		}
-		task, l := aTask(t, func(_ *wire.Task, l *cluster.TaskLaunch) { l.Container.Template = []byte(template) })
-		p, _, err := settings().Build(task, l, framework)
+		l := aTask(t, func(_ *wire.Task, l *cluster.TaskLaunch) { l.Container.Template = []byte(template) })
+		p, _, err := settings().Build(l, framework)
 		if template != "" && (err == nil) != (len(bad) == 0) {
 			t.Errorf("checked: %v, made: %v", bad, err)
 		}

@@ -62,10 +62,10 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		return u, true
 	case shard.State.Running != nil:
 		u.State, u.Source, u.Timestamp = cluster.Running, cluster.FromExecutor, shard.State.Running.StartedAt.UTC()
-		u.Data = encode(wire.Status{Phase: wire.PhaseRun, Dir: Dir(p)})
+		u.Status = &wire.Status{Phase: wire.PhaseRun, Dir: Dir(p)}
 	default:
 		u.State, u.Message = cluster.Starting, waits(p, c.Troubled)
-		u.Data = encode(wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p)})
+		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p)}
 	}
 	if u.State == cluster.Lost && shard.State.Terminated == nil { // others wrote its end: its kubelet may live, and ends it now
 		u.Source, u.Reason = cluster.FromMaster, cluster.ReasonTaskRemoved
@@ -85,14 +85,6 @@ func uuid(p *corev1.Pod, u cluster.Update) []byte {
 	}
 	sum := sha256.Sum256([]byte(of))
 	return sum[:16]
-}
-
-func encode(s wire.Status) []byte {
-	data, err := s.Encode()
-	if err != nil {
-		return nil // strings and times can all be written; this is for the reader
-	}
-	return data
 }
 
 // over reports whether a task has ended: its container has, or the pod without it.
@@ -192,15 +184,15 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 	disrupted, disruptedBy := disruption(p)
 	switch why, unknown := isUnknown(t, u.AgentID); {
 	case t != nil && t.ExitCode == 0 && !unknown, t == nil && p.Status.Phase == corev1.PodSucceeded:
-		u.State, u.Source, u.Data = cluster.Finished, cluster.FromExecutor, dataOf(p, t, "")
+		u.State, u.Source, u.Status = cluster.Finished, cluster.FromExecutor, statusAtEnd(p, t, "")
 	case p.Status.Reason == "DeadlineExceeded":
 		// From the executor: so it counts as failed by itself (rule E3), which it has as a process that ran for too long.
 		u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromExecutor, ReasonDeadline, p.Status.Message
-		u.Data = dataOf(p, t, "its pod was active for longer than activeDeadlineSeconds of its template allows")
+		u.Status = statusAtEnd(p, t, "its pod was active for longer than activeDeadlineSeconds of its template allows")
 	case p.Status.Reason == "Evicted" && !strings.HasPrefix(p.Status.Message, "The node") && began(shard):
 		// The kubelet evicts for what a node lacks, and for what one pod takes of its disk beyond its own limits; and it refuses pods when it lacks something.
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerDisk, strings.TrimSpace(p.Status.Message)
-		u.Data = dataOf(p, t, u.Message)
+		u.Status = statusAtEnd(p, t, u.Message)
 	case kubeletSaid(p, t) && !began(shard):
 		neverBegan(p, t, c, u)
 	case disrupted || unknown:
@@ -213,24 +205,24 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 		if unknown {
 			u.Source, t = cluster.FromMaster, nil
 		}
-		u.Data = dataOf(p, t, u.Message)
+		u.Status = statusAtEnd(p, t, u.Message)
 	case wasDeleted(p, t):
 		u.State, u.Source, u.Reason = cluster.Killed, cluster.FromExecutor, ReasonDeleted
 		u.Message = "its pod was deleted"
-		u.Data = dataOf(p, t, "")
+		u.Status = statusAtEnd(p, t, "")
 	case drained(p, t):
 		u.State, u.Source, u.Message = cluster.Killed, cluster.FromExecutor, "it was drained, and ended with the run under way"
-		u.Data = dataOf(p, t, "")
+		u.Status = statusAtEnd(p, t, "")
 	case t.Reason == "OOMKilled":
 		u.State, u.Reason = cluster.Failed, cluster.ReasonContainerMemory
 		u.Message = fmt.Sprintf("the kernel killed it (OOMKilled, exit status %d)", t.ExitCode)
 		if limit := memoryLimit(p); limit != "" {
 			u.Message += "; its limit is " + limit
 		}
-		u.Data = dataOf(p, t, "over the memory limit of its container: "+u.Message)
+		u.Status = statusAtEnd(p, t, "over the memory limit of its container: "+u.Message)
 	default:
 		u.State, u.Source, u.Message = cluster.Failed, cluster.FromExecutor, fmt.Sprintf("its container ended with status %d (%s)", t.ExitCode, t.Reason)
-		u.Data = dataOf(p, t, "")
+		u.Status = statusAtEnd(p, t, "")
 	}
 }
 
@@ -248,7 +240,7 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 		startFailed(p, fmt.Sprintf("its container could not be started (%s): %s", t.Reason, t.Message), u)
 	case failed && prepare.State.Terminated.Reason == "OOMKilled":
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerMemory, "the init container "+prepare.Name+" was killed (OOMKilled)"
-		u.Data = encode(wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: "over the memory limit of its container: " + u.Message})
+		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: "over the memory limit of its container: " + u.Message}
 	case failed:
 		ended := prepare.State.Terminated
 		u.State, u.Source, u.Timestamp = cluster.Failed, cluster.FromExecutor, ended.FinishedAt.UTC()
@@ -258,7 +250,7 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 			said = wire.Status{Phase: wire.PhaseFetch, Cause: strings.TrimSpace(u.Message + " " + ended.Message)}
 		}
 		said.Dir, said.StartTime = Dir(p), time.Time{}
-		u.Data = encode(said)
+		u.Status = &said
 	default:
 		u.State, u.Reason = cluster.Dropped, ReasonRefused
 		u.Message = strings.TrimSpace(fmt.Sprintf("node %s did not take its pod: %s: %s", u.AgentID, p.Status.Reason, p.Status.Message))
@@ -268,7 +260,7 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 // startFailed says that an image could not be pulled, or a container not be made of it (rule L6).
 func startFailed(p *corev1.Pod, why string, u *cluster.Update) {
 	u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromAgent, cluster.ReasonContainerLaunchFailed, why
-	u.Data = encode(wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: why})
+	u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: why}
 	u.UUID = uuid(p, *u)
 }
 
@@ -310,9 +302,9 @@ func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
 	return corev1.ContainerStatus{}, false
 }
 
-// dataOf is what the executor said at its end, with what the kubelet knows where it said nothing. cause, if not "", is put in its place: what
+// statusAtEnd is what the executor said at its end, with what the kubelet knows where it said nothing. cause, if not "", is put in its place: what
 // ended the container from outside is more than the executor knew.
-func dataOf(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string) []byte {
+func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string) *wire.Status {
 	var said wire.Status
 	var ok bool
 	if t != nil {
@@ -338,7 +330,7 @@ func dataOf(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string) []b
 		said.Cause = cause
 	}
 	said.Dir = Dir(p)
-	return encode(said)
+	return &said
 }
 
 func memoryLimit(p *corev1.Pod) string {

@@ -2,6 +2,7 @@ package pod_test
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -195,7 +196,7 @@ func TestReport(t *testing.T) {
 			if plain := len(u.UUID) == 0; plain != tt.plain {
 				t.Errorf("it has the uuid %x", u.UUID)
 			}
-			said, _ := wire.DecodeStatus(u.Data)
+			said := cmp.Or(u.Status, &wire.Status{})
 			if !bytes.Contains([]byte(u.Message+" "+said.Cause), []byte(tt.says)) {
 				t.Errorf("it says %q and %q, not %q", u.Message, said.Cause, tt.says)
 			}
@@ -205,7 +206,7 @@ func TestReport(t *testing.T) {
 			if began := !said.StartTime.IsZero(); began != tt.began {
 				t.Errorf("its process began: %t, not %t", began, tt.began)
 			}
-			if len(u.Data) > 0 && said.Dir != "jobs/my-job-0-abc/u1" {
+			if u.Status != nil && said.Dir != "jobs/my-job-0-abc/u1" {
 				t.Errorf("its output is at %q", said.Dir)
 			}
 			if again, _ := pod.Report(tt.pod, tt.in); !bytes.Equal(again.UUID, u.UUID) {

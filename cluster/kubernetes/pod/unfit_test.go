@@ -94,10 +94,10 @@ func BenchmarkUnfit(b *testing.B) {
 func BenchmarkBuild(b *testing.B) {
 	for name, text := range map[string]string{"plain": "{}", "template": rich} {
 		b.Run(name, func(b *testing.B) {
-			task, l := aTask(b, nil)
+			l := aTask(b, nil)
 			l.Container.Template = template(b, text)
 			for b.Loop() {
-				if _, _, err := settings().Build(task, l, framework); err != nil {
+				if _, _, err := settings().Build(l, framework); err != nil {
 					b.Fatal(err)
 				}
 			}

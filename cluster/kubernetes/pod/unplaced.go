@@ -17,7 +17,7 @@ const LabelUnplaced = "elasticjob/unplaced"
 // would, and has nothing by which that is known, nor what the shard is to do. Nobody binds it. Its name is the same as long as the shard is.
 func (s Settings) Unplaced(u cluster.Unplaced, framework string) (*corev1.Pod, error) {
 	id := fmt.Sprintf("unplaced-%s@-@%d@-@%s@-@%s", u.Job, u.Item, u.Execution, framework)
-	p, _, err := s.Build(wire.Task{JobName: u.Job, Item: u.Item}, cluster.TaskLaunch{TaskID: id, Resources: u.Resources, Container: u.Container}, framework)
+	p, _, err := s.Build(cluster.TaskLaunch{TaskID: id, Task: wire.Task{JobName: u.Job, Item: u.Item}, Resources: u.Resources, Container: u.Container}, framework)
 	if err != nil {
 		return nil, err
 	}

@@ -218,11 +218,10 @@ func eventOf(p kubernetes.Pod, r wire.PodRecord) cluster.Event {
 	case r.Report != nil:
 		own := *r.Report
 		own.Tasks = slices.DeleteFunc(own.Tasks, func(t wire.TaskReport) bool { return t.TaskID != p.TaskID })
-		data, err := own.Encode()
-		if err != nil || len(own.Tasks) == 0 {
+		if len(own.Tasks) == 0 {
 			return nil
 		}
-		return cluster.Message{AgentID: p.Node, Data: data}
+		return cluster.Message{AgentID: p.Node, Report: &own}
 	case r.Status != nil && r.Status.Run != nil:
 		own := *r.Status
 		own.Dir, own.Sandbox = p.Namespace+"/"+p.Name+"/"+string(p.UID), ""
@@ -235,7 +234,7 @@ func eventOf(p kubernetes.Pod, r wire.PodRecord) cluster.Event {
 		if own.Run.Complete.After(at) {
 			at = own.Run.Complete
 		}
-		return cluster.Update{TaskID: p.TaskID, AgentID: p.Node, State: cluster.Running, Source: cluster.FromExecutor, UUID: sum[:16], Data: data, Timestamp: at}
+		return cluster.Update{TaskID: p.TaskID, AgentID: p.Node, State: cluster.Running, Source: cluster.FromExecutor, UUID: sum[:16], Status: &own, Timestamp: at}
 	}
 	return nil
 }

@@ -72,8 +72,7 @@ func (s *session) runs() []int64 {
 	var all []int64
 	for _, e := range s.events() {
 		if u, ok := e.(cluster.Update); ok {
-			status, _ := wire.DecodeStatus(u.Data)
-			all = append(all, status.Run.Number)
+			all = append(all, u.Status.Run.Number)
 		}
 	}
 	return all
@@ -86,12 +85,11 @@ func TestRunsAreHeard(t *testing.T) {
 	s.api.write(c, "words\n"+run(t, 1)+"more "+run(t, 2)+"words\n"+record(t, wire.Status{Phase: wire.PhaseFetch}))
 	until(t, "both runs", func() bool { return len(s.runs()) == 2 })
 	u, _ := s.events()[0].(cluster.Update)
-	status, _ := wire.DecodeStatus(u.Data)
 	if u.TaskID != "task-p" || u.AgentID != "node" || u.State != cluster.Running || len(u.UUID) != 16 || u.Source != cluster.FromExecutor || u.Timestamp.IsZero() {
 		t.Errorf("%+v", u)
 	}
-	if status.Dir != "jobs/p/p" || status.Sandbox != "" {
-		t.Errorf("a job says where its output is: %+v", status)
+	if u.Status.Dir != "jobs/p/p" || u.Status.Sandbox != "" {
+		t.Errorf("a job says where its output is: %+v", u.Status)
 	}
 }
 
@@ -115,7 +113,7 @@ func TestProgressIsHeardOfTheOwnTaskOnly(t *testing.T) {
 	report("task-other", "task-p")
 	until(t, "a report", func() bool { return len(s.events()) > 0 })
 	m, _ := s.events()[0].(cluster.Message)
-	if got, ok := wire.DecodeReport(m.Data); !ok || len(got.Tasks) != 1 || got.Tasks[0].TaskID != "task-p" || m.AgentID != "node" {
+	if got := m.Report; got == nil || len(got.Tasks) != 1 || got.Tasks[0].TaskID != "task-p" || m.AgentID != "node" {
 		t.Errorf("%+v", got)
 	}
 }
