@@ -10,8 +10,8 @@ import (
 const (
 	// PropScript holds a script job's command line.
 	PropScript = "script.command.line"
-	// PropScriptContext has the script job's command line end with the sharding context, as the original's (contract 5.3);
-	// "false" leaves it out. It is "true" by default.
+	// PropScriptContext has the script job's command line end with the sharding context, as the original's (contract
+	// 5.3); "false", in any case, leaves it out. It is "true" by default.
 	PropScriptContext = "script.context.argument"
 	// PropHTTPURL and PropHTTPURI, the original's real key, hold the address of an HTTP job.
 	PropHTTPURL            = "http.url"
