@@ -155,7 +155,9 @@ func taskID(n int) string { return fmt.Sprintf("my_job@-@%d@-@READY@-@node1@-@uu
 func launchOf(o cluster.Offer, tasks ...int) cluster.Launch {
 	l := cluster.Launch{AgentID: o.AgentID, OfferIDs: []string{o.ID}}
 	for _, n := range tasks {
-		data, _ := wire.Task{TaskID: taskID(n), JobName: "my_job", ExecutionID: "my_job@1", Item: n, Total: 9, Command: []string{"true"}}.Encode()
+		data, _ := wire.Task{
+			TaskID: taskID(n), JobName: "my_job", ExecutionID: "my_job@1", Item: n, Total: 9, Command: []string{"true"},
+		}.Encode()
 		l.Tasks = append(l.Tasks, cluster.TaskLaunch{TaskID: taskID(n), Resources: resources.New(0.5, 64), Data: data})
 	}
 	return l
