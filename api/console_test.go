@@ -71,7 +71,8 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 			t.Errorf("%s: %v %s", name, answer.Header, text)
 		}
 		// A file that a page runs as a worker may ask this server, and load other files of it.
-		if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'; script-src 'self'; connect-src 'self'") {
+		const wants = "default-src 'none'; script-src 'self'; connect-src 'self'"
+		if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, wants) {
 			t.Errorf("%s: %s", name, policy)
 		}
 		if answer, text := call(t, server, "GET", "/static/wrong/js/main.js", ""); answer.StatusCode != 404 || readError(t, answer, text).Error.Code != "static_not_found" ||

@@ -86,7 +86,10 @@ var (
 	logHeaders    = []openapi.Header{
 		{Name: logOffset, About: "Where in the file the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
 		{Name: logSize, About: "How large the file was then.", Always: true, Schema: openapi.Schema{"type": "integer"}},
-		{Name: logLive, About: "Whether the task may write more.", Always: true, Schema: openapi.Schema{"type": "boolean"}},
+		{
+			Name: logLive, About: "Whether the task may write more.", Always: true,
+			Schema: openapi.Schema{"type": "boolean"},
+		},
 		{Name: "Content-Disposition", About: "The name of the file, with download.", Schema: textSchema},
 	}
 )

@@ -5,8 +5,8 @@ import "net/http"
 // Policies of content. Answers of the API are no pages: nothing in them is loaded or run, wherever they are shown.
 const (
 	dataPolicy = "default-src 'none'; frame-ancestors 'none'"
-	// What runs in a page are our own files, none of them made up by a script: no text becomes markup or a script there. The trusted types
-	// policy `worker` returns one fixed address.
+	// What runs in a page are our own files, none of them made up by a script: no text becomes markup or a script
+	// there. The trusted types policy `worker` returns one fixed address.
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 		"worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types worker"

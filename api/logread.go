@@ -169,7 +169,7 @@ func (l *log) problem(ctx context.Context, err error) error {
 	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
 		return failed(http.StatusGone, "log_gone", "there is no %s of task %s: it was not rotated, or its agent no longer keeps it", l.stream, quoted(l.taskID))
 	case errors.As(err, &gone):
-		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept: %s",
+		return failed(http.StatusGone, "log_gone", "there is no %s of task %s: %s",
 			l.stream, quoted(l.taskID), gone.Why)
 	case errors.Is(err, cluster.ErrGone):
 		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))

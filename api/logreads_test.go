@@ -58,7 +58,8 @@ func TestPartsOfLogs(t *testing.T) {
 	}
 	for task, live := range map[string]string{"over": "false", "live": "true"} {
 		for _, query := range []string{"", "?offset=99", "?stream=stdout.1"} {
-			if answer, _ := call(t, server, "GET", "/api/task/"+task+"/logs"+query, ""); answer.Header.Get("Elasticjob-Log-Live") != live {
+			answer, _ := call(t, server, "GET", "/api/task/"+task+"/logs"+query, "")
+			if answer.Header.Get("Elasticjob-Log-Live") != live {
 				t.Errorf("%s%s: %v, want live %s", task, query, answer.Header, live)
 			}
 		}
@@ -92,7 +93,8 @@ func (e endedWhenMeasured) Size(ctx context.Context, agent, path string) (int64,
 	return e.files.Size(ctx, agent, path)
 }
 
-// TestLogsOfATaskThatEnds between two questions about it: what it has written after the first one is still to be asked for.
+// TestLogsOfATaskThatEnds between two questions about it: what it has written after the first one is still to be asked
+// for.
 func TestLogsOfATaskThatEnds(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
@@ -100,7 +102,8 @@ func TestLogsOfATaskThatEnds(t *testing.T) {
 	f.set(stdout, "one\n")
 	server := start(t, api.Options{Scheduler: b, Logs: endedWhenMeasured{f, func() { b.place("t1", false) }}})
 	for _, live := range []string{"true", "false"} {
-		if answer, text := call(t, server, "GET", "/api/task/t1/logs", ""); text != "one\n" || answer.Header.Get("Elasticjob-Log-Live") != live {
+		answer, text := call(t, server, "GET", "/api/task/t1/logs", "")
+		if text != "one\n" || answer.Header.Get("Elasticjob-Log-Live") != live {
 			t.Errorf("%q %v, want live %s", text, answer.Header, live)
 		}
 	}

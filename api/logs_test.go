@@ -70,7 +70,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	}{
 		{f, "/api/task/none/logs", 404, "task_not_found", ""},
 		{f, "/api/task/over/logs", 410, "log_gone", ""},
-		{deleted, "/api/task/pod/logs", 410, "log_gone", `is no longer kept: its pod p was deleted"`},
+		{deleted, "/api/task/pod/logs", 410, "log_gone", `there is no stdout of task \"pod\": its pod p was deleted"`},
 		{f, "/api/task/over/logs?follow=true", 410, "log_gone", ""},
 		{f, "/api/task/over/logs?offset=-1", 400, "bad_query", `"field":"offset","value":"-1"`},
 		{f, "/api/task/over/logs?offset=9e3", 400, "bad_query", `"field":"offset"`},

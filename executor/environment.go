@@ -101,11 +101,12 @@ var mayBeLarge = []string{
 	contextVariable, "ELASTICJOB_SHARDING_PARAMETER", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_PROPS",
 }
 
-// longestVariable is how long NAME=VALUE may be with the zero byte that ends it: Linux's MAX_ARG_STRLEN where a page has 4 KiB.
+// longestVariable is how long NAME=VALUE may be with the zero byte that ends it: Linux's MAX_ARG_STRLEN where a page has
+// 4 KiB.
 const longestVariable = 128 << 10
 
-// moveLarge writes the values that are too long for a variable into files of the process's folder for TMPDIR. NAME is not set
-// then, and NAME_FILE is the file's path.
+// moveLarge writes the values that are too long for a variable into files of the process's folder for TMPDIR. NAME is
+// not set then, and NAME_FILE is the file's path.
 func (f *workFolders) moveLarge(env environment, temporary string) error {
 	for _, name := range mayBeLarge {
 		value := env[name]

@@ -118,7 +118,8 @@ func TestFinishedTask(t *testing.T) {
 	waitGone(t, a.sandbox+"/packages/1")
 }
 
-// TestArguments: a command has the arguments that it was given, and the sharding context after them only where the task says so.
+// TestArguments: a command has the arguments that it was given, and the sharding context after them only where the task
+// says so.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

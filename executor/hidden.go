@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
@@ -17,7 +18,8 @@ const HideVariable = "ELASTICJOB_HIDE"
 // HiddenFrom is what an app's executor with this sandbox is started without (isolation.Places.Start). In the
 // hidden folder its sandbox and its package cache are kept, and the folders for secrets, which it hides from
 // tasks itself; what is in those for other apps is hidden from it, too. The cache and the app's own folders for
-// secrets are made, because the executor could neither make them nor see them later.
+// secrets are made, because the executor could neither make them nor see them later. Where only the operator may write
+// to the secrets, the executor starts without a folder of its app.
 func HiddenFrom(sandbox, app string, places isolation.Places, secrets []string) (isolation.Places, error) {
 	cache := cacheFolder(sandbox, os.Geteuid())
 	if err := os.Mkdir(cache, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -26,7 +28,8 @@ func HiddenFrom(sandbox, app string, places isolation.Places, secrets []string) 
 	places.Keep, places.Closed = append([]string{sandbox, cache}, secrets...), secrets
 	for _, folder := range secrets {
 		own := filepath.Join(folder, ofApps, app)
-		if err := os.MkdirAll(own, 0o700); err != nil {
+		err := os.MkdirAll(own, 0o700)
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
 			return places, fmt.Errorf("make the folder for the secrets of app %s: %w", app, err)
 		}
 		places.Only = append(places.Only, own)

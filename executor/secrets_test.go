@@ -165,3 +165,46 @@ func TestAnExecutorSeesItsAppsSecretsOnly(t *testing.T) {
 		})
 	}
 }
+
+// TestSecretsThatOnlyTheOperatorWrites: where the server can't make an app's folder for secrets, its executor starts
+// without one, and sees those of other apps no more than elsewhere.
+func TestSecretsThatOnlyTheOperatorWrites(t *testing.T) {
+	t.Parallel()
+	work := openFolder(t)
+	data := filepath.Join(work, "data")
+	secrets := filepath.Join(data, "secrets")
+	other := filepath.Join(secrets, "apps", "other")
+	err := errors.Join(os.MkdirAll(other, 0o755), os.WriteFile(secrets+"/key", []byte("hunter2"), 0o644),
+		os.WriteFile(other+"/key", []byte("hunter2"), 0o644), os.Symlink("apps/other/key", secrets+"/of-another"))
+	for _, folder := range []string{filepath.Dir(other), secrets} {
+		err = errors.Join(err, os.Chmod(folder, 0o555))
+		t.Cleanup(func() { _ = os.Chmod(folder, 0o755) }) // so that it can be removed
+	}
+	var as *isolation.Account
+	if os.Geteuid() == 0 {
+		var failed error
+		as, failed = isolation.Lookup("nobody")
+		err = errors.Join(err, failed, os.Chown(work, nobody, nobody)) // for the cache
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := env("MESOS_EXECUTOR_ID", "billing@-@S0@-@1")
+	a := newAgentIn(t, work, env(executor.SecretsVariable, secrets), id, asNobody(t), func(cmd *exec.Cmd) {
+		var places isolation.Places
+		err := as.Do(func() (err error) {
+			places, err = executor.HiddenFrom(cmd.Dir, "billing", isolation.Places{Folder: data}, []string{secrets})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hideFrom(t, cmd, places)
+	})
+	for path, want := range map[string]mesos.TaskState{"key": mesos.TASK_FINISHED, "of-another": mesos.TASK_FAILED} {
+		task := taskOf(path, script(t, `test "$KEY" = hunter2`))
+		task.AppName, task.EnvFiles = "billing", map[string]string{"KEY": secrets + "/" + path}
+		a.launch(task)
+		a.await(path, want)
+	}
+}

@@ -144,7 +144,10 @@ func begin(t *testing.T, dir string, db *fakeDatabase) *stage { return beginOn(t
 func beginOn(t *testing.T, fs outbox.FS, dir string, db *fakeDatabase) *stage {
 	s := &stage{t: t, db: db, log: &bytes.Buffer{}}
 	var err error
-	s.Recorder, err = Open(Options{Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000, Logger: slog.New(slog.NewTextHandler(s.log, nil)), fs: fs})
+	s.Recorder, err = Open(Options{
+		Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000,
+		Logger: slog.New(slog.NewTextHandler(s.log, nil)), fs: fs,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

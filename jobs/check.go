@@ -36,9 +36,9 @@ const (
 	// MaxRunBytes bounds what all shards of a run are given together, as JSON: each gets its own copy of the job's
 	// parameter, variables and properties.
 	MaxRunBytes = 64 << 20
-	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and sharding parameter together, where that is
-	// an argument or a header, and one variable of env: a process can't be started with an argument or variable of 128 KiB
-	// or more.
+	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and sharding parameter together, where
+	// that is an argument or a header, and one variable of env: a process can't be started with an argument or variable
+	// of 128 KiB or more.
 	MaxParameterBytes = 64 << 10
 )
 
@@ -195,7 +195,8 @@ func (c Config) checkShards() document.Violations {
 	for _, item := range slices.Sorted(maps.Keys(parameters)) {
 		if common+jsonBytes(parameters[item]) > MaxParameterBytes {
 			return append(bad, document.Violate("shardingItemParameters", parameters[item],
-				"the parameter of shard %d and jobParameter must be at most %d KiB together"+c.parametersAdvice(), item, MaxParameterBytes>>10))
+				"the parameter of shard %d and jobParameter must be at most %d KiB together"+c.parametersAdvice(),
+				item, MaxParameterBytes>>10))
 		}
 	}
 	return bad
@@ -204,7 +205,8 @@ func (c Config) checkShards() document.Violations {
 // parametersAdvice is what to do about parameters that are too large for an argument, or for a header.
 func (c Config) parametersAdvice() string {
 	if c.ContextArgument() {
-		return ", since they are in the command's last argument; set " + PropScriptContext + " to false, or put data into the package"
+		return ", since they are in the command's last argument; set " + PropScriptContext +
+			" to false, or put data into the package"
 	}
 	return ", since they are in a header of the request"
 }

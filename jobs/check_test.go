@@ -109,7 +109,7 @@ func TestCheck(t *testing.T) {
 		{"long parameter of a script", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("x", 65_534) }, "", ""},
 		{"longer parameter of a script", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("x", 65_535) }, "jobParameter", "at most 64 KiB"},
 		{"longer parameter of a script that gets none", func(c *config) {
-			c.Props = document.Texts{jobs.PropScript: {Value: "x"}, jobs.PropScriptContext: {Value: "false"}}
+			c.Props = document.Texts{jobs.PropScript: {Value: "x"}, jobs.PropScriptContext: {Value: "False"}}
 			c.JobParameter = strings.Repeat("x", 500_000)
 		}, "", ""},
 		{"longer parameter of a request", func(c *config) {

@@ -10,8 +10,8 @@ import (
 const (
 	// PropScript holds a script job's command line.
 	PropScript = "script.command.line"
-	// PropScriptContext has the script job's command line end with the sharding context, as the original's (contract 5.3);
-	// "false" leaves it out. It is "true" by default.
+	// PropScriptContext has the script job's command line end with the sharding context, as the original's (contract
+	// 5.3); "false", in any case, leaves it out. It is "true" by default.
 	PropScriptContext = "script.context.argument"
 	// PropHTTPURL and PropHTTPURI, the original's real key, hold the address of an HTTP job.
 	PropHTTPURL            = "http.url"
@@ -46,7 +46,7 @@ func (c Config) OwnProps() map[string]string {
 // ContextArgument says whether the command of the job's processes gets the sharding context as one more argument: only
 // that of a script job does, unless PropScriptContext is false.
 func (c Config) ContextArgument() bool {
-	return c.Prop(PropScript) != "" && c.Prop(PropScriptContext) != "false"
+	return c.Prop(PropScript) != "" && !strings.EqualFold(c.Prop(PropScriptContext), "false")
 }
 
 // Prop is the value of a property, "" if it is not given.

@@ -47,7 +47,8 @@ func readRun(line []byte) (Shard, error) {
 const (
 	pipeVariable    = "ELASTICJOB_PIPE"
 	contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
-	// fileSuffix is that of the variable which names a file with the value, where the value is too long for a variable.
+	// fileSuffix is that of the variable which names a file with the value, where the value is too long for a
+	// variable.
 	fileSuffix = "_FILE"
 )
 

@@ -41,8 +41,8 @@ type Task struct {
 	// already split into words: program and arguments. Nothing in it is
 	// expanded, no shell reads it.
 	Command []string `json:"command"`
-	// PlainCommand says that Command is run as it is. Otherwise the sharding context, in JSON, is one more argument, the last; so
-	// it is in tasks of schedulers that don't know the field.
+	// PlainCommand says that Command is run as it is. Otherwise the sharding context, in JSON, is one more argument, the
+	// last; so it is in tasks of schedulers that don't know the field.
 	PlainCommand bool `json:"plainCommand,omitempty"`
 	// AppName is the app that the job belongs to.
 	AppName string `json:"appName,omitempty"`

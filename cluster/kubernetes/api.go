@@ -177,8 +177,8 @@ func (a *API) giveUpPod(ctx context.Context, p *corev1.Pod, why string) (*corev1
 		return nil, fmt.Errorf("write a patch: %w", err)
 	}
 	marked := &corev1.Pod{}
-	request := a.Core.Patch(types.StrategicMergePatchType).Namespace(p.Namespace).Resource("pods").Name(p.Name).Body(patch)
-	return marked, do(ctx, request, marked)
+	request := a.Core.Patch(types.StrategicMergePatchType).Namespace(p.Namespace).Resource("pods").Name(p.Name)
+	return marked, do(ctx, request.Body(patch), marked)
 }
 
 // patchPod changes something of a pod's metadata, if it is still the pod of that uid.

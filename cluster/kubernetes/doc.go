@@ -20,6 +20,7 @@
 // another session holds the Lease, or when it could not be renewed for 15 s.
 //
 // A pod has a finalizer until the core has acknowledged an update of it. So a pod that was bound, and whose launch the core never heard the answer
-// of, can't be removed unseen; and a task that has no pod, though the lists are complete, has never begun or was known to the core. A pod that is given
-// up gets it again before it is deleted, and the reason with it: its end says that the task never began, and stays until the core has committed that.
+// of, can't be removed unseen; and a task that has no pod, though the lists are complete, has never begun or was known
+// to the core. A pod that is given up gets it again before it is deleted, and the reason with it: its end says that the
+// task never began, and stays until the core has committed that.
 package kubernetes

@@ -178,13 +178,17 @@ func TestGivenUpAndNotOnRecord(t *testing.T) {
 	}
 	f.putPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
 		p.Status.Phase = corev1.PodFailed
-		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
+		p.Status.ContainerStatuses[0].State = corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"},
+		}
 	})
 	if f.pod(name) == nil {
 		t.Fatal("it is gone, and nobody knows how it ended")
 	}
 	c.subscribe()
-	if u := c.until(taskID(0), cluster.Failed); u.Source != cluster.FromAgent || u.Reason != cluster.ReasonContainerLaunchFailed || !strings.Contains(u.Message, "not a name") {
+	u := c.until(taskID(0), cluster.Failed)
+	if u.Source != cluster.FromAgent || u.Reason != cluster.ReasonContainerLaunchFailed ||
+		!strings.Contains(u.Message, "not a name") {
 		t.Errorf("the next session reports %+v", u)
 	}
 	eventually.Works(t, "be gone", func() error {

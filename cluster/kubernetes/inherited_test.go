@@ -78,20 +78,29 @@ func TestTroubleOfEarlierSessions(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
+	ready := func(status corev1.ConditionStatus, since metav1.Time) []corev1.PodCondition {
+		return []corev1.PodCondition{
+			{Type: corev1.PodReadyToStartContainers, Status: status, LastTransitionTime: since},
+		}
+	}
 	unready := func(ago time.Duration) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.CreationTimestamp = metav1.NewTime(time.Now().Add(-ago))
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse, LastTransitionTime: p.CreationTimestamp}}
+			p.Status.Conditions = ready(corev1.ConditionFalse, p.CreationTimestamp)
 		}
 	}
 	noImage := func(ago time.Duration) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-ago))}}
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+			p.Status.Conditions = ready(corev1.ConditionTrue, metav1.NewTime(time.Now().Add(-ago)))
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"},
+			}}}
 		}
 	}
-	for i, change := range []func(*corev1.Pod){unready(4 * time.Minute), unready(6 * time.Minute), noImage(0), noImage(31 * time.Second)} {
+	for i, change := range []func(*corev1.Pod){
+		unready(4 * time.Minute), unready(6 * time.Minute), noImage(0), noImage(31 * time.Second),
+	} {
 		f.putPod("jobs", pod.Name(taskID(i)), change)
 	}
 	c.subscribe()

@@ -136,7 +136,8 @@ func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
 	if away.KillKept {
 		t.Error("a kill is kept that nobody has asked for")
 	}
-	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}); err != nil {
+	kill := cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}
+	if err := c.Kill(t.Context(), kill); err != nil {
 		t.Fatal(err)
 	}
 	u := c.update(taskID(0))

@@ -27,7 +27,7 @@ type podRecord struct {
 	// reported is the last report of it that was sent.
 	reported report
 	// troubleSince is since when its containers can't be started, troubleWithin for how long that may be so; givenUp:
-	// this session deletes it for that, or because it lingers.
+	// this session deletes it for that.
 	troubleSince  time.Time
 	troubleWithin time.Duration
 	givenUp       bool

@@ -119,10 +119,15 @@ func TestExplainTellsWhatKeepsARun(t *testing.T) {
 	server, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"jobName":"j","state":"WAITING","nextFires":[],"waiting":[],`+
 			`"running":[{"executionId":"j@1","item":0,"taskId":"t0","state":"LAUNCHING","agent":"n1","since":"2026-05-01T11:59:00Z","reason":"ErrImagePull: no such image"}],`+
-			`"ended":[{"executionId":"j@1","item":1,"taskId":"t1","state":"LOST","agent":"n2","reason":"its node is gone"}]}`)
+			`"ended":[{"executionId":"j@1","item":1,"taskId":"t1","state":"LOST","agent":"n2","reason":"its node is gone"},`+
+			`{"executionId":"j@1","item":2,"taskId":"","state":"KILLED","agent":"","reason":"killed on request"}]}`)
 	})
 	got := newSession(t).ok("--server", server, "job", "explain", "j")
-	for _, want := range []string{"j  WAITING: shards wait, and none runs\n", "j@1 shard 0: LAUNCHING on n1", "ErrImagePull: no such image", "j@1 shard 1: LOST on n2\n    its node is gone\n"} {
+	for _, want := range []string{
+		"j  WAITING: shards wait, and none runs\n", "j@1 shard 0: LAUNCHING on n1", "ErrImagePull: no such image",
+		"j@1 shard 1: LOST on n2\n    its node is gone\n",
+		"j@1 shard 2: KILLED\n    killed on request\n", // before it was launched
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("there is no %q in:\n%s", want, got)
 		}

@@ -154,7 +154,11 @@ func (a *cli) printExplanation(x client.Explanation) {
 		a.say("ended of runs under way:")
 	}
 	for _, e := range x.Ended {
-		a.say("  %s shard %d: %s on %s", e.ExecutionID, e.Item, styleOf(e.State).paint(e.State, colours), e.Agent)
+		where := ""
+		if e.Agent != "" { // else it ended before it was launched
+			where = " on " + e.Agent
+		}
+		a.say("  %s shard %d: %s%s", e.ExecutionID, e.Item, styleOf(e.State).paint(e.State, colours), where)
 		if e.Reason != "" {
 			a.say("    %s", indented(inCommands(e.Reason), "    "))
 		}

@@ -46,8 +46,10 @@ func TestKubernetesServers(t *testing.T) {
 	if len(spec.TopologySpreadConstraints) != 1 || spec.Affinity != nil {
 		t.Fatalf("the servers are spread by %+v and %+v", spec.TopologySpreadConstraints, spec.Affinity)
 	}
-	if s := spec.TopologySpreadConstraints[0]; s.TopologyKey != corev1.LabelHostname || s.MaxSkew != 1 || s.WhenUnsatisfiable != corev1.ScheduleAnyway ||
-		!slices.Equal(s.MatchLabelKeys, []string{"pod-template-hash"}) || s.LabelSelector.String() != servers.Spec.Selector.String() {
+	s := spec.TopologySpreadConstraints[0]
+	if s.TopologyKey != corev1.LabelHostname || s.MaxSkew != 1 || s.WhenUnsatisfiable != corev1.ScheduleAnyway ||
+		!slices.Equal(s.MatchLabelKeys, []string{"pod-template-hash"}) ||
+		s.LabelSelector.String() != servers.Spec.Selector.String() {
 		t.Errorf("the servers are spread by %+v", s)
 	}
 }
@@ -65,7 +67,8 @@ func TestAddressThatWasNotFilledIn(t *testing.T) {
 			w := newWorld(t)
 			w.env = map[string]string{variable: address}
 			_, err := w.settings("--kubernetes", "--kubeconfig", "testdata/kubeconfig")
-			if err == nil || !strings.Contains(err.Error(), variable+": nobody has written an address there yet: fill in database.env") || strings.Contains(err.Error(), "hunter2") {
+			want := variable + ": nobody has written an address there yet: fill in database.env"
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%s=%s: %v", variable, address, err)
 			}
 		}

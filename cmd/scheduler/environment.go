@@ -68,7 +68,8 @@ func (s *settings) fromEnvironment(env map[string]string) error {
 // others are variables with our prefix that are no mistake: those of images, and those that tasks and executors are given.
 var others = []string{
 	"HELP", "VERSION",
-	"SHARDING_CONTEXT", "SHARDING_CONTEXT_FILE", "SHARDING_PARAMETER_FILE", "JOB_PARAMETER_FILE", "JOB_NAME", "TASK_ID", "SHARDING_ITEM", "SHARDING_PARAMETER", "SHARDING_TOTAL_COUNT",
+	"SHARDING_CONTEXT", "SHARDING_CONTEXT_FILE", "SHARDING_PARAMETER_FILE", "JOB_PARAMETER_FILE",
+	"JOB_NAME", "TASK_ID", "SHARDING_ITEM", "SHARDING_PARAMETER", "SHARDING_TOTAL_COUNT",
 	"JOB_PARAMETER", "EXECUTION_SOURCE", "FIRE_TIME", "EXECUTION_ID", "ATTEMPT", "MESOS_CA", "AGENT_HOSTNAME",
 }
 

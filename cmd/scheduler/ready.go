@@ -32,8 +32,8 @@ func readyCommand() *cobra.Command {
 		Use:   "ready",
 		Short: "Ask a server whether it is ready; the exit status is 0 if it is",
 		Long: `ready asks a server's /readyz, prints what is missing if it is not ready, and ends with status 1 then. It is a
-health check for where there is no curl, such as in a container. With --alive it asks only whether the server answers (/healthz),
-whatever it waits for: who does not should be started again.
+health check for where there is no curl, such as in a container. With --alive it asks only whether the server
+answers (/healthz), whatever it waits for: a server that does not should be restarted.
 
 Give the server's own flags (or ` + envPrefix + `…): those that say where it listens, and with which certificate, count, the
 others are ignored. A server elsewhere is asked with --server, and checked with --tls-ca.`,

@@ -83,7 +83,8 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	started, held := openStarts(c.dataDir, ownMemory(), log)
 	defer func() { started.end(err != nil && ctx.Err() == nil) }()
 	if held != "" {
-		log.Warn("this server launches nothing until its next start, if it leads within "+settledAfter.String(), "why", held)
+		log.Warn("this server launches nothing until its next start, if it leads within "+settledAfter.String(),
+			"why", held)
 	}
 	access, closeAccess, err := openAccess(ctx, reg, c, log)
 	if err != nil {

@@ -221,7 +221,8 @@ func (j *xxlJob) glue() {
 		if kind == "GLUE_SHELL" {
 			name = " " + quote(j.d.Name()) // $0
 		}
-		setCommand(j.d, fmt.Sprintf("%s %s%s %s 0 1", interpreter, quote(source), name, quote(j.fields["executorparam"])))
+		parameter := quote(j.fields["executorparam"])
+		setCommand(j.d, fmt.Sprintf("%s %s%s %s 0 1", interpreter, quote(source), name, parameter))
 		if j.d.Job.ShardingTotalCount > 1 || j.fields["executorroutestrategy"] == "SHARDING_BROADCAST" {
 			j.lost("its script gets 0 and 1 for the number of its shard and of all: read ELASTICJOB_SHARDING_ITEM and ELASTICJOB_SHARDING_TOTAL_COUNT instead")
 		}

@@ -13,28 +13,11 @@ import (
 	"strings"
 )
 
-// UnpackFile unpacks the file into the folder dir, which must exist and be empty.
-// A file that is no archive is put there under the given name. Unpacking refuses what
-// has no place in a package: paths that are absolute or lead up, links out of the
-// package, devices and pipes, encrypted entries. Modes become 0555 or 0444, so set-user-id bits
-// are lost. Of entries with one name the last one wins, as with tar. After an
+// unpackFile unpacks a file, from where it is read, into the folder root, which must be empty, and says what kind of
+// package it is. A file that is no archive is put there under the given name. Unpacking refuses what has no place in a
+// package: paths that are absolute or lead up, links out of the package, devices and pipes, encrypted entries. Modes
+// become 0555 or 0444, so set-user-id bits are lost. Of entries with one name the last one wins, as with tar. After an
 // error the folder holds rubbish.
-func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	_, err = unpackFile(ctx, f, root, name, limits)
-	return err
-}
-
-// unpackFile is UnpackFile, and says what kind of package it is.
 func unpackFile(
 	ctx context.Context, f *os.File, root *os.Root, name string, limits Limits,
 ) (format string, err error) {

@@ -19,8 +19,8 @@
 //
 // A frame has a checksum over all of it. What is damaged is skipped up to the next whole frame, which tells how many
 // rows are missing before it; both are counted and said. That a process has no file descriptor left to open a file is
-// no damage: it is tried until it has. The end that a crash has cut off is dropped when the log is opened. A log that is
-// opened begins a new segment, and so does one whose write or fsync has failed:
+// no damage: it is tried until it has. The end that a crash has cut off is dropped when the log is opened. A log that
+// is opened begins a new segment, and so does one whose write or fsync has failed:
 // after a failed fsync nobody knows which of the file's pages are on disk. The batches of that write are refused, and cut off the
 // segment. A crash loses nothing that Append has confirmed. Position is not synced: what is read again after a crash is written to the
 // database twice, which changes nothing there.

@@ -84,7 +84,7 @@ func (c *Core) tooLarge(e *execution, with *settings) string {
 	if n*each <= c.opt.RunBytes {
 		return ""
 	}
-	return fmt.Sprintf("its %d %s are given %s of settings each, %s together, and at most %s can be launched: use fewer shards, "+
-		"a shorter script, or put data into the package; POST /api/execution/%s/kill ends this run",
+	return fmt.Sprintf("its %d %s are given %s of settings each, %s together, and at most %s can be launched: "+
+		"use fewer shards, a shorter script, or put data into the package; POST /api/execution/%s/kill ends this run",
 		n, which, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(c.opt.RunBytes), e.ID)
 }

@@ -201,8 +201,8 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 	})
 }
 
-// TestWhoseCommandGetsTheContext: only a script job's command has the sharding context as an argument, unless the job says no. It
-// is no reason to replace the daemons of an earlier release.
+// TestWhoseCommandGetsTheContext: only a script job's command has the sharding context as an argument, unless the job
+// says no. It is no reason to replace the daemons of an earlier release.
 func TestWhoseCommandGetsTheContext(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -48,15 +48,17 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 		row, _ := s.core.JobRow("my_job")
 		x := s.explain("my_job")
 		if row.State != x.State || row.Running != 3 || len(x.Running) != 3 {
-			t.Errorf("in its row it is %s with %d shards, in explain %s with %d", row.State, row.Running, x.State, len(x.Running))
+			t.Errorf("in its row it is %s with %d shards, in explain %s with %d",
+				row.State, row.Running, x.State, len(x.Running))
 		}
 		return x.State
 	}
 	if got := state(); got != "RUNNING" {
 		t.Errorf("nothing keeps it from beginning, and it is %s", got)
 	}
+	const noImage = "its image can't be pulled"
 	held := func(l cluster.TaskLaunch) {
-		s.update(l, cluster.Starting, fromAgent(""), func(u *cluster.Update) { u.Message = "its image can't be pulled" })
+		s.update(l, cluster.Starting, fromAgent(""), func(u *cluster.Update) { u.Message = noImage })
 	}
 	held(l[0])
 	if got := state(); got != "RUNNING" {
@@ -65,7 +67,8 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 	held(l[1])
 	held(l[2])
 	row, _ := s.core.JobRow("my_job")
-	if got, why := state(), s.core.JobDetails([]string{"my_job"}, 0)[0].WaitingFor; got != "WAITING" || why != "its image can't be pulled" || row.WaitingSince.IsZero() {
+	why := s.core.JobDetails([]string{"my_job"}, 0)[0].WaitingFor
+	if got := state(); got != "WAITING" || why != noImage || row.WaitingSince.IsZero() {
 		t.Errorf("no shard can begin, and it is %s: %q since %v", got, why, row.WaitingSince)
 	}
 	s.run(l[:1])
@@ -85,7 +88,9 @@ func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
 	if len(x.Running) != 1 || len(x.Ended) != 1 {
 		t.Fatalf("explain has %+v", x)
 	}
-	if e := x.Ended[0]; e.ExecutionID != x.Running[0].ExecutionID || e.Item != 1 || e.TaskID != l[1].TaskID || e.State != Lost || e.Agent != "S1" || !strings.Contains(e.Reason, "switched off") {
+	e := x.Ended[0]
+	if e.ExecutionID != x.Running[0].ExecutionID || e.Item != 1 || e.TaskID != l[1].TaskID || e.State != Lost ||
+		e.Agent != "S1" || !strings.Contains(e.Reason, "switched off") {
 		t.Errorf("the lost shard is told as %+v", e)
 	}
 	s.update(l[0], cluster.Finished)

@@ -157,8 +157,8 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 				t.Fatal("launched again before the master was asked about it")
 			}
 			x := s.explain("my_job")
-			if why := "no further than STAGING on agent S1, and the cluster has not said yet"; name == "it was given up for that" &&
-				!strings.Contains(x.Waiting[0].Reason, why) {
+			const why = "no further than STAGING on agent S1, and the cluster has not said yet"
+			if name == "it was given up for that" && !strings.Contains(x.Waiting[0].Reason, why) {
 				t.Errorf("%+v", x.Waiting)
 			}
 			if d := s.update(l, cluster.Staging, staged); len(calls[CallKill](d)) != 1 {

@@ -383,11 +383,13 @@ func (c *Core) orphanReason(o *orphan) string {
 	case !o.Until.IsZero():
 		return fmt.Sprintf("task %s was removed from the cluster, and may still be ending on agent %s: it counts as ended at %s; or %s", o.TaskID, o.Agent, c.shown(o.Until).Format(time.RFC3339), forget)
 	case !c.subscription.isFormer(o) && !o.Blocks && !o.Staged.IsZero():
-		return fmt.Sprintf("task %s was abandoned because it got no further than STAGING on agent %s, and the cluster "+
-			"has not said yet whether it has begun since; its answer is waited for, or %s", o.TaskID, o.Agent, forget)
+		return fmt.Sprintf("task %s was abandoned because it got no further than STAGING on agent %s, and the "+
+			"cluster has not said yet whether it has begun since; its answer is waited for, or %s",
+			o.TaskID, o.Agent, forget)
 	case !c.subscription.isFormer(o) && !o.Blocks && c.killsKept():
-		return fmt.Sprintf("task %s was abandoned while agent %s was away, and the cluster has not confirmed its kill "+
-			"yet; that is waited for, so that the agent does not begin it when it is back, or %s", o.TaskID, o.Agent, forget)
+		return fmt.Sprintf("task %s was abandoned while agent %s was away, and the cluster has not confirmed its "+
+			"kill yet; that is waited for, so that the agent does not begin it when it is back, or %s",
+			o.TaskID, o.Agent, forget)
 	case !c.subscription.isFormer(o) && !o.Blocks:
 		return fmt.Sprintf("task %s was abandoned while agent %s was away, and the cluster has not said yet whether the agent is back with it; its answer is waited for, or %s", o.TaskID, o.Agent, forget)
 	case !c.subscription.isFormer(o):

@@ -80,6 +80,9 @@ func (c *Core) sweepTask(ref taskRef) {
 		case since >= c.opt.StagingLost && c.now.Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
 			s.stuckStaging = true
 			c.unreachable(ref, c.now)
+			if x := c.executors.byID[s.Executor]; x != nil {
+				c.closeExecutor(x) // it would not take up the next attempt, either
+			}
 		}
 	}
 }
@@ -109,11 +112,13 @@ const stagedSweeps = 6
 // endSilentExecutor has the agent end an executor that does not answer a kill (rule K3): one that was stopped, or hangs. What else
 // runs on it is lost, as with any other end of an executor. It is called for a task whose kill is wanted, at each sweep:
 // sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
-// nobody can hear it.
+// nobody can hear it. A task that it has not taken up counts as any other: an agent that has not yet handed it over
+// answers the kill itself.
 func (c *Core) endSilentExecutor(ref taskRef) {
 	s := ref.shard()
 	x := c.executors.byID[s.Executor]
-	if x == nil || x.silent || x.pending > 0 || !c.agents.registered(s.Agent) || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
+	there := c.agents.registered(s.Agent) || s.known // an agent whose offers are not asked for is known by its tasks
+	if x == nil || x.silent || x.pending > 0 || !there || !s.Unreachable.IsZero() || s.Seen < seenStaging || s.acceptSeq != 0 {
 		return
 	}
 	if !x.sweptAt.Equal(c.executions.nextSweep) {

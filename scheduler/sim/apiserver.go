@@ -112,7 +112,10 @@ func (s *apiServer) lost(old *stream) {
 // sayPod reports what a pod is, or that nobody can know it now.
 func (s *apiServer) sayPod(p *simPod) {
 	if n := s.nodes[p.node]; p.status != nil && !p.status.State.Terminal() && (n == nil || !n.notReady.IsZero()) {
-		u := cluster.Update{TaskID: p.task, AgentID: p.node, State: cluster.Unreachable, Source: cluster.FromMaster, KillKept: p.deleting, Timestamp: s.w.wall()}
+		u := cluster.Update{
+			TaskID: p.task, AgentID: p.node, State: cluster.Unreachable, Source: cluster.FromMaster,
+			KillKept: p.deleting, Timestamp: s.w.wall(),
+		}
 		if n != nil {
 			u.UnreachableSince = n.notReady
 		}

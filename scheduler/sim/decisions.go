@@ -129,7 +129,8 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 		if e.Source != cluster.FromMaster {
 			v.back[e.AgentID] = true
 		}
-		v.away[e.TaskID] = e.State == cluster.Unknown || e.State == cluster.Unreachable && (e.KillKept || c.w.api == nil)
+		v.away[e.TaskID] = e.State == cluster.Unknown ||
+			e.State == cluster.Unreachable && (e.KillKept || c.w.api == nil)
 		if e.State == cluster.Unreachable {
 			delete(v.back, e.AgentID)
 		}
@@ -216,12 +217,14 @@ func (c *checker) called(l *leader, call core.Call) {
 				w.fail("L3 no task is larger than was reckoned", "ACCEPT %d: %s takes %d bytes, not %d (%v)", call.Seq, t.TaskID, len(described), t.Size, err)
 			}
 			for orphan, alive := range c.alive {
-				if alive && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term { // a deposed leader's launch never leaves
+				// A deposed leader's launch never leaves.
+				if alive && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term {
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
 			for orphan, agent := range c.orphans {
-				if (!v.away[orphan] || v.back[agent]) && !(v.seen[orphan] && c.staysStaged(orphan)) && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
+				away := v.away[orphan] && !v.back[agent] || v.seen[orphan] && c.staysStaged(orphan)
+				if !away && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
 					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}

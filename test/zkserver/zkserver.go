@@ -37,8 +37,9 @@ type Server struct {
 	process *child.Process // nil: killed
 }
 
-// Start starts a server that stands alone and answers when Start returns. Settings are lines of its zoo.cfg, beside those that
-// all servers have; its tick is 500 ms, and so it grants sessions of 1 to 10 s where they don't say otherwise.
+// Start starts a server that stands alone and answers when Start returns. Settings are lines of its zoo.cfg, beside
+// those that all servers have; its tick is 500 ms, and so it grants sessions of 1 to 10 s where they don't say
+// otherwise.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return StartEnsemble(t, 1, settings...)[0]
@@ -199,7 +200,8 @@ func (s *Server) configure(id int, more string) error {
 		return err
 	}
 	config := fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=10\ndataDir=%s\n"+
-		"clientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n%s", data, s.port, more)
+		"clientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n%s",
+		data, s.port, more)
 	return os.WriteFile(filepath.Join(s.folder, "zoo.cfg"), []byte(config), 0o600)
 }
 

@@ -15,7 +15,8 @@ const module = "github.com/elasticjob-go/elasticjob"
 
 // compile builds programs into a folder. Neither the place of the sources nor the environment of who builds gets into them.
 func (r release) compile(into, system, arch string, programs []string) error {
-	build, err := r.about(programs, system, arch, "build", "-trimpath", "-buildvcs=false", "-o", into+string(filepath.Separator), "-ldflags",
+	build, err := r.about(programs, system, arch,
+		"build", "-trimpath", "-buildvcs=false", "-o", into+string(filepath.Separator), "-ldflags",
 		fmt.Sprintf("-s -w -X %[1]s/release.version=%[2]s -X %[1]s/release.commit=%[3]s", module, r.version, r.commit))
 	if err != nil {
 		return err

@@ -53,8 +53,8 @@ func (r release) licences(linked []linkedModule, programs []string, system, arch
 	return all.Bytes(), nil
 }
 
-// folders are where the modules that programs are made of are on disk, and Go itself as "std". The whole build list has
-// more, which would have to be fetched.
+// folders are where the modules that programs are made of are on disk, and Go itself as "std". The whole build list
+// has more, which would have to be fetched.
 func (r release) folders(programs []string, system, arch string) (map[string]string, error) {
 	const format = "{{with .Module}}{{with .Replace}}{{.Path}}\t{{.Dir}}{{else}}{{.Path}}\t{{.Dir}}{{end}}{{end}}"
 	list, err := r.about(programs, system, arch, "list", "-deps", "-f", format)

@@ -36,7 +36,8 @@ func ended(job, name string, good bool, ago time.Duration) keep.Ended {
 // after each other, the last one so long ago.
 func shards(job, execution, ends string, ago time.Duration) (all []keep.Ended) {
 	for i, end := range ends {
-		e := ended(job, fmt.Sprintf("%s/%s-%d", job, execution, i), end == 'g', ago+time.Duration(len(ends)-1-i)*time.Second)
+		before := time.Duration(len(ends)-1-i) * time.Second
+		e := ended(job, fmt.Sprintf("%s/%s-%d", job, execution, i), end == 'g', ago+before)
 		e.Execution = execution
 		all = append(all, e)
 	}

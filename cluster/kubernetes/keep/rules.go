@@ -12,7 +12,8 @@ import (
 // Rules are how many ended runs of each job are kept, with the pods of all their shards, how many pods of all jobs at
 // most, and for how long.
 type Rules struct {
-	// Finished and Failed are runs of each job. A run of which one shard did not finish counts as failed.
+	// Finished and Failed are runs of each job. A run of which one attempt did not finish counts as failed, as soon as
+	// that has ended.
 	Finished, Failed int
 	// Pods bounds the pods of all jobs: each takes the room of its output on its node, and some in the API server.
 	Pods int

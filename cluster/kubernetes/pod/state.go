@@ -229,8 +229,10 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 // neverBegan says why a pod is over whose shard's container was not started.
 func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
 	prepare, failed := failedInit(p)
+	// One that went on in the moment in which it was given up has the mark, and was not deleted.
+	givenUp := p.DeletionTimestamp != nil && p.Annotations[AnnotationGivenUp] != ""
 	switch disrupted, why := disruption(p); {
-	case p.Annotations[AnnotationGivenUp] != "":
+	case givenUp:
 		startFailed(p, p.Annotations[AnnotationGivenUp], u)
 	case p.DeletionTimestamp != nil:
 		u.State, u.Reason, u.Message = cluster.Killed, cluster.ReasonKilledDuringLaunch, "its pod was deleted before its container was started"

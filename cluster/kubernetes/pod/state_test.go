@@ -184,6 +184,13 @@ func TestReport(t *testing.T) {
 		{name: "given up and removed by force", pod: podIs(givenUp, waiting("ImagePullBackOff", "")), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "by hand"},
 		{name: "given up in the moment that it began", pod: podIs(givenUp, running()), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true},
 		{name: "its init container could not fetch", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 1, "Error", `{"v":1,"phase":"UNPACK","cause":"not an archive"}`), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromExecutor, says: "not an archive"},
+		{
+			name: "its init container could not fetch, of a pod that was given up and then not deleted",
+			pod: podIs(givenUp, phase(failed, "", ""),
+				initEnded(pod.Prepare, 1, "Error", `{"v":1,"phase":"UNPACK","cause":"not an archive"}`),
+				waiting("PodInitializing", "")),
+			state: cluster.Failed, source: cluster.FromExecutor, says: "not an archive",
+		},
 		{name: "an init container of its template failed", pod: podIs(phase(failed, "", ""), initEnded("mine", 2, "Error", "no database"), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromExecutor, says: "no database"},
 		{name: "its init container was over the memory", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 137, "OOMKilled", ""), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerMemory},
 	} {

@@ -155,7 +155,9 @@ func TestOutputOfNobodyElse(t *testing.T) {
 	for _, path := range []string{stdout, "jobs/none/u/stdout"} {
 		var gone *cluster.FilesGone
 		name := strings.Split(path, "/")[1]
-		if _, err := f.Size(t.Context(), "", path); !errors.As(err, &gone) || !strings.Contains(gone.Why, "pod "+name+" in namespace jobs was deleted") || !strings.Contains(gone.Why, "--keep-pods") {
+		_, err := f.Size(t.Context(), "", path)
+		if !errors.As(err, &gone) || !strings.Contains(gone.Why, "pod "+name+" in namespace jobs was deleted") ||
+			!strings.Contains(gone.Why, "--keep-pods") {
 			t.Errorf("%s: %v does not name the pod and the setting", path, err)
 		}
 	}

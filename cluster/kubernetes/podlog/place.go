@@ -47,7 +47,8 @@ func (s source) pod(ctx context.Context, at place) (*corev1.Pod, error) {
 // deleted says why there is no output of a pod any more, and what decides about it.
 func deleted(at place) error {
 	return &cluster.FilesGone{Why: "its pod " + at.name + " in namespace " + at.namespace +
-		" was deleted, and the output with it. The servers' --keep-pods says which ended pods stay; to kill a shard deletes its pod"}
+		" was deleted, and the output with it. The servers' --keep-pods says which ended pods stay; " +
+		"to kill a shard deletes its pod"}
 }
 
 // open follows the output of a pod from its beginning. The API server knows pods by their names only: so the pod is looked at before and

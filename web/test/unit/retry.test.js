@@ -1,8 +1,9 @@
 // What is tried again, and when.
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { ApiError } from '../../static/js/lib/api.js'
-import { delayOf, mayPass, patiently } from '../../static/js/lib/retry.js'
+import { delayOf, mayPass, patiently, pause } from '../../static/js/lib/retry.js'
 
 const failure = (/** @type {number} */ status, retryAfter = 0) => new ApiError(status, 'code', 'message', [], retryAfter)
 
@@ -32,4 +33,10 @@ test('it ends with an error that does not pass, and when nobody wants the answer
   await assert.rejects(patiently(() => Promise.reject(failure(404)), new AbortController().signal), { status: 404 })
   const abort = new AbortController()
   await assert.rejects(patiently(() => Promise.reject(failure(0)), abort.signal, () => queueMicrotask(() => abort.abort())), { name: 'AbortError' })
+})
+
+test('a pause that is over leaves nothing with its signal, which may live for as long as the page', async () => {
+  const { signal } = new AbortController()
+  await pause(0, signal)
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
 })

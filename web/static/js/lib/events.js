@@ -1,4 +1,5 @@
-// The stream of events, read by fetch: EventSource hides the answer's status, and the heartbeat that shows a dead connection.
+// The stream of events, read by fetch: EventSource hides the answer's status, and the heartbeat that shows a dead
+// connection.
 import { send } from './api.js'
 
 /** @typedef {{event: string, data: any}} Event an event and what its JSON says; a comment has no name */
@@ -7,8 +8,8 @@ import { send } from './api.js'
 const silence = 45_000
 
 /**
- * events yields what GET /api/events sends until the answer ends. It throws ApiError, or an AbortError when the signal aborts
- * or the connection is dead.
+ * events yields what GET /api/events sends until the answer ends. It throws ApiError, or an AbortError when the signal
+ * aborts or the connection is dead.
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Event, void>}
  */
@@ -40,6 +41,7 @@ export async function* events(signal) {
 
 /** @param {string} block @returns {Event} */
 function parsed(block) {
-  const field = (/** @type {string} */ name) => block.split('\n').find((l) => l.startsWith(`${name}: `))?.slice(name.length + 2)
+  const lines = block.split('\n')
+  const field = (/** @type {string} */ name) => lines.find((l) => l.startsWith(`${name}: `))?.slice(name.length + 2)
   return { event: field('event') ?? '', data: JSON.parse(field('data') ?? 'null') }
 }

@@ -44,8 +44,8 @@ export async function readPart(task, query, signal) {
 const every = 1000
 
 /**
- * follow passes new output to a follower until the task has ended, or the function that it returns is called. It polls while
- * the page is visible, and holds no connection: a browser has six to a server, for all of its tabs.
+ * follow passes new output to a follower until the task has ended, or the function that it returns is called. It polls
+ * while the page is visible, and holds no connection: a browser has six to a server, for all of its tabs.
  * @param {string} task
  * @param {string} stream
  * @param {Follower} follower
@@ -76,7 +76,9 @@ export function follow(task, stream, follower) {
       timer = setTimeout(run, delayOf(++tries, error))
     }
   }
-  /** ask reads the next part. It returns the delay before the next request in milliseconds, null if the task has ended. */
+  /**
+   * ask reads the next part. It returns the delay before the next request in milliseconds, null if the task has ended.
+   */
   const ask = async () => {
     const offset = follower.at()
     const part = await readPart(task, { stream, offset, limit: 4 * page }, abort.signal)

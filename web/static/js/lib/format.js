@@ -92,7 +92,8 @@ export function moment(at, zone, { seconds = true, millis = false, zoneName = fa
 }
 
 /**
- * momentIn is the moment that a clock in a zone ('' for one's own) shows as 2026-05-01T12:00:00, in UTC; '' of what is no time.
+ * momentIn is the moment that a clock in a zone ('' for one's own) shows as 2026-05-01T12:00:00, in UTC; '' of what is
+ * no time.
  * @param {string} typed
  * @param {string} zone
  */

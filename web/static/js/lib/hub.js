@@ -24,12 +24,14 @@ import { delayOf, pause } from './retry.js'
 /** @type {Change} */
 const everything = { jobs: [], executions: [], apps: [], cluster: true, all: true }
 
-/** lingering is for how long the stream outlives the last member, in milliseconds: one often switches from tab to tab. */
+/**
+ * lingering is for how long the stream outlives the last member, in milliseconds: one often switches from tab to tab.
+ */
 const lingering = 30_000
 
 /**
- * Hub keeps one stream open while it has members, which are the visible tabs. It tells a tab that joins, and all tabs after a
- * reconnect, that everything may have changed, so that no event has to be repeated.
+ * Hub keeps one stream open while it has members, which are the visible tabs. It tells a tab that joins, and all tabs
+ * after a reconnect, that everything may have changed, so that no event has to be repeated.
  */
 export class Hub {
   /**

@@ -1,4 +1,5 @@
-// Numbers of the scheduler that help texts say. They stand nowhere else in the console; test/documents compares them with the code.
+// Numbers of the scheduler that help texts say. They stand nowhere else in the console; test/documents compares them
+// with the code.
 export const limits = {
   /** The longest name of an app or a job, in characters. */
   name: 100,
@@ -6,7 +7,10 @@ export const limits = {
   retries: 100,
   /** How many fires of a job wait with misfire. */
   queuedFires: 100,
-  /** After how many milliseconds a shard on an unreachable agent is run elsewhere, with failover, and counts as lost, without it. */
+  /**
+   * After how many milliseconds a shard on an unreachable agent is run elsewhere, with failover, and counts as lost,
+   * without it.
+   */
   failover: 120_000,
   lost: 600_000,
   /** How long a retry waits, in milliseconds, unless the job says it, and how far that doubles. */

@@ -1,4 +1,5 @@
-// The changes that this tab hears of from the hub, which all tabs of the browser share. A hidden tab is no member of the hub.
+// The changes that this tab hears of from the hub, which all tabs of the browser share. A hidden tab is no member of the
+// hub.
 import { loginNeeded } from './api.js'
 import { events } from './events.js'
 import { Hub } from './hub.js'
@@ -46,8 +47,8 @@ let timer
 const here = () => person !== '' && !document.hidden
 
 /**
- * attach connects this tab to the hub in the SharedWorker, or, if the browser has none or could not load it, to a hub in
- * this page.
+ * attach connects this tab to the hub in the SharedWorker, or, if the browser has none or could not load it, to a hub
+ * in this page.
  * @param {boolean} [alone] the hub in this page is used
  */
 function attach(alone) {
@@ -91,8 +92,9 @@ function hear(news) {
 }
 
 /**
- * within connects this tab to a hub again if it hears nothing for some time: the browser may run the worker in the process of
- * a tab, and nobody is told when that crashes. A worker that was only slow gets a second port of the same tab.
+ * within connects this tab to a hub again if it hears nothing for some time: the browser may run the worker in the
+ * process of a tab, and nobody is told when that crashes. A worker that was only slow gets a second port of the same
+ * tab.
  * @param {number} ms
  */
 function within(ms) {

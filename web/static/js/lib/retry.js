@@ -48,10 +48,14 @@ export async function patiently(ask, signal, failed) {
  */
 export function pause(ms, signal) {
   return new Promise((done, reject) => {
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', () => {
+    const stop = () => {
       clearTimeout(timer)
       reject(signal.reason)
-    }, { once: true })
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      done(null)
+    }, ms)
+    signal.addEventListener('abort', stop, { once: true })
   })
 }

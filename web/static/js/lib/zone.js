@@ -6,8 +6,8 @@ import { zone } from './store.js'
 export const serverZone = signal('')
 
 /**
- * zoneFor is the zone that a user wants times in; '' is the browser's own. What belongs to no one job, such as a chart, counts as a job
- * that names no zone.
+ * zoneFor is the zone that a user wants times in; '' is the browser's own. What belongs to no one job, such as a chart,
+ * counts as a job that names no zone.
  * @param {'mine' | 'job' | 'utc'} choice
  * @param {string | undefined} job the job's zone, '' for none of its own
  * @param {string} server that of jobs without one
