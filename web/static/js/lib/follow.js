@@ -89,7 +89,8 @@ export function follow(task, stream, follower) {
     else if (part.bytes.length) follower.take(part.bytes)
     const behind = rotated || part.size > offset + part.bytes.length
     become(part.live || behind ? 'open' : 'ended', null)
-    return behind ? 0 : part.live ? every : null
+    if (rotated || (behind && part.bytes.length)) return 0
+    return behind || part.live ? every : null
   }
   const look = () => {
     if (resting) void run()
