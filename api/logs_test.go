@@ -60,6 +60,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	b.places["pod"] = core.LogPlace{Dir: "jobs/p/u"} // whose agent has no address
 	broken, single := &files{err: errors.New("connection refused by 10.1.2.3")}, &files{err: cluster.ErrOneStream}
 	blocked := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 500, Message: "Failed to open /10.1.2.3"})}
+	folder := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 400, Message: "Cannot read a directory"})}
 	for _, c := range []struct {
 		files  *files
 		path   string
@@ -67,6 +68,8 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		code   string
 		want   string
 	}{
+		{folder, "/api/task/over/logs", 409, "log_unreadable", "put something else in its place"},
+		{folder, "/api/task/pod/logs", 503, "agent_unreachable", ""},
 		{f, "/api/task/none/logs", 404, "task_not_found", ""},
 		{f, "/api/task/over/logs", 410, "log_gone", ""},
 		{f, "/api/task/over/logs?follow=true", 410, "log_gone", ""},
