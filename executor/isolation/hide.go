@@ -48,6 +48,9 @@ type Places struct {
 	// Fixed are files that can be read and executed, and neither written to nor replaced. One that isn't there is left
 	// out.
 	Fixed []string `json:"fixed,omitempty"`
+	// Last says that nobody in there can make further user namespaces. In one of those he could make a mount namespace
+	// without any mount, and go by a folder that he had opened before: nothing would be kept in its place.
+	Last bool `json:"last,omitempty"`
 	// Try says that the program is only to find out whether it can be done.
 	Try bool `json:"try,omitempty"`
 }
@@ -94,6 +97,9 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+	if p.Last {
+		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_RESOURCE) // it sets limits of the namespace only
+	}
 	exposing.Lock()
 	defer exposing.Unlock()
 	// Of a concealed process, and so of what it forks, the files that the ids are written to belong to root. For this moment it is not
@@ -123,6 +129,12 @@ func Enter() error {
 	err := p.hide()
 	if err != nil {
 		return fmt.Errorf("hide %s from tasks: %w", p.Folder, err)
+	}
+	if p.Last {
+		// The limit is this namespace's own.
+		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+			return fmt.Errorf("let tasks make no user namespaces: %w", err)
+		}
 	}
 	if p.Try {
 		return nil

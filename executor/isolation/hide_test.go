@@ -229,6 +229,48 @@ func TestFixedFiles(t *testing.T) {
 	}
 }
 
+// leaveMounts puts a file in the place of top/bin/executor and moves top, from a mount namespace that has neither: it
+// gives up all mounts but a new one, and goes by folders that it has opened before.
+const leaveMounts = `
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+here, bin = os.open(".", os.O_RDONLY), os.open("top/bin", os.O_RDONLY)
+new = os.path.abspath("work").encode()
+libc.mount(b"new", new, b"tmpfs", 0, None)
+os.mkdir(new + b"/old")
+libc.pivot_root(new, new + b"/old")
+os.chdir("/")
+libc.umount2(b"/old", 2)
+os.close(os.open("evil", os.O_CREAT | os.O_WRONLY, 0o755, dir_fd=bin))
+os.rename("evil", "executor", src_dir_fd=bin, dst_dir_fd=bin)
+os.rename("top", "away", src_dir_fd=here, dst_dir_fd=here)
+`
+
+// TestLastNamespace: what keeps something in its place holds in one mount namespace. Nobody in the last one can make
+// another.
+func TestLastNamespace(t *testing.T) {
+	t.Parallel()
+	for _, uid := range uids() {
+		for _, last := range []bool{true, false} {
+			t.Run(fmt.Sprintf("as %d, last %t", uid, last), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, uid)
+				w.file("top/bin/executor", "original")
+				w.file("leave.py", leaveMounts)
+				said, err := w.run(Places{Fixed: []string{w.path("top/bin/executor")}, Last: last},
+					`unshare --user --map-root-user --mount python3 leave.py || echo no namespace`)
+				if err != nil || strings.Contains(said, "no namespace") != last {
+					t.Errorf("it says %q, %v", said, err)
+				}
+				text, err := os.ReadFile(w.path("top/bin/executor"))
+				if kept := err == nil && string(text) == "original"; kept != last {
+					t.Errorf("the program has %q, %v", text, err)
+				}
+			})
+		}
+	}
+}
+
 // TestHiddenFiles: a file is hidden as what it was when it was named. Where another one has its name, nothing is
 // started: the right one could be seen under another name.
 func TestHiddenFiles(t *testing.T) {
