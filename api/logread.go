@@ -175,7 +175,7 @@ func (l *log) problem(ctx context.Context, err error) error {
 		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))
 	case ctx.Err() != nil:
 		return err
-	case refusedFile(err):
+	case l.refusedFile(err):
 		unreadable := failed(http.StatusConflict, "log_unreadable",
 			"the %s of task %s can't be read: "+
 				"its job has put something else in its place, or keeps others from reading it", l.stream, quoted(l.taskID))
@@ -191,11 +191,12 @@ func (l *log) problem(ctx context.Context, err error) error {
 	return silent
 }
 
-// refusedFile reports whether an agent has found a file that it can't read, as Mesos' agents and those of this machine
-// say it.
-func refusedFile(err error) bool {
+// refusedFile reports whether an agent has found what it can't read, as Mesos' agents and those of this machine say
+// it: of a folder with 400, of all else with 500.
+func (l *log) refusedFile(err error) bool {
 	var refused *cluster.Refused
-	return errors.As(err, &refused) && refused.Status == http.StatusInternalServerError
+	return errors.As(err, &refused) && (refused.Status == http.StatusInternalServerError ||
+		refused.Status == http.StatusBadRequest && l.place.AgentURL != "")
 }
 
 // inFileNames are what the names of files may not have.

@@ -61,6 +61,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	deleted := &files{err: fmt.Errorf("look: %w", &cluster.FilesGone{Why: "its pod p was deleted"})}
 	broken, single := &files{err: errors.New("connection refused by 10.1.2.3")}, &files{err: cluster.ErrOneStream}
 	blocked := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 500, Message: "Failed to open /10.1.2.3"})}
+	folder := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 400, Message: "Cannot read a directory"})}
 	for _, c := range []struct {
 		files  *files
 		path   string
@@ -68,6 +69,8 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		code   string
 		want   string
 	}{
+		{folder, "/api/task/over/logs", 409, "log_unreadable", "put something else in its place"},
+		{folder, "/api/task/pod/logs", 503, "agent_unreachable", ""},
 		{f, "/api/task/none/logs", 404, "task_not_found", ""},
 		{f, "/api/task/over/logs", 410, "log_gone", ""},
 		{deleted, "/api/task/pod/logs", 410, "log_gone", `there is no stdout of task \"pod\": its pod p was deleted"`},

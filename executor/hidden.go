@@ -25,6 +25,7 @@ func HiddenFrom(sandbox, app string, places isolation.Places, secrets []string) 
 	if err := os.Mkdir(cache, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return places, fmt.Errorf("make the package cache: %w", err)
 	}
+	places.Last = false // that of its tasks is within
 	places.Keep, places.Closed = append([]string{sandbox, cache}, secrets...), secrets
 	for _, folder := range secrets {
 		own := filepath.Join(folder, ofApps, app)
@@ -43,5 +44,5 @@ func (c *Config) hiddenFromTasks() *isolation.Places {
 	if c.Hide == nil || os.Geteuid() == 0 {
 		return nil
 	}
-	return &isolation.Places{Folder: c.Hide.Folder, Keep: []string{c.Sandbox, c.Cache}}
+	return &isolation.Places{Folder: c.Hide.Folder, Keep: []string{c.Sandbox, c.Cache}, Last: c.Hide.Last}
 }

@@ -28,7 +28,7 @@ func (c *config) isolationFlags(f *pflag.FlagSet) {
 		"and is needed where they are, but with --local:\n"+
 		"there root's server takes ids that no one else has, or else root, and its log says which")
 	f.BoolVar(&c.hideData, "hide-data", true, "with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them.\n"+
-		"Programs that become another user, such as sudo, don't work in jobs then")
+		"Programs that become another user, such as sudo, or make user namespaces don't work in jobs then")
 }
 
 // secretFiles are the files that flags name and that are no job's.
@@ -132,6 +132,32 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	if h.places.Is, err = isolation.IdentityOf(h.folder); err != nil {
 		return nil, err
 	}
+	h.places.Last = true
+	failed, err := h.try(ctx, program)
+	if err == nil && failed != nil {
+		h.places.Last = false
+		without, err := h.try(ctx, program)
+		switch {
+		case err != nil:
+			return nil, err
+		case without != nil:
+			log.Warn("data folder not hidden from jobs: they run as the user of this server and can read its secrets. "+
+				"Start the server as root with --run-as USER, or allow user namespaces (user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns); "+
+				"--hide-data=false ends this warning", "error", without)
+			return nil, h.folder.Close()
+		}
+		log.Warn("programs and folders not kept in their place: jobs can make user namespaces, and in those "+
+			"replace the programs, the files that flags name and the data folder for the next start. "+
+			"Start the server as root with --run-as USER, or make /proc/sys writable", "error", failed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// try says why the places can't be hidden from jobs, and sets the text of them.
+func (h *hidden) try(ctx context.Context, program string) (failed, err error) {
 	text, err := json.Marshal(h.files.hiddenWith(h.places))
 	if err != nil {
 		return nil, err
@@ -141,13 +167,10 @@ func hiding(ctx context.Context, c config, program string, log *slog.Logger) (_ 
 	defer cancel()
 	try := exec.CommandContext(ctx, program, "can-hide")
 	try.Env = []string{executor.HideVariable + "=" + h.text}
-	if said, failed := try.CombinedOutput(); failed != nil {
-		log.Warn("data folder not hidden from jobs: they run as the user of this server and can read its secrets. "+
-			"Start the server as root with --run-as USER, or allow user namespaces (user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns); "+
-			"--hide-data=false ends this warning", "error", failed, "said", strings.TrimSpace(string(said)))
-		return nil, h.folder.Close()
+	if said, err := try.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), nil
 	}
-	return h, nil
+	return nil, nil
 }
 
 // start starts an executor without what is hidden. Its id, in its environment, names its app.

@@ -48,6 +48,9 @@ type Places struct {
 	// Fixed are files that can be read and executed, and neither written to nor replaced. One that isn't there is left
 	// out.
 	Fixed []string `json:"fixed,omitempty"`
+	// Last says that nobody in there can make further user namespaces. In one of those he could make a mount namespace
+	// without any mount, and go by a folder that he had opened before: nothing would be kept in its place.
+	Last bool `json:"last,omitempty"`
 	// Try says that the program is only to find out whether it can be done.
 	Try bool `json:"try,omitempty"`
 }
@@ -94,6 +97,9 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+	if p.Last {
+		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_RESOURCE) // it sets limits of the namespace only
+	}
 	exposing.Lock()
 	defer exposing.Unlock()
 	// Of a concealed process, and so of what it forks, the files that the ids are written to belong to root. For this moment it is not
@@ -124,6 +130,12 @@ func Enter() error {
 	if err != nil {
 		return fmt.Errorf("hide %s from tasks: %w", p.Folder, err)
 	}
+	if p.Last {
+		// The limit is this namespace's own.
+		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+			return fmt.Errorf("let tasks make no user namespaces: %w", err)
+		}
+	}
 	if p.Try {
 		return nil
 	}
@@ -150,6 +162,10 @@ func Enter() error {
 
 // hide hides the places from this process, which ends if that fails.
 func (p Places) hide() error {
+	p, others, err := p.byAllNames()
+	if err != nil {
+		return err
+	}
 	for _, path := range slices.Concat([]string{p.Folder}, p.Files, p.Fixed) {
 		if err := pin(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -220,10 +236,60 @@ func (p Places) hide() error {
 			return fmt.Errorf("show nothing beside %s: %w", name, err)
 		}
 	}
+	for _, other := range others {
+		if err := errors.Join(mountEmpty(other), closeMount(other)); err != nil {
+			return err
+		}
+	}
 	if err := p.hideFiles(folder); err != nil {
 		return err
 	}
 	return closeMount(folder)
+}
+
+// byAllNames adds the other names that files have because something is mounted more than once, and returns those of
+// the folder and of what is in it.
+func (p Places) byAllNames() (_ Places, folders []string, err error) {
+	others := func(paths []string) (names []string, err error) {
+		for _, path := range paths {
+			real, err := filepath.EvalSymlinks(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			more, err := otherNames(real)
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, more...)
+		}
+		return names, nil
+	}
+	files, err := others(p.Files)
+	if err != nil {
+		return p, nil, err
+	}
+	fixed, err := others(p.Fixed)
+	if err != nil {
+		return p, nil, err
+	}
+	folders, err = others([]string{p.Folder})
+	if err != nil {
+		return p, nil, err
+	}
+	// What is mounted in the folder can be a file.
+	folders = slices.DeleteFunc(folders, func(name string) bool {
+		info, err := os.Lstat(name)
+		if err != nil || info.IsDir() {
+			return false
+		}
+		files = append(files, name)
+		return true
+	})
+	p.Files, p.Fixed = slices.Concat(p.Files, files), slices.Concat(p.Fixed, fixed)
+	return p, folders, nil
 }
 
 // showOnly puts an empty folder in the place of the named one's parent, and in there, closed, the named one. A
@@ -349,9 +415,18 @@ func (p *Places) Hides(file *os.File) bool {
 	if err != nil {
 		return true
 	}
-	folder, err := filepath.EvalSymlinks(p.Folder)
-	if err == nil && strings.HasPrefix(path, folder+"/") {
-		return true
+	folders := []string{p.Folder}
+	if folder, err := filepath.EvalSymlinks(p.Folder); err == nil {
+		others, err := otherNames(folder)
+		if err != nil {
+			return true
+		}
+		folders = append(others, folder)
+	}
+	for _, folder := range folders {
+		if _, inside := relative(folder, path); inside {
+			return true
+		}
 	}
 	is, err := IdentityOf(file)
 	if err != nil {

@@ -11,13 +11,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // These variables make the test binary a program that starts a script where places are hidden from it: placesVariable
-// has the places, and scriptVariable the script.
+// has the places, scriptVariable the script, and mountsVariable what is mounted elsewhere before, from
+// and to. againVariable has places that are then hidden within, as executors hide some from tasks.
 const (
 	placesVariable = "ISOLATION_TEST_PLACES"
 	scriptVariable = "ISOLATION_TEST_SCRIPT"
+	mountsVariable = "ISOLATION_TEST_MOUNTS"
+	againVariable  = "ISOLATION_TEST_AGAIN"
 )
 
 func TestMain(m *testing.M) {
@@ -28,7 +33,12 @@ func TestMain(m *testing.M) {
 	case outside:
 		err = startInside(places, script)
 	case inside:
-		if err = Enter(); err == nil {
+		err = Enter()
+		if again, given := os.LookupEnv(againVariable); given && err == nil {
+			if err = os.Unsetenv(againVariable); err == nil {
+				err = startInside(again, script)
+			}
+		} else if err == nil {
 			err = syscall.Exec("/bin/sh", []string{"sh", "-c", script}, os.Environ())
 		}
 	default:
@@ -55,11 +65,15 @@ type world struct {
 	t   *testing.T
 	dir string
 	uid int
+	// mounts are folders and files, and where else each is mounted.
+	mounts [][2]string
+	// again says that the folder is hidden once more, within.
+	again bool
 }
 
 func newWorld(t *testing.T, uid int) world {
 	t.Helper()
-	w := world{t, t.TempDir(), uid}
+	w := world{t: t, dir: t.TempDir(), uid: uid}
 	if err := os.Chmod(filepath.Dir(w.dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +116,21 @@ func (w world) run(p Places, script string) (said string, err error) {
 		"PATH=" + os.Getenv("PATH"), placesVariable + "=" + inJSON(w.t, p),
 		scriptVariable + "=cd " + w.dir + "; " + script,
 	}
+	if w.again {
+		cmd.Env = append(cmd.Env, againVariable+"="+inJSON(w.t, Places{Folder: p.Folder, Keep: p.Keep}))
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if len(w.mounts) > 0 {
+		cmd.Env = append(cmd.Env, mountsVariable+"="+inJSON(w.t, w.mounts))
+		own := []syscall.SysProcIDMap{{ContainerID: w.uid, HostID: w.uid, Size: 1}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+			UidMappings: own, GidMappings: own, AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+		}
+	}
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(w.uid), Gid: uint32(w.uid)}
+		id := uint32(w.uid)
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: id, Gid: id, NoSetGroups: len(w.mounts) > 0}
 	}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -116,8 +142,21 @@ func startInside(places, script string) error {
 	if err := json.Unmarshal([]byte(places), &p); err != nil {
 		return err
 	}
+	if text, given := os.LookupEnv(mountsVariable); given {
+		var mounts [][2]string
+		err := json.Unmarshal([]byte(text), &mounts)
+		for _, m := range mounts {
+			err = errors.Join(err, unix.Mount(m[0], m[1], "", unix.MS_BIND|unix.MS_REC, ""))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), scriptVariable + "=" + script}
+	if again, given := os.LookupEnv(againVariable); given {
+		cmd.Env = append(cmd.Env, againVariable+"="+again)
+	}
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{}
 	if err := p.Start(cmd.SysProcAttr, &cmd.Env, cmd.Start); err != nil {
 		return err
@@ -190,6 +229,48 @@ func TestFixedFiles(t *testing.T) {
 	}
 }
 
+// leaveMounts puts a file in the place of top/bin/executor and moves top, from a mount namespace that has neither: it
+// gives up all mounts but a new one, and goes by folders that it has opened before.
+const leaveMounts = `
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+here, bin = os.open(".", os.O_RDONLY), os.open("top/bin", os.O_RDONLY)
+new = os.path.abspath("work").encode()
+libc.mount(b"new", new, b"tmpfs", 0, None)
+os.mkdir(new + b"/old")
+libc.pivot_root(new, new + b"/old")
+os.chdir("/")
+libc.umount2(b"/old", 2)
+os.close(os.open("evil", os.O_CREAT | os.O_WRONLY, 0o755, dir_fd=bin))
+os.rename("evil", "executor", src_dir_fd=bin, dst_dir_fd=bin)
+os.rename("top", "away", src_dir_fd=here, dst_dir_fd=here)
+`
+
+// TestLastNamespace: what keeps something in its place holds in one mount namespace. Nobody in the last one can make
+// another.
+func TestLastNamespace(t *testing.T) {
+	t.Parallel()
+	for _, uid := range uids() {
+		for _, last := range []bool{true, false} {
+			t.Run(fmt.Sprintf("as %d, last %t", uid, last), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, uid)
+				w.file("top/bin/executor", "original")
+				w.file("leave.py", leaveMounts)
+				said, err := w.run(Places{Fixed: []string{w.path("top/bin/executor")}, Last: last},
+					`unshare --user --map-root-user --mount python3 leave.py || echo no namespace`)
+				if err != nil || strings.Contains(said, "no namespace") != last {
+					t.Errorf("it says %q, %v", said, err)
+				}
+				text, err := os.ReadFile(w.path("top/bin/executor"))
+				if kept := err == nil && string(text) == "original"; kept != last {
+					t.Errorf("the program has %q, %v", text, err)
+				}
+			})
+		}
+	}
+}
+
 // TestHiddenFiles: a file is hidden as what it was when it was named. Where another one has its name, nothing is
 // started: the right one could be seen under another name.
 func TestHiddenFiles(t *testing.T) {
@@ -247,6 +328,51 @@ func TestHiddenFiles(t *testing.T) {
 					t.Errorf("it says %q, %v", said, err)
 				case strings.Contains(said, "hush") && c.file != "conf/dead" && c.file != "above/data/secret":
 					t.Errorf("it is seen: %q", said)
+				}
+			})
+		}
+	}
+}
+
+// TestMountedTwice: what is hidden and fixed is so by all names that it has where its file system, or a part of it, is
+// mounted a second time.
+func TestMountedTwice(t *testing.T) {
+	t.Parallel()
+	for name, mount := range map[string][2]string{
+		"all of it":                     {".", "other place"},
+		"the folder above":              {"above", "other place"},
+		"the hidden folder":             {"above/data", "other place"},
+		"a part of the hidden folder":   {"above/data/cluster", "other place"},
+		"into the hidden folder":        {"big", "above/data/cluster"},
+		"the folder of files":           {"conf", "other place"},
+		"a file":                        {"conf/secret", "other file"},
+		"a file into the hidden folder": {"big/key", "above/data/registry.db"},
+		"the program":                   {"bin/executor", "other file"},
+		"nothing of it, but its sister": {"work", "other place"},
+	} {
+		for i, uid := range append(uids(), uids()...) {
+			again := i >= len(uids())
+			t.Run(fmt.Sprintf("%s as %d, again %t", name, uid, again), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, uid)
+				w.again = again
+				for file, text := range map[string]string{
+					"above/data/cluster/key": "hush", "conf/secret": "hush", "big/key": "big", "bin/executor": "original",
+					"other file": "other", "other place/nothing": "",
+				} {
+					w.file(file, text)
+				}
+				if strings.HasPrefix(mount[0], "big") {
+					w.file("big/key", "hush")
+				}
+				w.mounts = [][2]string{{w.path(mount[0]), w.path(mount[1])}}
+				places := Places{Files: []string{w.path("conf/secret")}, Fixed: []string{w.path("bin/executor")}}
+				said, err := w.run(places, `exec 2>/dev/null
+					find . 'other place' -type f -exec cat {} +; echo evil >'other file'
+					find . 'other place' -name executor | while read -r f; do echo evil >"$f"; done
+					cat work/mine bin/executor`)
+				if err != nil || strings.Contains(said, "hush") || !strings.HasSuffix(said, "mineoriginal") {
+					t.Errorf("it says %q, %v", said, err)
 				}
 			})
 		}
