@@ -46,7 +46,7 @@ func (c Config) OwnProps() map[string]string {
 // ContextArgument says whether the command of the job's processes gets the sharding context as one more argument: only
 // that of a script job does, unless PropScriptContext is false.
 func (c Config) ContextArgument() bool {
-	return c.Prop(PropScript) != "" && c.Prop(PropScriptContext) != "false"
+	return c.Prop(PropScript) != "" && !strings.EqualFold(c.Prop(PropScriptContext), "false")
 }
 
 // Prop is the value of a property, "" if it is not given.

@@ -90,7 +90,7 @@ export function NumberField(props) {
   const [typed, setTyped] = useState(plain(value))
   const read = (/** @type {string} */ text) => (text.trim() === '' ? undefined : Number.isFinite(Number(text)) ? Number(text) : text)
   useEffect(() => {
-    if (read(typed) !== value) setTyped(plain(value)) // it was changed elsewhere
+    if (plain(read(typed)) !== plain(value)) setTyped(plain(value)) // it was changed elsewhere
   }, [value])
   const set = (/** @type {any} */ e) => {
     setTyped(e.target.value)
@@ -113,7 +113,7 @@ export function Choice(props) {
 }
 
 /**
- * Check is a field that is true or false. What is as the default says is left out, unless the document has it already.
+ * Check is a field that is true or false. While the document leaves it out, it shows the preset, its default.
  * @param {FieldProps & {preset?: boolean}} props
  */
 export function Check({ name, label, help, preset = false }) {
@@ -123,7 +123,7 @@ export function Check({ name, label, help, preset = false }) {
   const value = getField(form.doc, name)
   const set = (/** @type {any} */ e) => form.set(name, e.target.checked)
   return html`<div class="field">
-    <span class="check"><input id=${id} type="checkbox" name=${name} disabled=${form.disabled} aria-describedby=${`${id}-help`} checked=${value === undefined ? preset : value === true || value === 'true'} onChange=${set} /><label for=${id}>${label} <code class="field-name">${name.replace(/^props\./, '')}</code></label></span>
+    <span class="check"><input id=${id} type="checkbox" name=${name} disabled=${form.disabled} aria-describedby=${`${id}-help`} checked=${value === undefined ? preset : plain(value).toLowerCase() === 'true'} onChange=${set} /><label for=${id}>${label} <code class="field-name">${name.replace(/^props\./, '')}</code></label></span>
     <div id=${`${id}-help`} class=${wrong.length ? 'error' : 'help'}>${wrong.length ? html`<${Violations} of=${wrong} field=${name} />` : help}</div>
   </div>`
 }
