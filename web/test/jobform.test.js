@@ -84,6 +84,17 @@ scene('an edit shows what it changes, and what somebody else has changed meanwhi
   assert.deepEqual([saved.cron, saved.description, saved.env], ['0 0 4 * * ?', 'by another', { API_TOKEN: '******', LEVEL: 'debug' }])
 })
 
+scene('texts of several lines keep them', server, async ({ open }) => {
+  await server.job('lines', 'batch', { env: { LIST: 'a\nb' }, props: { 'script.command.line': "sh -c 'echo hi\necho ho'" } })
+  const page = await open('/jobs/job/lines/edit')
+  for (const name of [/^Command/, 'Value LIST']) {
+    await page.getByRole('textbox', { name }).press('Control+End')
+    await page.getByRole('textbox', { name }).press('c')
+  }
+  const { env, props } = JSON.parse(await page.getByRole('textbox', { name: 'JSON' }).inputValue())
+  assert.deepEqual([env.LIST, props['script.command.line']], ['a\nbc', "sh -c 'echo hi\necho ho'c"])
+})
+
 scene('who leaves with changes is asked', server, async ({ open }) => {
   const page = await open('/jobs/new')
   wrongAsOneTypes(page)

@@ -2,7 +2,7 @@
 import { html, useEffect, useId, useRef, useState } from '../lib/html.js'
 import { same } from '../lib/diff.js'
 import { texts } from '../lib/texts.js'
-import { useForm } from './field.js'
+import { Line, useForm } from './field.js'
 import { Icon } from './icon.js'
 
 const t = texts(
@@ -66,7 +66,7 @@ export function Entries({ field, label, help, kinds, mine = () => true }) {
       return html`<div key=${row.id} class="entry-row">
         <input class="input mono" aria-label=${t('name')} placeholder=${t('name')} value=${row.name} disabled=${form.disabled} aria-invalid=${wrong.length || twice ? 'true' : undefined} autocomplete="off" spellcheck=${false} onInput=${(/** @type {any} */ e) => set(row, { name: e.target.value })} onBlur=${() => form.touch(`${field}.${row.name}`)} />
         <select class="input" aria-label=${t('kind')} value=${row.kind} disabled=${form.disabled} onChange=${(/** @type {any} */ e) => set(row, { kind: e.target.value })}>${kinds.map((k) => html`<option key=${k} value=${k}>${words[k]}</option>`)}</select>
-        <input class="input mono" aria-label=${`${t('value')} ${row.name}`} placeholder=${row.kind === 'fromFile' ? t('file') : row.kind === 'fromEnv' ? t('variable') : t('value')} value=${row.value} disabled=${form.disabled} autocomplete="off" spellcheck=${false} onInput=${(/** @type {any} */ e) => set(row, { value: e.target.value })} />
+        <${Line} class="input mono" aria-label=${`${t('value')} ${row.name}`} placeholder=${row.kind === 'fromFile' ? t('file') : row.kind === 'fromEnv' ? t('variable') : t('value')} value=${row.value} disabled=${form.disabled} autocomplete="off" spellcheck=${false} onInput=${(/** @type {any} */ e) => set(row, { value: e.target.value })} />
         <button type="button" class="button icon plain" aria-label=${t('remove', { name: row.name })} title=${t('remove', { name: row.name })} disabled=${form.disabled} onClick=${() => change(rows.filter((r) => r.id !== row.id))}><${Icon} name="close" /></button>
         ${twice && html`<div class="error">${t('twice')}</div>`}
         ${wrong.map((v) => html`<div key=${v.message} class="error">${v.message}</div>`)}
