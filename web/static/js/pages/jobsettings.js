@@ -55,7 +55,7 @@ function Value({ field, value }) {
   if (field === 'appName') return html`<a href=${link.app(value)}>${value}</a>`
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no')
   if (seconds.includes(field)) return t('seconds', { n: value })
-  if (typeof value !== 'object') return ['cron', 'shardingItemParameters', 'jobParameter'].includes(field) ? html`<code>${value}</code>` : String(value)
+  if (typeof value !== 'object') return ['cron', 'shardingItemParameters', 'jobParameter'].includes(field) ? html`<${Code} text=${String(value)} />` : String(value)
   const entries = Object.entries(value)
   if (entries.length === 0) return html`<span class="muted">${t('none')}</span>`
   return html`<ul>${entries.map(([k, v]) => html`<li key=${k}><code>${k}</code> <${Part} value=${v} /></li>`)}</ul>`
@@ -66,5 +66,11 @@ function Part({ value }) {
   if (value === '******' || value?.secret) return html`<span class="muted">${t('hidden')}</span>`
   if (value?.fromFile) return html`<span class="muted">${t('fromFile', { file: value.fromFile })}</span>`
   if (value?.fromEnv) return html`<span class="muted">${t('fromEnv', { name: value.fromEnv })}</span>`
-  return html`<code>${typeof value === 'string' ? value : JSON.stringify(value)}</code>`
+  return html`<${Code} text=${typeof value === 'string' ? value : JSON.stringify(value)} />`
 }
+
+/**
+ * Code is a text of a document, which may have hundreds of kilobytes: a long one scrolls in a box of its own.
+ * @param {{text: string}} props
+ */
+const Code = ({ text }) => (text.length > 1000 ? html`<pre class="document" tabindex="0">${text}</pre>` : html`<code>${text}</code>`)
