@@ -25,8 +25,8 @@ const t = texts(
   },
   {
     title: '概览', jobs: '作业', shards: '运行中的分片', executions: '{n} 个执行运行中', waiting: '等待中的执行', oldest: '最长等待 {age}', nothingWaits: '没有等待',
-    success: '成功率（最近一小时）', results: '{finished} 完成，{failed} 失败', thisTerm: '自当前主节点上任以来', launches: '最近一分钟启动数', delay: '触发延迟', delayHelp: '从 cron 时刻到启动；中位数，95 百分位 {p95}', agents: '代理', unreachable: '{n} 个失联', closed: '{n} 个不接受任务', documents: '文档', documentsOf: '上限 {limit}；最大的应用 {app}，每个应用上限 {appLimit}',
-    use: '资源使用', cpus: '{used} / {total} CPU', memory: '{used} / {total}', leader: '主节点', term: '任期 {term}，始于', queue: '队列中 {n} 项：{kind}', none: '无', unknown: '未知',
+    success: '成功率（最近一小时）', results: '{finished} 完成，{failed} 失败', thisTerm: '自当前主调度器上任以来', launches: '最近一分钟启动数', delay: '触发延迟', delayHelp: '从 cron 时刻到启动；中位数，95 百分位 {p95}', agents: 'Agent', unreachable: '{n} 个失联', closed: '{n} 个不接受任务', documents: '文档', documentsOf: '上限 {limit}；最大的应用 {app}，每个应用上限 {appLimit}',
+    use: '资源使用', cpus: '{used} / {total} CPU', memory: '{used} / {total}', leader: '主调度器', term: '任期 {term}，始于', queue: '队列中 {n} 项：{kind}', none: '无', unknown: '未知',
     READY: '就绪', FAILOVER: '失效转移', RETRY: '重试', DAEMON: '常驻',
   },
 )

@@ -11,7 +11,7 @@ const t = texts(
     file: '/etc/elasticjob/secrets/…', variable: 'NAME', kept: 'A value of ****** leaves the stored secret as it is.',
   },
   {
-    name: '名称', kind: '类型', value: '值', text: '文本', secret: '机密文本', fromFile: '代理上的文件', fromEnv: '代理的环境变量', add: '添加', remove: '删除 {name}', twice: '名称重复，以最后一个为准。',
+    name: '名称', kind: '类型', value: '值', text: '文本', secret: '机密文本', fromFile: 'Agent 上的文件', fromEnv: 'Agent 的环境变量', add: '添加', remove: '删除 {name}', twice: '名称重复，以最后一个为准。',
     file: '/etc/elasticjob/secrets/…', variable: 'NAME', kept: '值为 ****** 时保留已存储的机密。',
   },
 )
