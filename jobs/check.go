@@ -205,10 +205,10 @@ func (c Config) checkShards() document.Violations {
 // parametersAdvice is what to do about parameters that are too large for an argument, or for a header.
 func (c Config) parametersAdvice() string {
 	if c.ContextArgument() {
-		return ", since they are in the command's last argument; set " + PropScriptContext +
+		return ", since the command's last argument holds it; set " + PropScriptContext +
 			" to false, or put data into the package"
 	}
-	return ", since they are in a header of the request"
+	return ", since a header of the request holds it"
 }
 
 // jsonBytes is the size of a text in the sharding context, where every

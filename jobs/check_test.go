@@ -115,7 +115,7 @@ func TestCheck(t *testing.T) {
 		{"longer parameter of a request", func(c *config) {
 			c.Props = document.Texts{jobs.PropHTTPURL: {Value: "http://h/"}, jobs.PropHTTPMethod: {Value: "GET"}}
 			c.JobParameter = strings.Repeat("x", 65_535)
-		}, "jobParameter", "at most 64 KiB as JSON, since they are in a header"},
+		}, "jobParameter", "at most 64 KiB as JSON, since a header of the request holds it"},
 		{"parameter too long as JSON", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("\x01", 20_000) }, "jobParameter", "at most 64 KiB"},
 		{"parameters too long together", func(c *config) {
 			c.Props, c.JobParameter = ofScript, strings.Repeat("x", 40_000)

@@ -134,6 +134,27 @@ func TestProps(t *testing.T) {
 	}
 }
 
+// The check accepts true and false in upper and lower case, so both count.
+func TestContextArgument(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		props props
+		want  bool
+	}{
+		{props{}, false},
+		{props{"script.command.line": "x"}, true},
+		{props{"script.command.line": "x", "script.context.argument": "True"}, true},
+		{props{"script.command.line": "x", "script.context.argument": "false"}, false},
+		{props{"script.command.line": "x", "script.context.argument": "False"}, false},
+	} {
+		c := stored()
+		c.Props = texts(test.props)
+		if bad, _ := c.Check(jobs.CheckOptions{}); len(bad) > 0 || c.ContextArgument() != test.want {
+			t.Errorf("%v: %v, want %v (%v)", test.props, c.ContextArgument(), test.want, bad)
+		}
+	}
+}
+
 // What is shown to people and comes back with a change leaves the secrets as they are; given ones replace them.
 func TestSecretsAreHiddenAndKept(t *testing.T) {
 	t.Parallel()

@@ -151,7 +151,7 @@ func (a *cli) printExplanation(x client.Explanation) {
 		}
 	}
 	if len(x.Ended) > 0 {
-		a.say("ended of runs under way:")
+		a.say("failed, lost or killed in runs under way:")
 	}
 	for _, e := range x.Ended {
 		where := ""

@@ -36,7 +36,7 @@ func TestTheConsolesNumbers(t *testing.T) {
 		"queuedFires": int64(options.QueuedFires), "password": auth.MinPassword,
 	}
 	for name, long := range map[string]time.Duration{
-		"failover": options.UnreachableFailover, "lost": options.UnreachableLost,
+		"late": options.Late, "failover": options.UnreachableFailover, "lost": options.UnreachableLost,
 		"backoff": options.BackoffFirst, "backoffMost": options.BackoffMost, "packageCheck": pack.Defaults().Check,
 	} {
 		held[name] = long.Milliseconds()

@@ -149,3 +149,10 @@ scene('a daemon shows how its shards get on', server, async ({ open }) => {
   const runs = page.getByRole('table', { name: 'Standing execution' })
   await until('a run is counted', async () => Number(await runs.locator('tbody tr').first().locator('td').nth(5).innerText()) > 0)
 })
+
+scene('a long parameter does not stretch the page of settings', server, async ({ open }) => {
+  await server.job('mine-long', 'mine-app', { jobParameter: 'x'.repeat(200_000) })
+  const page = await open('/jobs/job/mine-long?tab=settings', { as: 'admin' })
+  await page.getByText(/x{1000}/).first().waitFor()
+  assert.ok((await page.evaluate(() => document.documentElement.scrollHeight)) < 5000)
+})

@@ -84,6 +84,17 @@ scene('an edit shows what it changes, and what somebody else has changed meanwhi
   assert.deepEqual([saved.cron, saved.description, saved.env], ['0 0 4 * * ?', 'by another', { API_TOKEN: '******', LEVEL: 'debug' }])
 })
 
+scene('texts of several lines keep them', server, async ({ open }) => {
+  await server.job('lines', 'batch', { env: { LIST: 'a\nb' }, props: { 'script.command.line': "sh -c 'echo hi\necho ho'" } })
+  const page = await open('/jobs/job/lines/edit')
+  for (const name of [/^Command/, 'Value LIST']) {
+    await page.getByRole('textbox', { name }).press('Control+End')
+    await page.getByRole('textbox', { name }).press('c')
+  }
+  const { env, props } = JSON.parse(await page.getByRole('textbox', { name: 'JSON' }).inputValue())
+  assert.deepEqual([env.LIST, props['script.command.line']], ['a\nbc', "sh -c 'echo hi\necho ho'c"])
+})
+
 scene('who leaves with changes is asked', server, async ({ open }) => {
   const page = await open('/jobs/new')
   wrongAsOneTypes(page)
@@ -108,7 +119,9 @@ scene('a copy has all but the name', server, async ({ open }) => {
   await until('the name is taken', () => name.getAttribute('aria-invalid'))
   await name.fill('copied')
   await until('the command is copied', async () => (await page.getByRole('textbox', { name: /^Command/ }).inputValue()) === 'echo hi')
+  await page.getByRole('checkbox', { name: /^Sharding context/ }).uncheck()
   await page.getByRole('button', { name: 'Register' }).click()
   await page.waitForURL('**/jobs/job/copied')
-  assert.equal((await server.api('GET', '/api/job/jobs/copied')).shardingTotalCount, 7)
+  const { shardingTotalCount, props } = await server.api('GET', '/api/job/jobs/copied')
+  assert.deepEqual([shardingTotalCount, props], [7, { 'script.command.line': 'echo hi', 'script.context.argument': 'false' }])
 })

@@ -59,6 +59,12 @@ scene('who logs out in one tab is out in all of them, and who logs in as another
   for (const page of [one, other]) await page.getByText('viewer · viewer').waitFor()
   await one.getByRole('button', { name: 'Log out' }).click()
   for (const page of [one, other]) await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
+  await one.getByLabel('User').fill('operator')
+  await one.getByLabel('Password').fill(password)
+  await one.keyboard.press('Enter')
+  await one.getByText('operator · operator').waitFor()
+  await other.evaluate(() => document.dispatchEvent(new Event('visibilitychange'))) // as if one turned to that tab
+  await other.getByText('operator · operator').waitFor()
 })
 
 scene('what was typed outlives the session, for the same person only', server, async ({ open }) => {

@@ -24,6 +24,7 @@ test('fields of maps have the map before the first dot', () => {
   assert.deepEqual(withField(doc, 'props.email.host', undefined), { props: { own: 'x' } })
   assert.deepEqual(withField({ props: { a: '1' } }, 'props.a', undefined), {}, 'a map without entries is left out')
   assert.deepEqual(withField({}, 'env.A', '1'), { env: { A: '1' } })
+  assert.deepEqual([465, false, { value: 'x', secret: true }].map((value) => withField({}, 'props.p', value)), [{ props: { p: '465' } }, { props: { p: 'false' } }, { props: { p: { value: 'x', secret: true } } }], 'the server takes texts there')
   assert.deepEqual(withField({ cron: 'x', a: 1 }, 'cron', undefined), { a: 1 })
 })
 

@@ -15,7 +15,7 @@ const t = texts(
   },
   {
     fine: '一切正常。', more: '另有 {n} 项', fails: '{job} 失败', failing: '{n} 个作业失败', waits: '{job} 等待中', waiting: '{n} 个作业等待中', isLate: '{job} 延迟', late: '{n} 个作业延迟',
-    unreachable: '代理 {agent} 失联', agents: '{n} 个代理失联', notSubscribed: '未订阅集群', faulty: '{n} 份配置有误', start: '{app} 在 {agent} 上启动失败', starts: '{n} 个应用在代理上启动失败',
+    unreachable: 'Agent {agent} 失联', agents: '{n} 个 Agent 失联', notSubscribed: '未订阅集群', faulty: '{n} 份配置有误', start: '{app} 在 {agent} 上启动失败', starts: '{n} 个应用在 Agent 上启动失败',
     missed: '{job} 错过触发', misses: '{n} 个作业错过触发', unnotified: '{n} 条通知未发出', silent: '{job} 无响应', daemons: '{n} 个常驻作业无响应',
   },
 )

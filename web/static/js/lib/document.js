@@ -51,7 +51,8 @@ export function getField(doc, field) {
 }
 
 /**
- * withField is a document with another value of a field; undefined leaves it out, and a map without entries, too.
+ * withField is a document with another value of a field; undefined leaves it out, and a map without entries, too. Maps hold
+ * texts, so a number or a truth becomes one there.
  * @param {Doc} doc
  * @param {string} field
  * @param {unknown} value
@@ -60,7 +61,7 @@ export function getField(doc, field) {
 export function withField(doc, field, value) {
   const [map, name] = split(field)
   if (name === '') return put(doc, map, value)
-  const inner = put(doc[map] ?? {}, name, value)
+  const inner = put(doc[map] ?? {}, name, typeof value === 'number' || typeof value === 'boolean' ? String(value) : value)
   return put(doc, map, Object.keys(inner).length ? inner : undefined)
 }
 

@@ -7,6 +7,8 @@ export const limits = {
   retries: 100,
   /** How many fires of a job wait with misfire. */
   queuedFires: 100,
+  /** How late a new leader makes fires without misfire, in milliseconds. */
+  late: 60_000,
   /**
    * After how many milliseconds a shard on an unreachable agent is run elsewhere, with failover, and counts as lost,
    * without it.

@@ -21,8 +21,8 @@ const t = texts(
     starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'Nothing of this framework runs here', nothingHelp: 'What it has free is offered when a job needs it.', unreachable: 'The cluster’s master does not hear from this agent. What runs there may go on; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.', unreachablePods: 'Its node is not ready. What runs there may go on; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.',
   },
   {
-    cluster: '集群', host: '主机', since: '自', cpus: 'CPU', memory: '内存', offer: '持有的资源邀约', offerFor: '{cpus} CPU，{memory}，自', none: '无', running: '正在运行', job: '作业', item: '分片', state: '状态', lasts: '时长', progress: '进度', execution: '执行', log: '输出', executors: '执行器',
-    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群主节点收不到此代理的消息。其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。', unreachablePods: '其节点未就绪，其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。',
+    cluster: '集群', host: '主机', since: '自', cpus: 'CPU', memory: '内存', offer: '持有的 Offer', offerFor: '{cpus} CPU，{memory}，自', none: '无', running: '正在运行', job: '作业', item: '分片', state: '状态', lasts: '时长', progress: '进度', execution: '执行', log: '输出', executors: '执行器',
+    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群收不到此 Agent 的消息。其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。', unreachablePods: '其节点未就绪，其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。',
   },
 )
 

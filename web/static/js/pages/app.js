@@ -30,7 +30,7 @@ const t = texts(
   {
     apps: '应用', edit: '编辑', disable: '禁用', enable: '启用', delete: '删除', register: '注册作业', disabled: '已禁用 {name} 及其作业', enabled: '已启用 {name}', deleted: '已删除 {name}',
     disableTitle: '禁用 {name}？', disableText: '{n} 个作业在启用之前不再产生新的执行。', running: '其中 {n} 个正在运行：其分片将被终止。', deleteTitle: '删除 {name}？', deleteAlone: '它没有作业，其配置将被永久删除。', deleteWith: '{n} 个作业将一并删除，正在运行的将被终止：', and: '另有 {n} 个',
-    url: '安装包', script: '启动脚本', sha: 'SHA-256', notPinned: '未固定：以地址上的内容为准', cpu: 'CPU', memory: '内存', executor: '执行器占用，每个代理一份', cache: '在代理上保留', yes: '是', no: '否', sampling: '常驻作业采样', all: '全部运行', image: '镜像', ownImage: '调度器自带', pull: '拉取：{when}', secrets: '拉取所用的 Secret', template: 'Pod 模板',
+    url: '应用包', script: '启动脚本', sha: 'SHA-256', notPinned: '未固定：以地址上的内容为准', cpu: 'CPU', memory: '内存', executor: '执行器占用，每个 Agent 一份', cache: '在 Agent 上保留', yes: '是', no: '否', sampling: '常驻作业采样', all: '全部运行', image: '镜像', ownImage: '调度器自带', pull: '拉取：{when}', secrets: '拉取所用的 Secret', template: 'Pod 模板',
     jobs: '作业', search: '搜索其作业', none: '还没有作业', noneHelp: '注册作业后，此应用才会运行。', nothing: '没有符合条件的作业', sandboxes: '执行器的文件', noSandboxes: '没有运行中的执行器。', note: '位置与最近上报时间',
   },
 )

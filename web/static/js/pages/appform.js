@@ -25,12 +25,12 @@ const t = texts(
     checked: 'Check the package when saving', checkedHelp: 'What can’t be fetched, or has no such script, is not published. Untick it for addresses that only the agents reach.', checkedHelpPods: 'What can’t be fetched, or has no such script, is not published. Untick it for addresses that only pods reach.', daemons: 'Daemons',
   },
   {
-    apps: '应用', publish: '发布应用', publishDo: '发布', edit: '编辑 {name}', what: '内容', pack: '安装包', executor: '执行器', name: '名称', nameHelp: '1 至 {n} 个字母、数字、“.”、“_”或“-”，发布后不可更改。',
-    url: '安装包地址', urlHelp: 'tar、zip（可压缩）或单个脚本，代理通过 http 或 https 下载；单机时可用 file:///…。', script: '启动脚本', scriptHelp: '运行一个分片的命令及参数，在安装包目录中执行。', sha: 'SHA-256', shaHelp: '可选：只运行此校验和的安装包。可由检查得到。',
-    cpu: 'CPU', memory: '内存', memoryUnit: 'MB', oncePerAgent: '应用的执行器在每个代理上占用一份，分片另计。', cache: '在代理上保留安装包', cacheHelp: '最多每 {often}询问一次地址是否有更新；否则每次运行分片都重新下载。', sampling: '常驻作业采样', samplingHelp: '常驻作业每多少次运行记录一次到历史；0 表示全部。',
-    container: '容器', image: '镜像', imageHelp: '分片在其中运行。留空则使用调度器自带的小镜像；有镜像时可以没有安装包。', pull: '何时拉取', pullPreset: '按惯例：标签为 latest 时总是拉取，否则本地没有时拉取', always: '总是', ifNotPresent: '本地没有时', never: '从不',
+    apps: '应用', publish: '发布应用', publishDo: '发布', edit: '编辑 {name}', what: '内容', pack: '应用包', executor: '执行器', name: '名称', nameHelp: '1 至 {n} 个字母、数字、“.”、“_”或“-”，发布后不可更改。',
+    url: '应用包地址', urlHelp: 'tar、zip（可压缩）或单个脚本，Agent 通过 http 或 https 下载；单机时可用 file:///…。', script: '启动脚本', scriptHelp: '运行一个分片的命令及参数，在应用包目录中执行。', sha: 'SHA-256', shaHelp: '可选：只运行此校验和的应用包。可由检查得到。',
+    cpu: 'CPU', memory: '内存', memoryUnit: 'MB', oncePerAgent: '应用的执行器在每个 Agent 上占用一份，分片另计。', cache: '在 Agent 上保留应用包', cacheHelp: '最多每 {often}询问一次地址是否有更新；否则每次运行分片都重新下载。', sampling: '常驻作业采样', samplingHelp: '常驻作业每多少次运行记录一次到历史；0 表示全部。',
+    container: '容器', image: '镜像', imageHelp: '分片在其中运行。留空则使用调度器自带的小镜像；有镜像时可以没有应用包。', pull: '何时拉取', pullPreset: '按惯例：标签为 latest 时总是拉取，否则本地没有时拉取', always: '总是', ifNotPresent: '本地没有时', never: '从不',
     pullSecrets: '拉取所用的 Secret', pullSecretsHelp: '作业所在命名空间中 Secret 的名称，以逗号分隔。', template: 'Pod 模板', templateHelp: 'Pod 的其余内容：PodTemplateSpec 的 metadata 与 spec（JSON），按 kubectl 的补丁方式合并。作业的容器名为 shard。', urlOr: '有镜像时可以留空。tar、zip（可压缩）或单个脚本，Pod 通过 http 或 https 下载。',
-    checked: '保存时检查安装包', checkedHelp: '无法下载或缺少脚本的安装包不会发布。若地址只有代理能访问，请取消勾选。', checkedHelpPods: '无法下载或缺少脚本的安装包不会发布。若地址只有 Pod 能访问，请取消勾选。', daemons: '常驻作业',
+    checked: '保存时检查应用包', checkedHelp: '无法下载或缺少脚本的应用包不会发布。若地址只有 Agent 能访问，请取消勾选。', checkedHelpPods: '无法下载或缺少脚本的应用包不会发布。若地址只有 Pod 能访问，请取消勾选。', daemons: '常驻作业',
   },
 )
 

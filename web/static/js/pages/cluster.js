@@ -25,10 +25,10 @@ const t = texts(
     subscribed: 'Subscribed', not: 'Not subscribed', notHelp: 'Nothing is launched until the cluster’s master lets this framework in. The log of the leader says why it does not.', notHelpPods: 'Nothing is launched until the API server has answered. The log of the leader says why it does not.', master: 'Master', framework: 'Framework', used: 'used of {total}', offers: 'Offers held', unknown: 'not heard of yet', maintenance: 'maintenance from {from} until {until}', everywhere: 'all agents: package not fetched from {host}', some: 'The first {n} of {total}.',
   },
   {
-    title: '集群', agents: '代理', agent: '代理', host: '主机', state: '状态', since: '自', cpus: 'CPU', memory: '内存', tasks: '任务', offer: '持有的资源邀约', offerFor: '{cpus} CPU，{memory}', none: '还没有代理', noneHelp: '代理提供资源后才会出现在这里。使用 --local 时一开始就有一个；使用 Mesos 时，请检查代理是否已在主节点注册，以及本框架是否能获得其资源；使用 Kubernetes 时，请检查是否有就绪的节点。',
-    nothing: '没有符合“{search}”的代理', clear: '显示所有代理', filter: '按主机或 ID 筛选', executors: '执行器', executor: '执行器', app: '应用', generation: '代次', report: '最近报告', note: '备注', noExecutors: '当前没有执行器。应用的作业在某个代理上运行时，会在那里启动一个。',
-    starts: '启动失败', startsHelp: '如果应用无法在某个代理上启动，它会暂时避开该代理。请按原因修复，系统会自动重试。', failures: '失败次数', notBefore: '下次尝试', cause: '原因',
-    subscribed: '已订阅', not: '未订阅', notHelp: '在集群主节点接受本框架之前，不会启动任何任务。原因见主节点服务的日志。', notHelpPods: '在 API 服务器应答之前，不会启动任何任务。原因见主节点服务的日志。', master: '主节点', framework: '框架', used: '已用，共 {total}', offers: '持有的邀约', unknown: '尚无消息', maintenance: '维护时间 {from} 至 {until}', everywhere: '所有代理：无法从 {host} 获取程序包', some: '前 {n} 条，共 {total} 条。',
+    title: '集群', agents: 'Agent', agent: 'Agent', host: '主机', state: '状态', since: '自', cpus: 'CPU', memory: '内存', tasks: '任务', offer: '持有的 Offer', offerFor: '{cpus} CPU，{memory}', none: '还没有 Agent', noneHelp: 'Agent 提供资源后才会出现在这里。使用 --local 时一开始就有一个；使用 Mesos 时，请检查 Agent 是否已在 Master 注册，以及本框架是否能获得其资源；使用 Kubernetes 时，请检查是否有就绪的节点。',
+    nothing: '没有符合“{search}”的 Agent', clear: '显示所有 Agent', filter: '按主机或 ID 筛选', executors: '执行器', executor: '执行器', app: '应用', generation: '代次', report: '最近报告', note: '备注', noExecutors: '当前没有执行器。应用的作业在某个 Agent 上运行时，会在那里启动一个。',
+    starts: '启动失败', startsHelp: '如果应用无法在某个 Agent 上启动，它会暂时避开该 Agent。请按原因修复，系统会自动重试。', failures: '失败次数', notBefore: '下次尝试', cause: '原因',
+    subscribed: '已订阅', not: '未订阅', notHelp: '在 Mesos Master 接受本框架之前，不会启动任何任务。原因见主调度器的日志。', notHelpPods: '在 API 服务器应答之前，不会启动任何任务。原因见主调度器的日志。', master: 'Master', framework: '框架', used: '已用，共 {total}', offers: '持有的 Offer', unknown: '尚无消息', maintenance: '维护时间 {from} 至 {until}', everywhere: '所有 Agent：无法从 {host} 获取程序包', some: '前 {n} 条，共 {total} 条。',
   },
 )
 

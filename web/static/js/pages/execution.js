@@ -27,7 +27,7 @@ const t = texts(
   },
   {
     jobs: '作业', executions: '执行', line: '时间线', fired: '触发', by: '来源：{source}', began: '开始', ended: '结束', took: '耗时', runs: '已运行', waited: '开始前等待', waitsFor: '等待原因', shards: '分片', before: '上一个', after: '下一个', newest: '这是该作业最新的执行。', oldest: '没有更早的执行。', reason: '原因',
-    own: '自定义设置', ownHelp: '仅对此次执行有效。', log: '日志', not: '尚未', package: '安装包', noLine: '没有可显示的时间。', beforeKey: '上一个执行（键 [）', afterKey: '下一个执行（键 ]）',
+    own: '自定义设置', ownHelp: '仅对此次执行有效。', log: '日志', not: '尚未', package: '应用包', noLine: '没有可显示的时间。', beforeKey: '上一个执行（键 [）', afterKey: '下一个执行（键 ]）',
   },
 )
 

@@ -15,7 +15,7 @@ const t = texts(
   },
   {
     title: '当前状态', shards: '{n} 个分片（{items}）', waits: '属于 {execution}，已等待', runs: '属于 {execution}，已运行', quiet: '没有运行中或等待中的分片。', DISABLED: '作业已禁用：cron 和手动触发都不会产生执行。', APP_DISABLED: '所属应用已禁用，作业也随之禁用。', PAUSED: '作业已暂停：不产生新的执行，等待中的保持等待。', SHUTTING_DOWN: '作业正在停止：运行中的分片会运行到结束，之后被禁用。', ON_TRIGGER: '没有 cron：仅在手动触发时运行。', NEVER: 'cron 不会再触发。', FAULTY: '配置有误，无法使用，不会产生执行。',
-    dropped: '{n} 次触发因作业繁忙而未执行，最近一次', missed: '{n} 段时间没有主节点，期间的触发未产生，最近一次', failed: '最近一次执行失败', log: '日志', of: '分片属于', since: '始于',
+    dropped: '{n} 次触发因作业繁忙而未执行，最近一次', missed: '{n} 段时间没有主调度器，期间的触发未产生，最近一次', failed: '最近一次执行失败', log: '日志', of: '分片属于', since: '始于',
   },
 )
 

@@ -28,7 +28,7 @@ const t = texts(
     type: 'Type', typeHelp: 'A transient job takes resources only while it runs. A daemon keeps them, and its executors fire it by their own clocks.', TRANSIENT: 'Transient', DAEMON: 'Daemon',
     runs: 'It runs', runsHelp: 'By properties, which stand in props.', byApp: 'the app’s script', byScript: 'another command of the package', byHttp: 'an HTTP request, and no package',
     cron: 'Cron', cronHelp: 'Seconds, minutes, hours, day of month, month, day of week, and a year if wanted. Empty: on trigger only.', timeZone: 'Time zone', timeZoneHelp: 'Of the cron, such as Europe/Berlin.', serverZone: 'the server’s', serverZoneIs: 'the server’s, {zone}',
-    misfire: 'Queue fires that find it running (misfire)', misfireHelp: 'At most {n} of them wait, and then run one after the other; those of a time without a leader, too. Without it they are dropped.',
+    misfire: 'Queue fires that find it running (misfire)', misfireHelp: 'At most {n} of them wait, and then run one after the other; those of a time without a leader, too. Without it they are dropped, but for those that a new leader finds at most {late} late.',
     cpu: 'CPU of one shard', memory: 'Memory of one shard', memoryUnit: 'MB', concurrency: 'Shards at once', concurrencyHelp: 'How many of a daemon’s shards an executor runs at the same time.', unbounded: 'no bound', concurrencyCPU: 'as many as it has CPUs', concurrencyOne: 'one',
     total: 'Shards', totalHelp: '1 to {n}. They start together, each on whatever agent has space.', parameter: 'Parameter of the job', parameterHelp: 'Every shard gets it.', itemParameters: 'Parameters of shards', itemHelp: 'Such as 0=Beijing,1=Shanghai: what one shard gets beside.',
     failover: 'Run lost shards again (failover)', failoverHelp: 'At once where the executor was lost; elsewhere after {away} where the agent is unreachable. Without it the shard is lost, and the run fails.', retries: 'Retries', retriesHelp: 'How often a shard that failed or timed out is run again. At most {n}.', backoff: 'Wait before a retry', backoffHelp: 'It doubles each time, up to {most} or, if this is longer, not at all.', seconds: 's',
@@ -38,17 +38,17 @@ const t = texts(
   },
   {
     jobs: '作业', register: '注册作业', registerDo: '注册', edit: '编辑 {name}', what: '内容', when: '时间', where: '资源', shards: '分片与参数', fails: '失败处理', env: '环境变量与属性',
-    jobName: '名称', jobNameHelp: '1 至 {n} 个字母、数字、“.”、“_”或“-”，注册后不可更改。', appName: '应用', appHelp: '作业运行的已发布安装包。', publish: '发布应用', description: '描述', descriptionHelp: '写给人看：它做什么，由谁负责。',
+    jobName: '名称', jobNameHelp: '1 至 {n} 个字母、数字、“.”、“_”或“-”，注册后不可更改。', appName: '应用', appHelp: '作业运行的已发布应用包。', publish: '发布应用', description: '描述', descriptionHelp: '写给人看：它做什么，由谁负责。',
     type: '类型', typeHelp: '瞬时作业仅在运行时占用资源；常驻作业一直占用，由执行器按各自的时钟触发。', TRANSIENT: '瞬时', DAEMON: '常驻',
-    runs: '运行方式', runsHelp: '由 props 中的属性决定。', byApp: '应用的启动脚本', byScript: '安装包中的其他命令', byHttp: 'HTTP 请求，无需安装包',
+    runs: '运行方式', runsHelp: '由 props 中的属性决定。', byApp: '应用的启动脚本', byScript: '应用包中的其他命令', byHttp: 'HTTP 请求，无需应用包',
     cron: 'Cron', cronHelp: '秒、分、时、日、月、星期，可加年。留空则仅手动触发。', timeZone: '时区', timeZoneHelp: 'cron 的时区，例如 Asia/Shanghai。', serverZone: '服务器时区', serverZoneIs: '服务器时区（{zone}）',
-    misfire: '错过任务重执行', misfireHelp: '作业忙时到来的触发排队（最多 {n} 次），之后依次执行；没有主节点期间错过的触发也一样。不开启则丢弃。',
+    misfire: '错过任务重执行', misfireHelp: '作业忙时到来的触发排队（最多 {n} 次），之后依次执行；没有主调度器期间错过的触发也一样。不开启则丢弃，但新的主调度器会补上迟到不超过{late}的触发。',
     cpu: '每个分片的 CPU', memory: '每个分片的内存', memoryUnit: 'MB', concurrency: '同时运行的分片', concurrencyHelp: '一个执行器同时运行常驻作业的多少个分片。', unbounded: '不限', concurrencyCPU: '与其 CPU 数相同', concurrencyOne: '一个',
-    total: '分片总数', totalHelp: '1 至 {n}。所有分片同时启动，各自位于有空间的代理上。', parameter: '作业参数', parameterHelp: '每个分片都会得到。', itemParameters: '分片参数', itemHelp: '例如 0=北京,1=上海：各分片另外得到的参数。',
-    failover: '失效转移：重新运行丢失的分片', failoverHelp: '执行器丢失时立即重新运行；代理失联时，{away}后在别处运行。不开启则分片丢失，本次执行失败。', retries: '重试次数', retriesHelp: '失败或超时的分片最多重新运行几次，上限 {n}。', backoff: '重试间隔', backoffHelp: '每次翻倍，上限 {most}（初始值更大时以初始值为上限）。', seconds: '秒',
+    total: '分片总数', totalHelp: '1 至 {n}。所有分片同时启动，各自位于有空间的 Agent 上。', parameter: '作业参数', parameterHelp: '每个分片都会得到。', itemParameters: '分片参数', itemHelp: '例如 0=北京,1=上海：各分片另外得到的参数。',
+    failover: '失效转移：重新运行丢失的分片', failoverHelp: '执行器丢失时立即重新运行；Agent 失联时，{away}后在别处运行。不开启则分片丢失，本次执行失败。', retries: '重试次数', retriesHelp: '失败或超时的分片最多重新运行几次，上限 {n}。', backoff: '重试间隔', backoffHelp: '每次翻倍，上限 {most}（初始值更大时以初始值为上限）。', seconds: '秒',
     timeout: '时限', timeoutHelp: '分片的最长运行时间，超过即终止并记为超时。', none: '无', grace: '终止宽限', graceHelp: 'SIGTERM 与 SIGKILL 之间的时间。', serverGrace: '服务器设置', handler: '失败通知', handlerHelp: '无论如何，失败的执行都记为失败。',
     LOG: '写入日志', THROW: '写入日志（THROW）', IGNORE: '不通知', EMAIL: '邮件', WECHAT: '企业微信', DINGTALK: '钉钉', WEBHOOK: 'Webhook',
-    envLabel: '环境变量', envHelp: '作业进程的环境变量。机密不向任何人显示；文件在代理的机密目录中读取。', propsLabel: '自定义属性', propsHelp: '作业从 ELASTICJOB_PROPS 读取。', notes: '提示',
+    envLabel: '环境变量', envHelp: '作业进程的环境变量。机密不向任何人显示；文件在 Agent 的机密目录中读取。', propsLabel: '自定义属性', propsHelp: '作业从 ELASTICJOB_PROPS 读取。', notes: '提示',
   },
 )
 
@@ -102,7 +102,7 @@ function Fields({ doc, checked, update }) {
       <${Text} name="cron" mono label=${t('cron')} help=${t('cronHelp')} placeholder="0 0 3 * * ?" />
       <${Text} name="timeZone" label=${t('timeZone')} help=${t('timeZoneHelp')} preset=${zone ? t('serverZoneIs', { zone }) : t('serverZone')} list=${Intl.supportedValuesOf('timeZone')} />
       ${doc.cron && html`<div class="over"><${CronSays} cron=${String(doc.cron)} timeZone=${String(doc.timeZone ?? '')} /></div>`}
-      <div class="over"><${Check} name="misfire" label=${t('misfire')} help=${t('misfireHelp', { n: limits.queuedFires })} /></div>
+      <div class="over"><${Check} name="misfire" label=${t('misfire')} help=${t('misfireHelp', { n: limits.queuedFires, late: duration(limits.late) })} /></div>
     </${Group}>
     <${Group} title=${t('where')}>
       <${NumberField} needed name="cpuCount" label=${t('cpu')} /><${NumberField} needed name="memoryMB" label=${t('memory')} unit=${t('memoryUnit')} />

@@ -11,7 +11,7 @@ const t = texts(
     jobName: 'Name', appName: 'App', jobExecutionType: 'Type', cron: 'Cron', timeZone: 'Time zone', misfire: 'Queue fires that find it running (misfire)', shardingTotalCount: 'Shards', shardingItemParameters: 'Parameters of shards', jobParameter: 'Job parameter', cpuCount: 'CPU a shard', memoryMB: 'Memory a shard, MB', jobExecutorServiceHandlerType: 'Kind of work', failover: 'Failover', timeoutSeconds: 'Timeout', maxRetries: 'Retries', retryBackoffSeconds: 'Wait before a retry', killGraceSeconds: 'Time between SIGTERM and SIGKILL', env: 'Variables', props: 'Properties', description: 'Description', jobErrorHandlerType: 'When a run failed',
   },
   {
-    json: 'JSON', curl: '注册命令', hidden: '已隐藏', empty: '空', none: '未设置', seconds: '{n} 秒', yes: '是', no: '否', schedule: '调度', work: '任务', failure: '失败处理', rest: '其他', value: '{value}', fromFile: '来自代理上的文件 {file}', fromEnv: '来自代理上的变量 {name}', settings: '配置',
+    json: 'JSON', curl: '注册命令', hidden: '已隐藏', empty: '空', none: '未设置', seconds: '{n} 秒', yes: '是', no: '否', schedule: '调度', work: '任务', failure: '失败处理', rest: '其他', value: '{value}', fromFile: '来自 Agent 上的文件 {file}', fromEnv: '来自 Agent 上的变量 {name}', settings: '配置',
     secrets: '隐藏的值显示为 ******；在别处注册作业时请填入真实值。',
     jobName: '名称', appName: '应用', jobExecutionType: '类型', cron: 'Cron', timeZone: '时区', misfire: '错过任务重执行', shardingTotalCount: '分片总数', shardingItemParameters: '分片参数', jobParameter: '作业参数', cpuCount: '每分片 CPU', memoryMB: '每分片内存（MB）', jobExecutorServiceHandlerType: '执行方式', failover: '失效转移', timeoutSeconds: '超时', maxRetries: '重试次数', retryBackoffSeconds: '重试间隔', killGraceSeconds: 'SIGTERM 到 SIGKILL 的间隔', env: '环境变量', props: '属性', description: '描述', jobErrorHandlerType: '失败处理方式',
   },
@@ -55,7 +55,7 @@ function Value({ field, value }) {
   if (field === 'appName') return html`<a href=${link.app(value)}>${value}</a>`
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no')
   if (seconds.includes(field)) return t('seconds', { n: value })
-  if (typeof value !== 'object') return ['cron', 'shardingItemParameters', 'jobParameter'].includes(field) ? html`<code>${value}</code>` : String(value)
+  if (typeof value !== 'object') return ['cron', 'shardingItemParameters', 'jobParameter'].includes(field) ? html`<${Code} text=${String(value)} />` : String(value)
   const entries = Object.entries(value)
   if (entries.length === 0) return html`<span class="muted">${t('none')}</span>`
   return html`<ul>${entries.map(([k, v]) => html`<li key=${k}><code>${k}</code> <${Part} value=${v} /></li>`)}</ul>`
@@ -66,5 +66,11 @@ function Part({ value }) {
   if (value === '******' || value?.secret) return html`<span class="muted">${t('hidden')}</span>`
   if (value?.fromFile) return html`<span class="muted">${t('fromFile', { file: value.fromFile })}</span>`
   if (value?.fromEnv) return html`<span class="muted">${t('fromEnv', { name: value.fromEnv })}</span>`
-  return html`<code>${typeof value === 'string' ? value : JSON.stringify(value)}</code>`
+  return html`<${Code} text=${typeof value === 'string' ? value : JSON.stringify(value)} />`
 }
+
+/**
+ * Code is a text of a document, which may have hundreds of kilobytes: a long one scrolls in a box of its own.
+ * @param {{text: string}} props
+ */
+const Code = ({ text }) => (text.length > 1000 ? html`<pre class="document" tabindex="0">${text}</pre>` : html`<code>${text}</code>`)

@@ -13,7 +13,7 @@ const t = texts(
   },
   {
     title: '经过', show: '{n} 个时刻', time: '时间', after: '间隔', what: '事件', shard: '分片', message: '说明', none: '这些时刻记录在历史数据库中，而此服务器没有配置。',
-    FIRED: '触发', WAITED: '等待', WAITING: '正在等待', LAUNCHED: '已启动', REQUEUED: '将重新运行', KILLING: '请求终止', ENDED: '结束', STAGING: '已发送到代理',
+    FIRED: '触发', WAITED: '等待', WAITING: '正在等待', LAUNCHED: '已启动', REQUEUED: '将重新运行', KILLING: '请求终止', ENDED: '结束', STAGING: '已发送到 Agent',
   },
 )
 

@@ -33,7 +33,13 @@ export function Login() {
     const abort = new AbortController()
     const unknown = () => setWays({ password: true, openId: false })
     patiently(() => get('/api/login', abort.signal), abort.signal, unknown).then(setWays, () => abort.signal.aborted || unknown())
-    return () => abort.abort()
+    // A login in another tab is this one's, too. Without one nothing changes: the page behind this keeps what was typed.
+    const look = () => document.hidden || get('/api/session', abort.signal).then(learnSession, () => {})
+    document.addEventListener('visibilitychange', look)
+    return () => {
+      document.removeEventListener('visibilitychange', look)
+      abort.abort()
+    }
   }, [])
   const enter = (/** @type {Event} */ e) => {
     e.preventDefault()

@@ -13,7 +13,7 @@ const t = texts(
   },
   {
     title: '需要关注', fine: '没有需要关注的问题。', all: '显示全部 {n} 项', further: '另有 {n} 项未列出。',
-    FAILING: '失败', failingTimes: '连续失败 {n} 次', WAITING: '等待中', LATE: '延迟', AGENT_UNREACHABLE: '代理失联', NOT_SUBSCRIBED: '未订阅集群', FAULTY: '配置有误',
+    FAILING: '失败', failingTimes: '连续失败 {n} 次', WAITING: '等待中', LATE: '延迟', AGENT_UNREACHABLE: 'Agent 失联', NOT_SUBSCRIBED: '未订阅集群', FAULTY: '配置有误',
     START_FAILURES: '在 {agent} 上启动失败', MISSED: '错过触发', UNNOTIFIED: '通知未发出', DAEMON_SILENT: '常驻作业无响应', WARNING: '警告',
   },
 )

@@ -2,7 +2,7 @@
 import { html, useEffect, useId, useRef, useState } from '../lib/html.js'
 import { same } from '../lib/diff.js'
 import { texts } from '../lib/texts.js'
-import { useForm } from './field.js'
+import { Line, useForm } from './field.js'
 import { Icon } from './icon.js'
 
 const t = texts(
@@ -11,7 +11,7 @@ const t = texts(
     file: '/etc/elasticjob/secrets/…', variable: 'NAME', kept: 'A value of ****** leaves the stored secret as it is.',
   },
   {
-    name: '名称', kind: '类型', value: '值', text: '文本', secret: '机密文本', fromFile: '代理上的文件', fromEnv: '代理的环境变量', add: '添加', remove: '删除 {name}', twice: '名称重复，以最后一个为准。',
+    name: '名称', kind: '类型', value: '值', text: '文本', secret: '机密文本', fromFile: 'Agent 上的文件', fromEnv: 'Agent 的环境变量', add: '添加', remove: '删除 {name}', twice: '名称重复，以最后一个为准。',
     file: '/etc/elasticjob/secrets/…', variable: 'NAME', kept: '值为 ****** 时保留已存储的机密。',
   },
 )
@@ -66,7 +66,7 @@ export function Entries({ field, label, help, kinds, mine = () => true }) {
       return html`<div key=${row.id} class="entry-row">
         <input class="input mono" aria-label=${t('name')} placeholder=${t('name')} value=${row.name} disabled=${form.disabled} aria-invalid=${wrong.length || twice ? 'true' : undefined} autocomplete="off" spellcheck=${false} onInput=${(/** @type {any} */ e) => set(row, { name: e.target.value })} onBlur=${() => form.touch(`${field}.${row.name}`)} />
         <select class="input" aria-label=${t('kind')} value=${row.kind} disabled=${form.disabled} onChange=${(/** @type {any} */ e) => set(row, { kind: e.target.value })}>${kinds.map((k) => html`<option key=${k} value=${k}>${words[k]}</option>`)}</select>
-        <input class="input mono" aria-label=${`${t('value')} ${row.name}`} placeholder=${row.kind === 'fromFile' ? t('file') : row.kind === 'fromEnv' ? t('variable') : t('value')} value=${row.value} disabled=${form.disabled} autocomplete="off" spellcheck=${false} onInput=${(/** @type {any} */ e) => set(row, { value: e.target.value })} />
+        <${Line} class="input mono" aria-label=${`${t('value')} ${row.name}`} placeholder=${row.kind === 'fromFile' ? t('file') : row.kind === 'fromEnv' ? t('variable') : t('value')} value=${row.value} disabled=${form.disabled} autocomplete="off" spellcheck=${false} onInput=${(/** @type {any} */ e) => set(row, { value: e.target.value })} />
         <button type="button" class="button icon plain" aria-label=${t('remove', { name: row.name })} title=${t('remove', { name: row.name })} disabled=${form.disabled} onClick=${() => change(rows.filter((r) => r.id !== row.id))}><${Icon} name="close" /></button>
         ${twice && html`<div class="error">${t('twice')}</div>`}
         ${wrong.map((v) => html`<div key=${v.message} class="error">${v.message}</div>`)}

@@ -17,8 +17,8 @@ const t = texts(
     own: 'Or begin with your own:', publish: 'publish an app', register: 'register a job', curl: 'The same with curl:', none: 'Whoever may publish apps can register jobs here.',
   },
   {
-    title: '还没有作业', apps: '还没有应用', what: '作业规定应用何时运行、分成多少个分片。应用是一个安装包（任意 tar 或 zip），其中的脚本启动一个分片的工作。',
-    try: '内置示例就是这样的安装包：发布它，注册一个每隔几秒运行一次的作业，看看效果。', whatImage: '作业规定应用何时运行、分成多少个分片。应用是一个镜像、一个安装包或两者兼有，其中的脚本启动一个分片的工作。', tryImage: '内置示例只是一行 shell：发布它，注册一个每隔几秒运行一次的作业，看看效果。', button: '发布并运行示例', done: '示例已就绪并开始运行',
+    title: '还没有作业', apps: '还没有应用', what: '作业规定应用何时运行、分成多少个分片。应用是一个应用包（任意 tar 或 zip），其中的脚本启动一个分片的工作。',
+    try: '内置示例就是这样的应用包：发布它，注册一个每隔几秒运行一次的作业，看看效果。', whatImage: '作业规定应用何时运行、分成多少个分片。应用是一个镜像、一个应用包或两者兼有，其中的脚本启动一个分片的工作。', tryImage: '内置示例只是一行 shell：发布它，注册一个每隔几秒运行一次的作业，看看效果。', button: '发布并运行示例', done: '示例已就绪并开始运行',
     own: '或者从自己的开始：', publish: '发布应用', register: '注册作业', curl: '用 curl 完成同样的操作：', none: '有发布权限的人可以在这里注册作业。',
   },
 )

@@ -12,7 +12,7 @@ const t = texts(
     webhook: 'Webhook', webhookHelp: 'What follows the host is shown to nobody.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Shown to nobody. ****** leaves it as it is, while the address stays the same.', ms: 'ms',
   },
   {
-    command: '命令', commandHelp: '在安装包目录中代替应用的启动脚本运行，参数按 shell 的规则分词。', context: '分片上下文作为最后一个参数', contextHelp: 'JSON，与 ElasticJob-Cloud 的脚本作业相同。对不认识它的程序请关闭；环境变量中始终有它。',
+    command: '命令', commandHelp: '在应用包目录中代替应用的启动脚本运行，参数按 shell 的规则分词。', context: '分片上下文作为最后一个参数', contextHelp: 'JSON，与 ElasticJob-Cloud 的脚本作业相同。对不认识它的程序请关闭；环境变量中始终有它。',
     url: '地址', urlHelp: 'http 或 https。执行器为每个分片发送一个请求，200 至 299 为成功。', method: '方法', data: '请求体', contentType: '请求体类型', connect: '连接超时', read: '读取超时',
     host: 'SMTP 服务器', port: '端口', username: '用户名', usernameHelp: '服务器不需要时留空。', password: '密码', passwordHelp: '不向任何人显示。****** 表示保持不变，前提是服务器、端口和 TLS 不变。', from: '发件人', to: '收件人', several: '多个地址用逗号分隔。', cc: '抄送', bcc: '密送', subject: '主题', ssl: 'TLS',
     sslHelp: '从首字节起加密；端口 25 与 587 使用 STARTTLS。关闭后密码以明文传输。', trust: '不校验证书的主机', trustHelp: '* 表示全部。',

@@ -1,5 +1,5 @@
 // Fields of a form: label above, help below, and an error in place of the help, with what to do.
-import { createContext, html, useContext, useEffect, useId, useState } from '../lib/html.js'
+import { createContext, html, useContext, useEffect, useId, useRef, useState } from '../lib/html.js'
 import { getField } from '../lib/document.js'
 import { texts } from '../lib/texts.js'
 
@@ -59,6 +59,16 @@ export function Field({ name, label, help, needed, wide, children }) {
 const plain = (value) => (value === undefined || value === null ? '' : typeof value === 'object' ? String(/** @type {any} */ (value).value ?? '') : String(value))
 
 /**
+ * Line is the input of a text. A text that has or had several lines gets room for them: without it the line breaks would be lost.
+ * @param {Record<string, any> & {value: string, rows?: number}} props
+ */
+export function Line({ rows, type, list, ...all }) {
+  const several = useRef(false)
+  several.current ||= all.value.includes('\n')
+  return rows || several.current ? html`<textarea ...${all} rows=${rows ?? 4}></textarea>` : html`<input ...${all} type=${type} list=${list} />`
+}
+
+/**
  * Text is a field of a text. What is empty is left out of the document, unless `keep` is set.
  * @param {FieldProps & {preset?: string, placeholder?: string, mono?: boolean, rows?: number, keep?: boolean, readOnly?: boolean, list?: string[], type?: string, after?: any}} props
  */
@@ -73,7 +83,7 @@ export function Text(props) {
   }
   return html`<${Field} ...${props}>${(/** @type {any} */ attributes) => {
     const all = { ...attributes, class: `input${mono ? ' mono' : ''}`, readonly: readOnly, placeholder: placeholder ?? (preset === undefined ? undefined : t('preset', { value: preset })), value: plain(before), onInput: set, spellcheck: false, autocomplete: 'off' }
-    return html`${rows ? html`<textarea ...${all} rows=${rows}></textarea>` : html`<input ...${all} type=${type ?? 'text'} list=${list && known} />`}
+    return html`<${Line} ...${all} rows=${rows} type=${type ?? 'text'} list=${list && known} />
       ${list && html`<datalist id=${known}>${list.map((v) => html`<option key=${v} value=${v}></option>`)}</datalist>`}${after}`
   }}</${Field}>`
 }
@@ -90,7 +100,7 @@ export function NumberField(props) {
   const [typed, setTyped] = useState(plain(value))
   const read = (/** @type {string} */ text) => (text.trim() === '' ? undefined : Number.isFinite(Number(text)) ? Number(text) : text)
   useEffect(() => {
-    if (read(typed) !== value) setTyped(plain(value)) // it was changed elsewhere
+    if (plain(read(typed)) !== plain(value)) setTyped(plain(value)) // it was changed elsewhere
   }, [value])
   const set = (/** @type {any} */ e) => {
     setTyped(e.target.value)
@@ -113,7 +123,7 @@ export function Choice(props) {
 }
 
 /**
- * Check is a field that is true or false. What is as the default says is left out, unless the document has it already.
+ * Check is a field that is true or false. While the document leaves it out, it shows the preset, its default.
  * @param {FieldProps & {preset?: boolean}} props
  */
 export function Check({ name, label, help, preset = false }) {
@@ -123,7 +133,7 @@ export function Check({ name, label, help, preset = false }) {
   const value = getField(form.doc, name)
   const set = (/** @type {any} */ e) => form.set(name, e.target.checked)
   return html`<div class="field">
-    <span class="check"><input id=${id} type="checkbox" name=${name} disabled=${form.disabled} aria-describedby=${`${id}-help`} checked=${value === undefined ? preset : value === true || value === 'true'} onChange=${set} /><label for=${id}>${label} <code class="field-name">${name.replace(/^props\./, '')}</code></label></span>
+    <span class="check"><input id=${id} type="checkbox" name=${name} disabled=${form.disabled} aria-describedby=${`${id}-help`} checked=${value === undefined ? preset : plain(value).toLowerCase() === 'true'} onChange=${set} /><label for=${id}>${label} <code class="field-name">${name.replace(/^props\./, '')}</code></label></span>
     <div id=${`${id}-help`} class=${wrong.length ? 'error' : 'help'}>${wrong.length ? html`<${Violations} of=${wrong} field=${name} />` : help}</div>
   </div>`
 }

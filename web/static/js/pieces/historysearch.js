@@ -21,7 +21,7 @@ const t = texts(
   },
   {
     search: '搜索历史', job: '作业', task: '任务', ip: 'IP 地址', result: '结果', finished: '成功', failed: '未成功', execution: '执行', from: '从', to: '至', state: '状态', item: '分片', source: '来源', host: '主机', started: '开始时间', completed: '完成时间', lasted: '耗时', cause: '失败原因', log: '输出',
-    agent: '代理', type: '类型', time: '时间', message: '说明', none: '没有符合条件的记录', noneHelp: '记录可能稍有延迟。请减少筛选条件或扩大时间范围。', noHistory: '没有历史记录', noHistoryHelp: '调度器将运行记录写入数据库：请用 --db 指定 MySQL 或 MariaDB 的地址启动。使用 --local 时默认自带数据库。', attempt: '第 {n} 次尝试',
+    agent: 'Agent', type: '类型', time: '时间', message: '说明', none: '没有符合条件的记录', noneHelp: '记录可能稍有延迟。请减少筛选条件或扩大时间范围。', noHistory: '没有历史记录', noHistoryHelp: '调度器将运行记录写入数据库：请用 --db 指定 MySQL 或 MariaDB 的地址启动。使用 --local 时默认自带数据库。', attempt: '第 {n} 次尝试',
     onward: '更早的记录', first: '第一页', perPage: '行数', runs: '分片运行', traces: '状态变化', whole: '显示全部', needJob: '请指定作业：您的角色仅限部分应用，搜索历史需要作业名。',
   },
 )

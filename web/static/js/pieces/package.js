@@ -14,8 +14,8 @@ const t = texts(
     files: '{n|file|files}', take: 'Pin this package', pinned: 'This is the one that is pinned', name: 'File', bytes: 'Size', executable: 'executable', more: 'and {n} more', good: 'It can be published.', failed: 'It could not be checked: {why}', wrong: '{n|problem|problems}',
   },
   {
-    title: '安装包', help: '由服务器下载并查看，不会因此发布。', check: '检查安装包', size: '大小', sha: 'SHA-256', format: '格式', script: '启动脚本', took: '下载耗时', found: '{path}，可执行', foundBy: '{path}，由 {interpreter} 运行', notExecutable: '{path} 不可执行', notFound: '其中没有 {path}',
-    files: '{n} 个文件', take: '固定此安装包', pinned: '已固定为此安装包', name: '文件', bytes: '大小', executable: '可执行', more: '另有 {n} 个', good: '可以发布。', failed: '无法检查：{why}', wrong: '{n} 个问题',
+    title: '应用包', help: '由服务器下载并查看，不会因此发布。', check: '检查应用包', size: '大小', sha: 'SHA-256', format: '格式', script: '启动脚本', took: '下载耗时', found: '{path}，可执行', foundBy: '{path}，由 {interpreter} 运行', notExecutable: '{path} 不可执行', notFound: '其中没有 {path}',
+    files: '{n} 个文件', take: '固定此应用包', pinned: '已固定为此应用包', name: '文件', bytes: '大小', executable: '可执行', more: '另有 {n} 个', good: '可以发布。', failed: '无法检查：{why}', wrong: '{n} 个问题',
   },
 )
 

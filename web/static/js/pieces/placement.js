@@ -5,7 +5,7 @@ import { link } from '../routes.js'
 
 const t = texts(
   { title: 'If it ran now', unknown: 'Once the document is right, this says where its shards would go.', fits: 'All shards would start at once.', asked: 'The shards would start as soon as agents offer what they have.', waits: 'They would wait: {reason}', shards: '{n|shard|shards}', agent: 'Agent', items: 'Shards' },
-  { title: '如果现在运行', unknown: '文档正确后，这里显示各分片将位于何处。', fits: '所有分片将立即启动。', asked: '代理提供资源后，分片即可启动。', waits: '将会等待：{reason}', shards: '{n} 个分片', agent: '代理', items: '分片' },
+  { title: '如果现在运行', unknown: '文档正确后，这里显示各分片将位于何处。', fits: '所有分片将立即启动。', asked: 'Agent 提供资源后，分片即可启动。', waits: '将会等待：{reason}', shards: '{n} 个分片', agent: 'Agent', items: '分片' },
 )
 
 /**
