@@ -112,6 +112,19 @@ func TestOutputIsRotatedWhileItGrows(t *testing.T) {
 	}
 }
 
+// TestSmallLimitsCountBytes: a file of few bytes has a whole block on the disk, which is no reason to rotate it.
+func TestSmallLimitsCountBytes(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "stdout")
+	if err := os.WriteFile(path, []byte("new"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || outputSize(info, 1000) != 3 {
+		t.Errorf("%d bytes, %v", outputSize(info, 1000), err)
+	}
+}
+
 // TestOutputIsBoundedWhateverATaskDoesToItsFile: it can make the file larger than any disk is, allocate what its size
 // does not show, or take its name away; what it has written is kept as far as its file still has it.
 func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {

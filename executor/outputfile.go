@@ -61,11 +61,14 @@ func readOwnDir(path string) ([]fs.DirEntry, error) {
 // outputSize is the size of an output file. One with more blocks on the disk than such a size explains, which were
 // allocated behind its end, has that of its blocks.
 func outputSize(info fs.FileInfo, limit int64) int64 {
-	if disk := diskSize(info); disk-limit > info.Size() { // file systems allocate some ahead
+	if disk := diskSize(info); disk-max(limit, allocatedAhead) > info.Size() {
 		return disk
 	}
 	return info.Size()
 }
+
+// allocatedAhead is what file systems allocate behind the end of a file by themselves, its last block included.
+const allocatedAhead = 64 << 10
 
 // diskSize is what a file takes on the disk.
 func diskSize(info fs.FileInfo) int64 {
