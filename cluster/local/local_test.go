@@ -64,6 +64,7 @@ type subscriber struct {
 	url    string
 	stream string
 	frames chan object
+	unread []object // frames that next returns first
 	client *http.Client
 }
 
@@ -154,6 +155,12 @@ func (s *subscriber) next(kind string) object {
 	s.t.Helper()
 	timeout := time.After(deadline)
 	for {
+		for len(s.unread) > 0 {
+			event := s.unread[0]
+			if s.unread = s.unread[1:]; event["type"] == kind {
+				return event
+			}
+		}
 		select {
 		case event := <-s.frames:
 			if event["type"] == kind {

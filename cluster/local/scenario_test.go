@@ -174,7 +174,8 @@ func (s *ruleScene) squat() {
 	}
 }
 
-// ask says what the master answers, or that it does not.
+// ask says what the master answers, or that it does not. What else comes meanwhile, such as an offer of an agent that is
+// back, is kept for those who wait for it.
 func (s *ruleScene) ask(task string) {
 	s.framework.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": task}}}})
 	quiet := time.After(silence)
@@ -182,11 +183,13 @@ func (s *ruleScene) ask(task string) {
 		select {
 		case event := <-s.framework.frames:
 			if event["type"] != "UPDATE" {
+				s.framework.unread = append(s.framework.unread, event)
 				continue
 			}
 			status := event["update"].(object)["status"].(object)
-			if status["uuid"] != nil {
-				continue // one that came again, and no answer
+			if status["uuid"] != nil { // it came by itself, or again, and is no answer
+				s.framework.unread = append(s.framework.unread, event)
+				continue
 			}
 			s.say("the master says: %s %s", task, strings.TrimPrefix(status["state"].(string), "TASK_"))
 			return
