@@ -54,7 +54,11 @@ export function scene(name, server, play) {
       console.error(server.log())
       throw e
     } finally {
-      for (const page of pages) await page.context().close()
+      for (const page of pages) {
+        // What a scene has put in the way of requests may be under way still, and fail with the page.
+        if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' })
+        await page.context().close()
+      }
     }
   })
 }
