@@ -61,7 +61,7 @@ func TestWithoutDescriptorsRowsWait(t *testing.T) {
 		if st := s.Status(); st.Waiting != 2 || st.Lost != (Lost{}) {
 			t.Errorf("the status is %+v", st)
 		}
-		if n := strings.Count(s.log.String(), "too many open files"); n < 5 || n > 6 {
+		if n := strings.Count(s.logged(), "too many open files"); n < 5 || n > 6 {
 			t.Errorf("in five minutes the log says so %d times", n)
 		}
 		few.none.Store(false)
@@ -97,6 +97,7 @@ func TestDiskThatHangs(t *testing.T) {
 			}
 			r.Settle(1, int64(n+1), true)
 		}
+		synctest.Wait() // whoever writes the log has paused
 		if s := r.Status(); !s.Hanging || s.Lost != (Lost{}) || !strings.Contains(said.String(), "does not answer") {
 			t.Errorf("the status is %+v, the log: %s", s, said.String())
 		}

@@ -212,10 +212,16 @@ func (s *stage) wantRows(want int) {
 	}
 }
 
+// logged returns the log once the recorder has nothing left to do at this instant: it writes the log while it works.
+func (s *stage) logged() string {
+	synctest.Wait()
+	return s.log.String()
+}
+
 func (s *stage) wantLog(want string) {
 	s.t.Helper()
-	if !strings.Contains(s.log.String(), want) {
-		s.t.Errorf("the log does not say %q:\n%s", want, s.log)
+	if got := s.logged(); !strings.Contains(got, want) {
+		s.t.Errorf("the log does not say %q:\n%s", want, got)
 	}
 }
 
@@ -253,7 +259,7 @@ func TestDatabaseThatIsDown(t *testing.T) {
 		if st.Waiting != 10 || !strings.Contains(st.Down, "refused") || st.Oldest.IsZero() || !strings.Contains(st.Warning(time.Now()), "10 rows wait") {
 			t.Errorf("the status is %+v, the warning %q", st, st.Warning(time.Now()))
 		}
-		if n := strings.Count(s.log.String(), "can't be written to"); n < 5 || n > 6 {
+		if n := strings.Count(s.logged(), "can't be written to"); n < 5 || n > 6 {
 			t.Errorf("in five minutes the log says so %d times", n)
 		}
 		s.db.set(func() { s.db.down = nil })
@@ -446,7 +452,7 @@ func TestBatchThatIsStuckAside(t *testing.T) {
 		if st := s.Status(); st.Down != "" || st.Aside != 1 {
 			t.Errorf("the status is %+v", st)
 		}
-		if n := strings.Count(s.log.String(), "could not be read"); n != 1 {
+		if n := strings.Count(s.logged(), "could not be read"); n != 1 {
 			t.Errorf("the log says so %d times in ten seconds", n)
 		}
 	})
