@@ -61,6 +61,8 @@ type Options struct {
 	CPUs, MemoryMB float64
 	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as lost. Then the agent's port may change.
 	GiveUpExecutors bool
+	// ReregistrationTimeout is how long executors of an earlier run have to subscribe again: 2 s when zero.
+	ReregistrationTimeout time.Duration
 	// ExecutorEnvironment is added to that of every executor, as what a Mesos agent has of its operator.
 	ExecutorEnvironment map[string]string
 	// IsolateExecutor, if not nil, starts each executor so that neither it nor its tasks see what is not theirs: it is

@@ -27,7 +27,8 @@ import (
 //	begin                       a new cluster, and a framework that subscribes
 //	launch TASK, await TASK STATE
 //	ask TASK                    RECONCILE
-//	kill server, start [giving-up]   the server dies, with master and agent; the next one begins
+//	kill server, start [HOW]    the server dies, with master and agent; the next one begins. HOW is "giving-up" for
+//	                            Options.GiveUpExecutors, or "hurried" to give executors 100 ms to come back, not for ever
 //	squat, leave                another program takes the agent's port; it goes away
 //	executor paused|goes-on     SIGSTOP, SIGCONT
 //	forget fork                 what was written down of the executor's start is gone, as if the crash came just before
@@ -84,7 +85,7 @@ func (s *ruleScene) command(w []string) bool {
 	case "kill server":
 		end(s.t, s.cluster)
 		s.cluster = nil
-	case "start ", "start giving-up":
+	case "start ", "start giving-up", "start hurried":
 		s.start(w[1])
 	case "squat ":
 		s.squat()
@@ -138,7 +139,14 @@ var varies = regexp.MustCompile(`pid \d+ \([^)]*\)|port \d{4,5}\b`)
 
 // start begins a server in the folder, and a framework subscribes if it can.
 func (s *ruleScene) start(how string) {
-	c, err := Start(s.t.Context(), Options{DataDir: s.dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true, GiveUpExecutors: how != "", Logger: slog.New(slog.DiscardHandler)})
+	opts := Options{
+		DataDir: s.dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true, Logger: slog.New(slog.DiscardHandler),
+		GiveUpExecutors: how == "giving-up", ReregistrationTimeout: time.Hour,
+	}
+	if how == "hurried" {
+		opts.ReregistrationTimeout = 100 * time.Millisecond
+	}
+	c, err := Start(s.t.Context(), opts)
 	if err != nil {
 		s.say("the server ends: %s", varies.ReplaceAllStringFunc(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), func(text string) string {
 			if strings.HasPrefix(text, "port") {
