@@ -117,7 +117,7 @@ func (s *Server) waiting(ctx context.Context, v core.ExecutionView, life []searc
 // storedExecution is an execution as the scheduler would show it.
 func storedExecution(e search.Execution) core.ExecutionView {
 	v := core.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time, Source: core.Source(e.Source), State: core.State(e.State),
-		Reason: orZero(e.Reason), Shards: []core.ShardView{}}
+		Why: core.Why{Reason: orZero(e.Reason)}, Shards: []core.ShardView{}}
 	for _, r := range e.Shards {
 		shard := core.ShardView{Item: r.ShardingItem, State: core.State(orZero(r.State)), Attempt: orZero(r.Attempt), Agent: orZero(r.Agent), TaskID: r.TaskID,
 			StartTime: orNil(r.StartTime), CompleteTime: orNil(r.CompleteTime), ExitStatus: r.ExitStatus}

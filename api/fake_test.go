@@ -209,7 +209,7 @@ func (b *fakeScheduler) CheckJob(_ context.Context, c jobs.Config) (core.JobChec
 	if _, exists := b.jobs[c.JobName]; exists {
 		return core.JobCheck{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
 	}
-	return core.JobCheck{Job: core.JobView{Config: c}, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Reason: cmp.Or(b.reason, "no agent has offered anything yet")}}, nil
+	return core.JobCheck{Job: core.JobView{Config: c}, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Why: core.Why{Reason: cmp.Or(b.reason, "no agent has offered anything yet")}}}, nil
 }
 
 func (b *fakeScheduler) CheckJobUpdate(_ context.Context, name string, do func(jobs.Config) (jobs.Config, error)) (core.JobCheck, error) {
@@ -219,7 +219,7 @@ func (b *fakeScheduler) CheckJobUpdate(_ context.Context, name string, do func(j
 	if err == nil {
 		v.Config, err = do(v.Config)
 	}
-	return core.JobCheck{Job: v, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Reason: b.reason}}, err
+	return core.JobCheck{Job: v, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Why: core.Why{Reason: b.reason}}}, err
 }
 
 func (b *fakeScheduler) SetJobDisabled(_ context.Context, name string, disabled bool) (core.JobView, error) {

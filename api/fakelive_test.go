@@ -79,7 +79,7 @@ func (b *fakeScheduler) JobPage(ctx context.Context, q view.Query) (view.Page, e
 	p, err := b.watched().view.Page(ctx, q)
 	for i := range p.Rows {
 		if p.Rows[i].WaitingFor != "" && b.reason != "" {
-			p.Rows[i].WaitingFor, p.Rows[i].LastRun = b.reason, &view.LastRun{Run: view.Run{State: core.Failed}, Reason: b.reason}
+			p.Rows[i].WaitingFor, p.Rows[i].LastRun = b.reason, &view.LastRun{Run: view.Run{State: core.Failed}, Why: core.Why{Reason: b.reason}}
 		}
 	}
 	return p, err

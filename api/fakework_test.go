@@ -59,7 +59,7 @@ func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanati
 
 func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionView, error) {
 	if job := b.live[id]; job != "" {
-		return core.ExecutionView{ExecutionID: id, JobName: job, Source: core.Triggered, State: core.Waiting, Reason: b.reason}, nil
+		return core.ExecutionView{ExecutionID: id, JobName: job, Source: core.Triggered, State: core.Waiting, Why: core.Why{Reason: b.reason}}, nil
 	}
 	if id == "live" {
 		return core.ExecutionView{ExecutionID: id, JobName: "my_job", Source: core.Triggered, State: core.Waiting}, nil
@@ -69,7 +69,7 @@ func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionV
 	}
 	status := 3
 	return core.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: core.NormalTrigger,
-		State: core.Failed, Reason: "shard 0 failed", Shards: []core.ShardView{{State: core.Failed, Attempt: 1,
+		State: core.Failed, Why: core.Why{Reason: "shard 0 failed"}, Shards: []core.ShardView{{State: core.Failed, Attempt: 1,
 			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
 }
 
@@ -87,15 +87,15 @@ func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([
 		return b.lists[:min(len(b.lists), f.Limit)], nil
 	}
 	if b.live != nil { // one execution of each job, the newest are others'
-		all := []core.ExecutionSummary{{ExecutionID: "exec-theirs", JobName: "their_job", FireTime: noon.Add(time.Second), Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}, Reason: b.reason},
-			{ExecutionID: "exec-mine", JobName: "mine_job", FireTime: noon, Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}, Reason: b.reason}}
+		all := []core.ExecutionSummary{{ExecutionID: "exec-theirs", JobName: "their_job", FireTime: noon.Add(time.Second), Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}, Why: core.Why{Reason: b.reason}},
+			{ExecutionID: "exec-mine", JobName: "mine_job", FireTime: noon, Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}, Why: core.Why{Reason: b.reason}}}
 		all = slices.DeleteFunc(all, func(e core.ExecutionSummary) bool {
 			return f.Job != "" && e.JobName != f.Job || !f.Before.IsZero() && !e.FireTime.Before(f.Before)
 		})
 		return all[:min(len(all), f.Limit)], nil
 	}
 	return []core.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: core.NormalTrigger, State: core.Failed,
-		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[core.State]int{core.Failed: 1}}}, nil
+		Why: core.Why{Reason: "shard 0 failed"}, StartTime: &noon, CompleteTime: &noon, Shards: map[core.State]int{core.Failed: 1}}}, nil
 }
 
 func (b *fakeScheduler) Cells(context.Context, string, []string) (map[string][]search.Cell, error) {

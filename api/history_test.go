@@ -176,8 +176,8 @@ func TestAnExecutionHasALife(t *testing.T) {
 	b, h := newFakeScheduler(), &fakeHistory{executions: storedExecutions(), life: []search.Moment{
 		{Time: at(noon.Add(-time.Minute)), Kind: "TASK_RUNNING", Item: &item, TaskID: "t", Agent: "S0"}, {Time: at(noon.Add(-time.Hour)), Kind: "FIRED", Message: "cron"}}}
 	b.explain = func(_ context.Context, job string) (core.Explanation, error) {
-		return core.Explanation{Waiting: []core.WaitingView{{ExecutionID: "other", Reason: "no"}, {ExecutionID: "live", Item: 0, Reason: "CPU"},
-			{ExecutionID: "live", Item: 1, Reason: "CPU"}, {ExecutionID: "live", Item: 2, Reason: "backoff"}}}, nil
+		return core.Explanation{Waiting: []core.WaitingView{{ExecutionID: "other", Why: core.Why{Reason: "no"}}, {ExecutionID: "live", Item: 0, Why: core.Why{Reason: "CPU"}},
+			{ExecutionID: "live", Item: 1, Why: core.Why{Reason: "CPU"}}, {ExecutionID: "live", Item: 2, Why: core.Why{Reason: "backoff"}}}}, nil
 	}
 	server := start(t, api.Options{Scheduler: b, History: h})
 	const life = `"life":[{"time":"2026-05-01T11:00:00Z","afterMillis":null,"kind":"FIRED","item":null,"taskId":"","agent":"","reason":"","message":"cron"},` +

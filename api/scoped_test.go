@@ -162,7 +162,7 @@ func TestReasonsNameNoOthers(t *testing.T) {
 	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "WAITED", Message: strings.Join(reasonsOfOthers, "; ")}}})
 	b.reason = strings.Join(reasonsOfOthers, "; ")
 	b.explain = func(context.Context, string) (core.Explanation, error) {
-		return core.Explanation{JobName: "mine_job", State: "WAITING", Notes: reasonsOfOthers, Waiting: []core.WaitingView{{Reason: b.reason}}, Running: []core.RunningView{{State: core.Running, Reason: b.reason}}}, nil
+		return core.Explanation{JobName: "mine_job", State: "WAITING", Notes: reasonsOfOthers, Waiting: []core.WaitingView{{Why: core.Why{Reason: b.reason}}}, Running: []core.RunningView{{State: core.Running, OptionalWhy: core.OptionalWhy{Reason: b.reason}}}}, nil
 	}
 	b.watch = newWatching(noon, map[string][]string{"mine-1": {"mine_job"}})
 	b.watch.happens(noon, core.TriggerRequested{Token: 1, Job: "mine_job"}) // it waits since noon, which is long ago

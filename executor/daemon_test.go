@@ -114,7 +114,7 @@ func TestDaemonKilledInARun(t *testing.T) {
 			pid := strings.TrimSpace(a.read("tasks/1/stdout"))
 			a.kill("d")
 			_, status := a.await("d", mesos.TASK_KILLED)
-			if r := status.Run; r == nil || r.State != wire.RunKilled || !r.Fire.Equal(begun[0].Fire) || r.Signal != "terminated" || status.Cause != "killed on request" || status.Totals.Failed != 0 {
+			if r := status.Run; r == nil || r.State != wire.RunKilled || !r.Fire.Equal(begun[0].Fire) || r.Signal != "terminated" || status.Cause != "killed" || status.Totals.Failed != 0 {
 				t.Errorf("%+v %+v", status, status.Run)
 			}
 			if alive(pid) {
@@ -182,7 +182,7 @@ func TestDaemonDrained(t *testing.T) {
 		a.launch(daemonOf("d", residentScript(t, `:`)))
 		a.awaitRuns("d", wire.RunFinished, 1)
 		a.killWithin("d", 10*time.Minute)
-		if _, status := a.await("d", mesos.TASK_KILLED); status.Cause != "killed on request" {
+		if _, status := a.await("d", mesos.TASK_KILLED); status.Cause != "killed" {
 			t.Errorf("%+v", status)
 		}
 	})

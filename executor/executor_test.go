@@ -263,7 +263,7 @@ func TestKill(t *testing.T) {
 	a.read(status.Dir + "/stdout")
 	a.kill("gentle")
 	a.kill("gentle")
-	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") || !strings.HasPrefix(status.Cause, "killed on request; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") {
+	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") || !strings.HasPrefix(status.Cause, "killed; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") {
 		t.Errorf("%+v", status)
 	}
 	task = taskOf("deaf", script(t, `trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))

@@ -302,7 +302,7 @@ func TestRequestEndsWithItsContext(t *testing.T) {
 		<-r.Context().Done()
 	})
 	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("killed on request")
+	why := errors.New("killed")
 	context.AfterFunc(t.Context(), func() { cancel(nil) })
 	go func() {
 		<-began

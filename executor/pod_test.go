@@ -194,11 +194,11 @@ func TestPodKilled(t *testing.T) {
 		signal                syscall.Signal
 		cause                 string
 	}{
-		"heeds it":     {"trap 'echo ends; exit 0' TERM; echo begins; sleep 1000 & wait", "begins", "begins\nends\n", 60_000, syscall.SIGTERM, "killed on request"},
-		"another one":  {"trap 'echo ends; exit 9' TERM; echo begins; sleep 1000 & wait", "begins", "begins\nends\n", 60_000, syscall.SIGQUIT, "killed on request"},
-		"ignores it":   {"trap '' TERM; echo begins; sleep 1000", "begins", "begins\n", 50, syscall.SIGTERM, "killed on request"},
-		"is fetching":  {"", "", "", 60_000, syscall.SIGTERM, "killed on request before its process was started"},
-		"is a request": {"", "", "", 60_000, syscall.SIGTERM, "killed on request"},
+		"heeds it":     {"trap 'echo ends; exit 0' TERM; echo begins; sleep 1000 & wait", "begins", "begins\nends\n", 60_000, syscall.SIGTERM, "killed"},
+		"another one":  {"trap 'echo ends; exit 9' TERM; echo begins; sleep 1000 & wait", "begins", "begins\nends\n", 60_000, syscall.SIGQUIT, "killed"},
+		"ignores it":   {"trap '' TERM; echo begins; sleep 1000", "begins", "begins\n", 50, syscall.SIGTERM, "killed"},
+		"is fetching":  {"", "", "", 60_000, syscall.SIGTERM, "killed before its process was started"},
+		"is a request": {"", "", "", 60_000, syscall.SIGTERM, "killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -369,7 +369,7 @@ func TestPodDrained(t *testing.T) {
 				t.Fatal(err)
 			}
 			if killed {
-				p.endsBy(syscall.SIGTERM, "runs\n", "killed on request")
+				p.endsBy(syscall.SIGTERM, "runs\n", "killed")
 				return
 			}
 			if err := os.WriteFile(goOn, nil, 0o644); err != nil {

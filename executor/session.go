@@ -346,7 +346,8 @@ func (s *session) kill(id string, grace *time.Duration) {
 	if grace != nil {
 		wait = *grace
 	}
-	t.kill(wait, "killed on request")
+	// The scheduler alone knows why.
+	t.kill(wait, "killed")
 }
 
 // killAll ends every task, with its own grace but no more than most, and lets no more begin.

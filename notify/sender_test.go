@@ -22,6 +22,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/notify"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -45,7 +46,7 @@ func failed(handler string, p props) core.Notification {
 	return core.Notification{
 		Job: jobs.Config{JobName: "my_job", JobErrorHandlerType: handler, Props: texts},
 		Failure: core.Failure{Execution: "my_job@20260501T120000Z", Fire: now.Add(-3 * time.Second), FailedShards: 2, Shards: []core.FailedShard{
-			{Item: 2, State: core.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: "exit status 1; end of stderr:\n<b>北京</b> is down"},
+			{Item: 2, State: core.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: reason.FromText("exit status 1; end of stderr:\n<b>北京</b> is down")},
 		}},
 		Further: 3,
 	}
@@ -105,7 +106,7 @@ func TestWechat(t *testing.T) {
 	if text := contentOf(t, s); text != wantText || s.query["key"][0] != token {
 		t.Errorf("%v\n%s", s.query, text)
 	}
-	n.Shards[0].Cause = strings.Repeat("北", 5000)
+	n.Shards[0].Cause = reason.FromText(strings.Repeat("北", 5000))
 	if err := sender().Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (s *Sender) webhook(ctx context.Context, n core.Notification) error {
 		FailedShards: n.FailedShards, FurtherFailures: n.Further, Text: text(n, mostDingtalk),
 	}
 	for _, one := range n.Shards {
-		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause})
+		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String()})
 	}
 	body, err := json.Marshal(b)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -32,7 +33,7 @@ func queue(n, items int, shard resources.Amount, together bool) []offers.Demand 
 		demands[i] = offers.Demand{
 			ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i), App: fmt.Sprintf("app_%d", i%200), Together: together,
 			Shard: shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: resources.New(0.1, 64),
-			Avoid: map[string]string{fmt.Sprintf("S%d", i): "the package could not be fetched"},
+			Avoid: map[string]reason.Reason{fmt.Sprintf("S%d", i): reason.FromText("the package could not be fetched")},
 		}
 		for item := range items {
 			demands[i].Items = append(demands[i].Items, item)

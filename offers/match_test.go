@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -43,7 +44,13 @@ func apart(d offers.Demand) offers.Demand { d.Together = false; return d }
 
 func ofKind(kind string, d offers.Demand) offers.Demand { d.Executor = kind; return d }
 
-func without(d offers.Demand, avoid map[string]string) offers.Demand { d.Avoid = avoid; return d }
+func without(d offers.Demand, avoid map[string]string) offers.Demand {
+	d.Avoid = map[string]reason.Reason{}
+	for agent, why := range avoid {
+		d.Avoid[agent] = reason.FromText(why)
+	}
+	return d
+}
 
 // described gives each shard a description of that size, and calls what one to an agent holds.
 func described(bytes int, d offers.Demand) offers.Demand { d.Bytes = bytes; return d }
@@ -237,7 +244,7 @@ func TestReasons(t *testing.T) {
 			if len(r.Unplaced) != 1 {
 				t.Fatalf("got %+v, want one demand unplaced", r)
 			}
-			if got := r.Unplaced[0]; got.Reason != c.want || got.Never != c.never {
+			if got := r.Unplaced[0]; got.Reason.String() != c.want || got.Never != c.never {
 				t.Errorf("never %v, want %v; reason:\n got %s\nwant %s", got.Never, c.never, got.Reason, c.want)
 			}
 		})

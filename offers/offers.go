@@ -8,6 +8,7 @@ package offers
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -42,7 +43,7 @@ type Demand struct {
 	Executor     string
 	ExecutorSize resources.Amount
 	// Avoid are agents not to use, each with the reason for people (rule L6).
-	Avoid map[string]string
+	Avoid map[string]reason.Reason
 }
 
 // Agent is one agent with something on offer. IDs are unique [D57].
@@ -92,9 +93,8 @@ type Unplaced struct {
 	Demand int
 	// Items that wait.
 	Items []int
-	// Reason is one sentence for people: which resource is short by how much,
-	// with the nearest agents.
-	Reason string
+	// Reason is why, for people: which resource is short by how much, with the nearest agents.
+	Reason reason.Reason
 	// Reserved is set when agents were left out because they are reserved for another demand.
 	Reserved bool
 	// Never is set when no agent, even empty, can hold one shard of it.

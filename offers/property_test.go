@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -55,7 +56,7 @@ var situations = rapid.Custom(func(t *rapid.T) (s situation) {
 		kind := rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")
 		d := offers.Demand{
 			ID: fmt.Sprintf("e%d", i), App: kinds[kind][:1], Together: rapid.Bool().Draw(t, "together"),
-			Shard: size(4).Draw(t, "shard"), Executor: kinds[kind], ExecutorSize: executors[kind], Avoid: map[string]string{},
+			Shard: size(4).Draw(t, "shard"), Executor: kinds[kind], ExecutorSize: executors[kind], Avoid: map[string]reason.Reason{},
 		}
 		if unlucky("is huge", 6) {
 			d.Shard = size(20).Draw(t, "huge shard")
@@ -65,7 +66,7 @@ var situations = rapid.Custom(func(t *rapid.T) (s situation) {
 		}
 		for _, a := range s.agents {
 			if unlucky("avoids", 6) {
-				d.Avoid[a.ID] = "bad luck with " + a.ID
+				d.Avoid[a.ID] = reason.FromText("bad luck with " + a.ID)
 			}
 		}
 		s.demands = append(s.demands, d)

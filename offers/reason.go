@@ -3,9 +3,8 @@ package offers
 import (
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -20,45 +19,27 @@ func (m *matcher) leave(u Unplaced) {
 func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
 	u, items := Unplaced{Items: waiting}, len(waiting)
 	if len(m.agents) == 0 {
-		u.Reason = "no agent has anything on offer now"
+		u.Reason = reason.Of(reason.NothingOnOffer)
 		return u
 	}
 	v := m.survey(tried)
 	u.Reserved = v.reserved.agents > 0
 	if v.usable == 0 {
-		none := "the only agent on offer may not be used: "
-		if n := len(m.agents); n > 1 {
-			none = fmt.Sprintf("none of the %d agents on offer may be used: ", n)
-		}
-		u.Reason = m.need(items) + ", but " + none + m.others(v)
+		u.Reason = reason.NoAgentUsable(m.need(items), len(m.agents), m.others(v))
 		return u
 	}
-	offering, possible := "agents offer", "none"
-	if v.usable == 1 {
-		offering = "agent offers"
-	}
-	if v.room > 0 {
-		possible = strconv.Itoa(v.room)
-	}
-	u.Reason = fmt.Sprintf("%s: %d %s room for %s", m.need(items), v.usable, offering, possible)
+	short := ""
 	if v.full.agents < v.usable {
-		u.Reason += fmt.Sprintf("; nearest to one more: %s, short by %s", m.name(v.nearest), amounts(v.short))
+		short = amounts(v.short)
 	}
-	if v.reserved.agents+v.avoided.agents+v.full.agents > 0 {
-		u.Reason += "; " + m.others(v)
-	}
+	u.Reason = reason.NoRoom(m.need(items), v.usable, v.room, m.name(v.nearest), short, m.others(v))
 	return u
 }
 
 // later says that items follow for which there is room.
 func (m *matcher) later(items []int) Unplaced {
-	subject := "1 shard follows"
-	if n := len(items); n > 1 {
-		subject = fmt.Sprintf("%d shards follow", n)
-	}
-	return Unplaced{Items: items, Later: true, Reason: fmt.Sprintf(
-		"%s with the next launch: each is sent %s of settings, and one call to an agent holds %s",
-		subject, size(m.now.bytes), size(m.whole(0)))}
+	each, limit := size(m.now.bytes), size(m.whole(0))
+	return Unplaced{Items: items, Later: true, Reason: reason.WithNextLaunch(len(items), each, limit)}
 }
 
 // size writes a number of bytes for people, rounded up.
@@ -163,25 +144,17 @@ func (m *matcher) canHold(a int) bool {
 	return m.unknown[a] || m.now.shard.Plus(m.once(a)).Fits(m.capacity[a])
 }
 
-// need says what waits and what it takes.
-func (m *matcher) need(items int) string {
+// need is what so many items need.
+func (m *matcher) need(items int) reason.Need {
 	d := &m.now
-	var b strings.Builder
-	switch {
-	case items == 1:
-		fmt.Fprintf(&b, "1 shard needs %s", d.shard)
-	case d.Together:
-		fmt.Fprintf(&b, "%d shards, which start together, need %s each", items, d.shard)
-	default:
-		fmt.Fprintf(&b, "%d shards need %s each", items, d.shard)
-	}
+	n := reason.Need{Shards: items, Together: d.Together, Each: d.shard.String(), App: m.appName()}
 	if !d.executor.IsZero() {
-		fmt.Fprintf(&b, " (and %s once per agent for the executor of %s)", d.executor, m.appName())
+		n.Executor = d.executor.String()
 	}
-	return b.String()
+	return n
 }
 
-func (m *matcher) neverReason() string {
+func (m *matcher) neverReason() reason.Reason {
 	d := &m.now
 	nearest, least := 0, math.Inf(1)
 	for a := range m.capacity {
@@ -189,38 +162,27 @@ func (m *matcher) neverReason() string {
 			nearest, least = a, much
 		}
 	}
-	needs := d.shard.String()
-	if !d.executor.IsZero() {
-		needs += fmt.Sprintf(", and %s for the executor of %s", d.executor, m.appName())
-	}
-	return fmt.Sprintf("no agent can ever hold one shard: it needs %s; the nearest, %s, has %s",
-		needs, m.name(nearest), m.capacity[nearest])
+	return reason.NeverFits(m.need(1), m.name(nearest), m.capacity[nearest].String())
 }
 
-// others says why agents may not be used, with one agent of each kind as the example.
-func (m *matcher) others(v survey) string {
-	var parts []string
-	add := func(g group, what, why string) {
-		subject := m.name(g.first) + " is " + what
-		if g.agents > 1 {
-			subject = fmt.Sprintf("%d agents are %s, such as %s", g.agents, what, m.name(g.first))
-		}
-		if g.agents > 0 {
-			parts = append(parts, subject+why)
-		}
+// others says why agents may not be used, with one agent of each kind as the example; it may be none.
+func (m *matcher) others(v survey) reason.Reason {
+	var reserved, full, avoided reason.Reason
+	if g := v.reserved; g.agents > 0 {
+		reserved = reason.AgentsReserved(g.agents, m.name(g.first), m.reservedFor[g.first])
 	}
-	add(v.reserved, "reserved", " for execution "+m.reservedFor[v.reserved.first])
-	add(v.full, "full", ": it has as many tasks as it takes")
-	add(v.avoided, "avoided", ": "+m.now.Avoid[m.agents[m.given[v.avoided.first]].ID])
-	return strings.Join(parts, "; ")
+	if g := v.full; g.agents > 0 {
+		full = reason.AgentsFull(g.agents, m.name(g.first))
+	}
+	if g := v.avoided; g.agents > 0 {
+		avoided = reason.AgentsAvoided(g.agents, m.name(g.first), m.now.Avoid[m.agents[m.given[g.first]].ID])
+	}
+	return reason.All(reserved, full, avoided)
 }
 
-func (m *matcher) name(a int) string {
+func (m *matcher) name(a int) reason.Agent {
 	agent := &m.agents[m.given[a]]
-	if agent.Host == "" {
-		return "agent " + agent.ID
-	}
-	return fmt.Sprintf("agent %s (host %s)", agent.ID, agent.Host)
+	return reason.Agent{ID: agent.ID, Host: agent.Host}
 }
 
 func (m *matcher) appName() string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -74,7 +75,7 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 		executor = d.ExecutorSize.String()
 	}
 	if never {
-		m := neverSentence.FindStringSubmatch(u.Reason)
+		m := neverSentence.FindStringSubmatch(u.Reason.String())
 		if m == nil || m[1] != d.Shard.String() || m[2] != executor {
 			return fmt.Errorf("it doesn't say what one shard needs: %q", m)
 		}
@@ -85,12 +86,12 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 		return nil
 	}
 	if len(books) == 0 {
-		if u.Reason != "no agent has anything on offer now" {
+		if !u.Reason.Is(reason.NothingOnOffer) {
 			return fmt.Errorf("there are no agents")
 		}
 		return nil
 	}
-	m := sentence.FindStringSubmatch(u.Reason)
+	m := sentence.FindStringSubmatch(u.Reason.String())
 	if m == nil {
 		return fmt.Errorf("not understood")
 	}

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
-func (c *Core) abandon(ref taskRef, why string) {
+func (c *Core) abandon(ref taskRef, why reason.Reason) {
 	e, s := ref.exec, ref.shard()
 	o := c.newOrphan(ref)
 	o.Blocks = !e.reruns()
@@ -21,7 +22,7 @@ func (c *Core) abandon(ref taskRef, why string) {
 		c.killOrphan(o)
 		c.askAgainSoon()
 	}
-	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
+	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why.String(), Problem: true})
 	s.Cause = why
 	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost)

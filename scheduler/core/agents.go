@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -49,8 +50,8 @@ type agents struct {
 	questions  map[string]string
 	// back has those that have registered, until it is asked about the tasks of those that came back.
 	back map[string]bool
-	// allClosed is why no agent takes tasks, "" if one does or none is known.
-	allClosed string
+	// allClosed is why no agent takes tasks, none if one does or no agent is known.
+	allClosed reason.Reason
 	// capacities counts the changes of what agents are known to hold, and of which agents are known.
 	capacities int64
 	// attributes counts the changes of the attributes of any of them.
@@ -141,7 +142,7 @@ func (as *agents) sessionBegan() {
 	}
 	clear(as.questions)
 	clear(as.back)
-	as.allClosed = ""
+	as.allClosed = reason.Reason{}
 }
 
 // ask is a task to ask the master about, which nobody has launched: what it answers says whether the agent is registered.
@@ -242,23 +243,21 @@ func (as *agents) inMaintenance(id string) bool {
 }
 
 // allInMaintenance are the agents whose maintenance has begun or begins soon, with the reason for people.
-func (as *agents) allInMaintenance() map[string]string {
-	var out map[string]string
+func (as *agents) allInMaintenance() map[string]reason.Reason {
+	var out map[string]reason.Reason
 	for id := range as.maintained {
 		if !as.inMaintenance(id) {
 			continue
 		}
 		if out == nil {
-			out = map[string]string{}
+			out = map[string]reason.Reason{}
 		}
 		a := as.byID[id]
-		out[id] = "its maintenance begins at " + a.maintenanceStart.UTC().Format(time.RFC3339)
+		say := reason.MaintenanceBegins
 		if !a.maintenanceStart.After(as.wall) {
-			out[id] = "it is in maintenance since " + a.maintenanceStart.UTC().Format(time.RFC3339)
+			say = reason.InMaintenance
 		}
-		if !a.maintenanceEnd.IsZero() {
-			out[id] += ", until " + a.maintenanceEnd.UTC().Format(time.RFC3339)
-		}
+		out[id] = say(a.maintenanceStart.UTC(), a.maintenanceEnd.UTC())
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -28,13 +29,13 @@ type attempt struct {
 	Launched    time.Time `json:"la,omitzero"`
 	Unreachable time.Time `json:"un,omitzero"`
 	// Away is set when a master had its agent marked unreachable, and not only did not know the task.
-	Away       bool      `json:"aw,omitempty"`
-	EndUnclear time.Time `json:"eu,omitzero"` // rule S5
-	EndState   string    `json:"es,omitempty"`
-	KillSince  time.Time `json:"ks,omitzero"`  // rule K1: a wanted kill is state
-	KillReason string    `json:"kr,omitempty"` // set when its task was killed by id
-	RunningAt  time.Time `json:"ra,omitzero"`  // rule K4: when RUNNING was heard, kept for jobs with a timeout
-	TimedOut   bool      `json:"to,omitempty"` // rule K4: its kill is wanted because it ran for too long
+	Away       bool          `json:"aw,omitempty"`
+	EndUnclear time.Time     `json:"eu,omitzero"` // rule S5
+	EndState   string        `json:"es,omitempty"`
+	KillSince  time.Time     `json:"ks,omitzero"`  // rule K1: a wanted kill is state
+	Kill       reason.Reason `json:"kr,omitzero"`  // why its own end is wanted, if its execution is to go on
+	RunningAt  time.Time     `json:"ra,omitzero"`  // rule K4: when RUNNING was heard, kept for jobs with a timeout
+	TimedOut   bool          `json:"to,omitempty"` // rule K4: its kill is wanted because it ran for too long
 
 	// Seen is how far it was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
 	Seen int `json:"sn,omitempty"`
@@ -43,10 +44,10 @@ type attempt struct {
 	Fetching bool   `json:"fe,omitempty"`
 	UUID     []byte `json:"u,omitempty"` // of the last update that changed something
 
-	Start    time.Time `json:"st,omitzero"`
-	Complete time.Time `json:"co,omitzero"`
-	Exit     *int      `json:"ex,omitempty"`
-	Cause    string    `json:"ca,omitempty"`
+	Start    time.Time     `json:"st,omitzero"`
+	Complete time.Time     `json:"co,omitzero"`
+	Exit     *int          `json:"ex,omitempty"`
+	Cause    reason.Reason `json:"ca,omitzero"` // why it ended
 	// Package is the checksum of the package that it ran with, as its executor reported it.
 	Package string `json:"pk,omitempty"`
 

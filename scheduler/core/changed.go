@@ -1,8 +1,9 @@
 package core
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // appChanged takes a committed change of an app (rule T4).
@@ -68,7 +69,7 @@ func (c *Core) applyJobState(j *jobState) {
 		return
 	case j.cfg == nil:
 		c.notifications.drop(j.name)
-		c.killExecutionsOf(j, "the job was deregistered")
+		c.killExecutionsOf(j, reason.Of(reason.Deregistered))
 	case how == jobPaused:
 	case how == jobShutDown:
 		c.endWaiting(j, c.config.endReason(j))
@@ -131,18 +132,17 @@ func (c *Core) checkOverrides(j *jobState) {
 			continue
 		}
 		if e.overridesMoved(j.cfg) {
-			c.killExecution(e, "its job has changed, and what the trigger gave it would go to another app or address: "+
-				"trigger it again")
+			c.killExecution(e, reason.Of(reason.DestinationMoved))
 		} else if bad := e.Overrides.Check(*j.cfg); len(bad) > 0 {
-			c.killExecution(e, fmt.Sprintf("its job has changed, and what the trigger asked for no longer fits: %v", bad))
+			c.killExecution(e, reason.OverridesDoNotFit(bad.Error()))
 		}
 	}
 }
 
 // killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
-func (c *Core) killExecutionsOf(j *jobState, reason string) {
+func (c *Core) killExecutionsOf(j *jobState, why reason.Reason) {
 	for _, e := range append([]*execution(nil), j.queue...) {
-		c.killExecution(e, reason)
+		c.killExecution(e, why)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // Changed names what people see otherwise after a step than before it. A name may stand in it more than once, and without a
@@ -47,7 +48,8 @@ func appendNew(names []string, name string) []string {
 // common is what explanations of many jobs have in common.
 type common struct {
 	draining, open, behind bool
-	reason, takeover       string
+	reason                 string
+	takeover               reason.Reason
 	frameworkID, masterID  string
 	ahead                  time.Duration
 	capacities             int64
@@ -82,7 +84,7 @@ func (c *Core) nameChanged() {
 	if nothing := c.flow.held.Len() == 0; nothing != c.seen.nothingHeld {
 		c.seen.nothingHeld, out.Cluster = nothing, true
 		for _, e := range c.executions.launchable {
-			if e.unplaced.why == "" { // else that is what it waits for
+			if e.unplaced.why.IsZero() { // else that is what it waits for
 				c.seeExecution(e)
 			}
 		}
@@ -153,7 +155,7 @@ func (c *Core) nameWaiting() {
 
 // setUnplaced keeps what a match, or a change, has made of an execution.
 func (c *Core) setUnplaced(e *execution, u unplaced) {
-	if e.unplaced.why != u.why {
+	if !e.unplaced.why.Equal(u.why) {
 		c.seeExecution(e)
 	}
 	e.unplaced = u

@@ -1,11 +1,11 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // closed takes note that the cluster has no tasks placed on an agent, or has them placed there again. Nothing of such an agent is on offer, so that this
@@ -30,7 +30,7 @@ func (c *Core) closed(e cluster.Closed) {
 
 // lookAtClosed finds out why nothing is on offer where no agent takes tasks.
 func (as *agents) lookAtClosed() {
-	as.allClosed = ""
+	as.allClosed = reason.Reason{}
 	first, closed := "", 0
 	for id, a := range as.byID {
 		switch {
@@ -43,9 +43,6 @@ func (as *agents) lookAtClosed() {
 		}
 	}
 	if closed > 0 {
-		as.allClosed = fmt.Sprintf("agent %s takes no tasks now: %s", first, as.byID[first].closed)
-	}
-	if closed > 1 {
-		as.allClosed += fmt.Sprintf("; nor does any of %s", counted(closed-1, "other"))
+		as.allClosed = reason.AgentsClosed(first, as.byID[first].closed, closed-1)
 	}
 }

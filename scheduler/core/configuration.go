@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -286,14 +287,14 @@ type planned struct {
 	answer           Reply
 }
 
-func (k *configuration) countDropped(j *jobState, n int64, why string) {
+func (k *configuration) countDropped(j *jobState, n int64, why reason.Reason) {
 	k.stats.FiresDropped += n
 	j.stored.Fires.Dropped += n
 	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.wall, why
 	k.fireCountsChanged(j)
 }
 
-func (k *configuration) countMissed(j *jobState, why string) {
+func (k *configuration) countMissed(j *jobState, why reason.Reason) {
 	k.stats.FiresMissed++
 	j.stored.Fires.Missed++
 	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.wall, why

@@ -77,7 +77,7 @@ func (s *stage) contradiction() string {
 			if c.executions.open[e.ID] != e {
 				return "queue holds an ended execution " + e.ID
 			}
-			if e.launched() && (e.KillReason == "" || e.KillReason == shutdownReason) {
+			if e.launched() && e.goesOn() {
 				n++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -103,7 +104,7 @@ func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals)
 	c.ofJobs.countRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
 	if n := now.Skipped - was.Skipped; n > 0 {
 		if j := c.config.jobs[job]; j != nil {
-			c.config.countDropped(j, n, fmt.Sprintf("%s, the last of %s, found item %d busy, with a run, a rest between two tries, or the wait for its turn; without misfire they are dropped", counted(int(n), "fire"), now.SkippedAt.UTC().Format(time.RFC3339), item))
+			c.config.countDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
 		}
 	}
 }
@@ -130,9 +131,9 @@ func (c *Core) daemonRunning(ref taskRef) {
 	if next := j.schedule.Next(from); next.IsZero() || next.After(upto) {
 		return
 	}
-	detail := fmt.Sprintf("item %d did not run from %s to %s: it missed the fires of that time", s.Item, from.UTC().Format(time.RFC3339), upto.UTC().Format(time.RFC3339))
-	c.config.countMissed(j, detail)
-	c.note(Note{Kind: NoteFiresMissed, Job: e.Job, Detail: detail})
+	why := reason.ShardWasDown(s.Item, from.UTC(), upto.UTC())
+	c.config.countMissed(j, why)
+	c.note(Note{Kind: NoteFiresMissed, Job: e.Job, Detail: why.String()})
 }
 
 // daemonAttemptEnds closes the run that the end of an attempt cut off. With failover it is run again, unless somebody asked for
@@ -142,7 +143,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 	if s.State == Running && c.now.Sub(s.runningSince) >= healthyAfter {
 		s.Fails, s.Losses, s.Errors, s.Starts = 0, 0, 0, 0
 	}
-	ended := e.KillReason != "" && e.KillReason != shutdownReason || s.KillReason == killedOnRequest
+	ended := !e.goesOn() || s.Kill.Is(reason.KilledOnRequest)
 	again := e.Settings.Job.Failover && !ended
 	var cut, lost *wire.Run
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
@@ -156,7 +157,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 			if again {
 				r.Rerun = cut.Fire
 			}
-			why := "cut off by the end of its task: " + s.Cause
+			why := "cut off by the end of its task: " + s.Cause.String()
 			switch {
 			case cut.Retried:
 				cut.Cause += "; its retry was " + why
@@ -165,7 +166,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 			}
 			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.wall, again
 			r.Last, r.Open = cut, nil
-			if !again && s.KillReason == "" && e.KillReason == "" {
+			if !again && s.Kill.IsZero() && e.Kill.IsZero() {
 				lost = cut
 			}
 		}
@@ -189,7 +190,7 @@ func (c *Core) runFailed(ref taskRef, run *wire.Run) {
 	c.note(Note{Kind: NoteRunFailed, Job: e.Job, Execution: id, Task: s.TaskID, Problem: !c.ignoresFailures(e.Job),
 		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
 	if !run.Retried {
-		c.reportFailure(e.Job, Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: run.Cause}}})
+		c.reportFailure(e.Job, Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: reason.FromText(run.Cause)}}})
 	}
 }
 
@@ -203,7 +204,7 @@ func (c *Core) daemonCannotRun(ref taskRef) {
 		return
 	}
 	c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: c.wall, Shards: []FailedShard{{Item: s.Item, State: Failed, TaskID: s.TaskID, Agent: s.Agent,
-		Cause: fmt.Sprintf("it does not come up, and is not fired: %d attempts in a row have failed; the last: %s", cannotRunAfter, s.Cause)}}})
+		Cause: reason.CannotStay(cannotRunAfter, s.Cause)}}})
 }
 
 // recordRun records one run of a daemon's shard.

@@ -2,13 +2,13 @@ package core
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -107,7 +107,7 @@ func (c *Core) tendDaemon(j *jobState) {
 		}
 		return
 	case e != nil && e.launched() && c.config.paused(j):
-		c.drainShards(e, "the job is paused")
+		c.drainShards(e, reason.Of(reason.Paused))
 		return
 	case e != nil && e.launched() && c.config.inactive(j) == jobShutDown:
 		c.drainExecution(e, c.config.endReason(j))
@@ -116,18 +116,18 @@ func (c *Core) tendDaemon(j *jobState) {
 		return // applyJobState has ended what there was
 	case !j.isDaemon():
 		if e != nil {
-			c.killExecution(e, "its job is no daemon any more")
+			c.killExecution(e, reason.Of(reason.NoDaemonAnyMore))
 		}
 		c.daemons.forgetFrom(j.name, 0)
 		return
 	}
 	for _, w := range append([]*execution(nil), j.queue...) {
 		if !w.launched() && !w.daemon() {
-			c.killExecution(w, "its job has become a daemon, which is fired by its executors")
+			c.killExecution(w, reason.Of(reason.BecameDaemon))
 		}
 	}
 	switch {
-	case c.draining, e != nil && e.KillReason != "":
+	case c.draining, e != nil && !e.Kill.IsZero():
 	case e == nil:
 		c.enqueue(j, &execution{ID: executionID(j.name, c.wall) + "-" + c.uuid()[:8], Job: j.name, Fire: c.wall.Truncate(time.Millisecond), Source: DaemonSource, Made: c.now})
 	case e.launched() && c.held != "": // what is killed would get no successor
@@ -139,15 +139,12 @@ func (c *Core) tendDaemon(j *jobState) {
 // healthyAfter is how long a daemon's shard must have been running with new settings before the next one is replaced.
 const healthyAfter = 10 * time.Second
 
-// replacedReason is why a shard is killed that is to have new settings.
-const replacedReason = "replaced by one with the changed settings of its job or app"
-
 // rollOut brings the settings of now to the shards of a standing execution, one at a time (rule X8): the next one is killed when the
 // last one has been running well for a while. One that does not come up stops it. Another number of shards would have two divisions
 // of the work at once: then all shards are ended first.
 func (c *Core) rollOut(j *jobState, e *execution) {
 	if n := j.cfg.ShardingTotalCount; n != len(e.Shards) {
-		c.killExecution(e, fmt.Sprintf("shardingTotalCount has changed from %d to %d: all shards are ended before the new ones begin", len(e.Shards), n))
+		c.killExecution(e, reason.ShardingTotalCountChanged(len(e.Shards), n))
 		return
 	}
 	c.daemons.forgetFrom(j.name, len(e.Shards)) // it may have had more
@@ -181,7 +178,7 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 				}
 				return
 			}
-			s.KillSince, s.KillReason, s.Replacing = c.now, replacedReason, true
+			s.KillSince, s.Kill, s.Replacing = c.now, reason.Of(reason.SettingsChanged), true
 			c.executions.touchShard(e, i)
 			c.sendKill(taskRef{e, i})
 		}
@@ -282,10 +279,10 @@ const drainGrace = 7 * 24 * time.Hour
 
 // drainShards has no more fires be made by the shards of a standing execution: each ends with the run under way. What a
 // pause has drained waits, and is placed again when the job is resumed (rule F10).
-func (c *Core) drainShards(e *execution, reason string) {
+func (c *Core) drainShards(e *execution, why reason.Reason) {
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.live() && s.KillSince.IsZero() {
-			s.KillSince, s.KillReason, s.Drain = c.now, reason, true
+			s.KillSince, s.Kill, s.Drain = c.now, why, true
 			c.executions.touchShard(e, i)
 			c.sendKill(taskRef{e, i})
 		}
@@ -293,16 +290,16 @@ func (c *Core) drainShards(e *execution, reason string) {
 }
 
 // drainExecution ends a standing execution, and lets the runs under way come to their end (rule F11).
-func (c *Core) drainExecution(e *execution, reason string) {
-	if e.KillReason != "" {
+func (c *Core) drainExecution(e *execution, why reason.Reason) {
+	if !e.Kill.IsZero() {
 		return
 	}
-	e.KillReason = reason
+	e.Kill = why
 	c.executions.touch(e)
-	c.drainShards(e, reason)
+	c.drainShards(e, why)
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.State == Waiting {
-			s.Cause = reason
+			s.Cause = why
 			c.completeShard(taskRef{e, i}, Killed)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -27,7 +28,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			c.placement.upTo = e.launchKey
 			return ds, true
 		}
-		if e.KillReason != "" || c.heldBack(e) {
+		if !e.Kill.IsZero() || c.heldBack(e) {
 			continue
 		}
 		d := demand{exec: e}
@@ -52,7 +53,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			c.recording.waits(e, e.unplaced.why)
 			continue
 		}
-		if why := c.tooLarge(e, d.with); why != "" {
+		if why := c.tooLarge(e, d.with); !why.IsZero() {
 			c.setUnplaced(e, unplaced{matched: true, never: true, why: why})
 			c.recording.waits(e, why)
 			continue
@@ -77,7 +78,7 @@ func (c *Core) itemsWaiting(e *execution) (items []int) {
 }
 
 // demandOf is what Match is to know of shards of one job with those settings; id names what they belong to.
-func (c *Core) demandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]string) offers.Demand {
+func (c *Core) demandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]reason.Reason) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: j.JobName, App: a.AppName, Items: items,
 		Shard: j.Resources(), ExecutorSize: c.executorSize(a), Executor: key,

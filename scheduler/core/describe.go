@@ -2,9 +2,9 @@ package core
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -72,19 +72,16 @@ func (c *Core) describedSize(e *execution, with *settings) described {
 	return key
 }
 
-// tooLarge says that shards of an execution can't be launched since what all that wait are given is too large, and
-// what to do; or "". Registration refuses such a job, but the script of its app may have grown since, or an earlier
+// tooLarge says that shards of an execution can't be launched since what all that wait are given is too large, if it is. Registration refuses such a job, but the script of its app may have grown since, or an earlier
 // release have launched some of its shards. Those that run, or have ended, are sent nothing any more.
-func (c *Core) tooLarge(e *execution, with *settings) string {
-	n, which := with.Job.ShardingTotalCount, "shards"
+func (c *Core) tooLarge(e *execution, with *settings) reason.Reason {
+	n := with.Job.ShardingTotalCount
 	if e.launched() {
-		n, which = e.waiting(), "shards that wait"
+		n = e.waiting()
 	}
 	each := c.describedSize(e, with).alike
 	if n*each <= c.opt.RunBytes {
-		return ""
+		return reason.Reason{}
 	}
-	return fmt.Sprintf("its %d %s are given %s of settings each, %s together, and at most %s can be launched: "+
-		"use fewer shards, a shorter script, or put data into the package; POST /api/execution/%s/kill ends this run",
-		n, which, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(c.opt.RunBytes), e.ID)
+	return reason.SettingsTooLarge(e.launched(), n, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(c.opt.RunBytes), e.ID)
 }

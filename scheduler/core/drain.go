@@ -1,13 +1,17 @@
 package core
 
-import "time"
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+)
 
 // beginDrain begins the end of everything on the cluster (rule O4).
 func (c *Core) beginDrain() {
 	c.draining = true
 	for _, id := range sortedKeys(c.executions.open) {
 		if e := c.executions.open[id]; e != nil && e.launched() {
-			c.killExecution(e, shutdownReason)
+			c.killExecution(e, reason.Of(reason.ServerStopped))
 		}
 	}
 	for _, x := range c.executors.sorted() {

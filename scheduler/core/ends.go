@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // endAttempt ends the present attempt of a shard: the shard has ended with it, or waits
@@ -51,21 +52,21 @@ func (c *Core) settleAttempt(ref taskRef, how outcome) {
 	if c.endKilledShard(ref, how) || c.endTimedOutShard(ref, how) {
 		return
 	}
-	if !s.KillSince.IsZero() && (how != outcomeFinished || e.daemon()) && e.KillReason == shutdownReason && e.reruns() {
+	if !s.KillSince.IsZero() && (how != outcomeFinished || e.daemon()) && e.Kill.Is(reason.ServerStopped) && e.reruns() {
 		// Lost by shutdown: queued again for the next start (rule O4).
-		s.Cause = shutdownReason
+		s.Cause = e.Kill
 		c.requeue(ref, FailoverSource, 0)
 		return
 	}
-	if !s.KillSince.IsZero() || e.KillReason != "" {
+	if !s.KillSince.IsZero() || !e.Kill.IsZero() {
 		switch {
 		case how == outcomeFinished:
 			c.completeShard(ref, Finished)
-		case e.KillReason == shutdownReason:
-			s.Cause = shutdownReason
+		case e.Kill.Is(reason.ServerStopped):
+			s.Cause = e.Kill
 			c.completeShard(ref, Lost)
 		default:
-			s.Cause = e.KillReason
+			s.Cause = e.Kill
 			c.completeShard(ref, Killed)
 		}
 		return
@@ -98,7 +99,7 @@ func (c *Core) settleAttempt(ref taskRef, how outcome) {
 			s.Losses++
 		}
 		if !mayRepeat(s.Losses, c.opt.MaxLosses) {
-			s.Cause = fmt.Sprintf("lost %s; last: %s", counted(s.Losses, "time"), s.Cause)
+			s.Cause = reason.LostTooOften(s.Losses, s.Cause)
 			c.completeShard(ref, Failed)
 			return
 		}
@@ -136,7 +137,7 @@ func (c *Core) settleAttempt(ref taskRef, how outcome) {
 			c.placement.wakeAt(c.starts.record(a, s.Agent, start, s.Cause))
 		}
 		if !mayRepeat(s.Starts, c.opt.MaxStarts) {
-			s.Cause = fmt.Sprintf("%s did not start, %s; last on agent %s: %s", c.whatStarts(), counted(s.Starts, "time"), s.Agent, s.Cause)
+			s.Cause = reason.NotStartedTooOften(c.opt.TaskExecutors, s.Starts, s.Agent, s.Cause)
 			c.completeShard(ref, Failed)
 			return
 		}
@@ -169,10 +170,10 @@ func (c *Core) completeShard(ref taskRef, state State) {
 }
 
 func causeOf(s *shard) string {
-	if s.Cause == "" || s.State == Finished {
+	if s.Cause.IsZero() || s.State == Finished {
 		return ""
 	}
-	return ": " + s.Cause
+	return ": " + s.Cause.String()
 }
 
 // requeue puts a shard back to wait for another attempt, after a delay that
@@ -184,8 +185,8 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 // requeueAfter is requeue with a delay of its own.
 func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
-	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: s.KillReason == ""})
-	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
+	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause.String(), Problem: s.Kill.IsZero()})
+	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause.String()}, s.TaskID)
 	if s.live() {
 		c.releaseTask(e, s)
 		c.stats.TasksRequeued++
@@ -257,8 +258,8 @@ func (c *Core) endExecution(e *execution) {
 }
 
 func endText(e *execution) string {
-	if r := e.reason(); r != "" {
-		return ": " + r
+	if r := e.reason(); !r.IsZero() {
+		return ": " + r.String()
 	}
 	return ""
 }
@@ -268,29 +269,29 @@ func endText(e *execution) string {
 func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
 	e, s := ref.exec, ref.shard()
 	switch {
-	case s.KillReason == "":
+	case s.Kill.IsZero():
 		return false
-	case e.daemon() && (e.KillReason == "" || e.KillReason == shutdownReason):
-		s.Cause = s.KillReason
+	case e.daemon() && e.goesOn():
+		s.Cause = s.Kill
 		c.requeue(ref, e.Source, 0)
 	case how == outcomeFinished:
 		c.completeShard(ref, Finished)
 	default:
-		if s.Cause = s.KillReason; e.daemon() {
-			s.Cause = e.KillReason // it may have been drained or replaced before
+		if s.Cause = s.Kill; e.daemon() {
+			s.Cause = e.Kill // it may have been drained or replaced before
 		}
 		c.completeShard(ref, Killed)
 	}
 	return true
 }
 
-// shutdownReason marks executions whose tasks a stopping server kills (rule O4).
-const shutdownReason = "lost by shutdown of the scheduler"
+// goesOn reports whether an execution is to go on, at the latest with the next server (rule O4).
+func (e *execution) goesOn() bool { return e.Kill.IsZero() || e.Kill.Is(reason.ServerStopped) }
 
 // liftShutdown makes what a stopped server left behind launchable again, once
 // nothing of it is on the cluster any more.
 func (c *Core) liftShutdown(e *execution) {
-	if c.draining || e.KillReason != shutdownReason {
+	if c.draining || !e.Kill.Is(reason.ServerStopped) {
 		return
 	}
 	for i := range e.Shards {
@@ -298,7 +299,7 @@ func (c *Core) liftShutdown(e *execution) {
 			return
 		}
 	}
-	e.KillReason = ""
+	e.Kill = reason.Reason{}
 	c.executions.touch(e)
 	c.placement.changed()
 }

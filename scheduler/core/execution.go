@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -41,8 +41,8 @@ type execution struct {
 	// Shards is empty in the stored header when Chunks is set (rule T5).
 	Shards []shard `json:"shards,omitempty"`
 	Chunks int     `json:"chunks,omitempty"`
-	// KillReason is set when all that is left of it is to be killed (rule K1).
-	KillReason string `json:"killReason,omitempty"`
+	// Kill is why all that is left of it is to be killed, none while that is not wanted (rule K1).
+	Kill reason.Reason `json:"killReason,omitzero"`
 	// Dropped is set when it was a fire that other fires have crowded out while it waited (rule F5).
 	Dropped bool `json:"dropped,omitempty"`
 	// Ended is the place in the order of ends, 0 while the execution is not over.
@@ -74,7 +74,7 @@ type execution struct {
 	// outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
 	outdated []int
 	// What was last recorded of what it waits for, when, and how often.
-	waitRecorded   string
+	waitRecorded   reason.Reason
 	waitRecordedAt time.Time
 	waitsRecorded  int
 }
@@ -176,7 +176,7 @@ func (e *execution) state() State {
 		return e.ring.state // final, and known without a look at all shards
 	}
 	if !e.launched() {
-		if e.KillReason != "" {
+		if !e.Kill.IsZero() {
 			return Killed
 		}
 		return Waiting
@@ -197,10 +197,10 @@ func (e *execution) state() State {
 	return worst
 }
 
-// reason says in one sentence why an ended execution is not FINISHED.
-func (e *execution) reason() string {
+// reason is why an ended execution is not FINISHED.
+func (e *execution) reason() reason.Reason {
 	if !e.launched() {
-		return e.KillReason
+		return e.Kill
 	}
 	var first *shard
 	bad := 0
@@ -215,11 +215,11 @@ func (e *execution) reason() string {
 	}
 	switch {
 	case e.state() == Finished:
-		return "" // though a kill may have been requested
+		return reason.Reason{} // though a kill may have been requested
 	case bad == 0:
-		return cmp.Or(e.KillReason, e.killedReason())
+		return e.Kill.Or(e.killedReason())
 	}
-	return fmt.Sprintf("%d of %d shards did not finish; item %d: %s", bad, len(e.Shards), first.Item, first.Cause)
+	return reason.ShardsFailed(bad, len(e.Shards), first.Item, first.Cause)
 }
 
 // unplaced is what the last match made of an execution of which it left shards unplaced. The zero value is for one that no
@@ -230,8 +230,7 @@ type unplaced struct {
 	never bool
 	// reserved is set when agents that are reserved for another execution were left out.
 	reserved bool
-	// why is the reason for people.
-	why string
+	why      reason.Reason
 }
 
 // launchKey orders what waits: failover first, then by fire time, then by id.
@@ -285,8 +284,8 @@ func (e *execution) prepare() *prepared {
 	return e.prepared
 }
 
-// killedReason says which shards of an execution were killed though the execution as a whole was not, or "".
-func (e *execution) killedReason() string {
+// killedReason says which shards of an execution were killed though the execution as a whole was not, if any were.
+func (e *execution) killedReason() reason.Reason {
 	var first *shard
 	killed := 0
 	for i := range e.Shards {
@@ -298,9 +297,9 @@ func (e *execution) killedReason() string {
 		}
 	}
 	if killed == 0 {
-		return ""
+		return reason.Reason{}
 	}
-	return fmt.Sprintf("%d of %d shards were killed; item %d: %s", killed, len(e.Shards), first.Item, first.Cause)
+	return reason.ShardsKilled(killed, len(e.Shards), first.Item, first.Cause)
 }
 
 // executorKey names the executors that can run an app's tasks: a changed

@@ -68,7 +68,7 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 	held(l[2])
 	row, _ := s.core.JobRow("my_job")
 	why := s.core.JobDetails([]string{"my_job"}, 0)[0].WaitingFor
-	if got := state(); got != "WAITING" || why != noImage || row.WaitingSince.IsZero() {
+	if got := state(); got != "WAITING" || why.String() != noImage || row.WaitingSince.IsZero() {
 		t.Errorf("no shard can begin, and it is %s: %q since %v", got, why, row.WaitingSince)
 	}
 	s.run(l[:1])

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // A framework that an operator tears down, or whose failover timeout has passed, is gone for the
@@ -24,7 +25,6 @@ const formerAgentsEvery = 20 * time.Second
 
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
 func (c *Core) frameworkRemoved(by string) {
-	const why = "the master removed the framework, and with it all its tasks"
 	old := c.subscription.frameworkID
 	c.keepFramework()
 	for _, id := range sortedKeys(c.executions.tasks) {
@@ -42,7 +42,7 @@ func (c *Core) frameworkRemoved(by string) {
 		}
 		c.addOrphan(g)
 		c.note(Note{Kind: NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
-		s.Cause = why
+		s.Cause = reason.Of(reason.FrameworkRemoved)
 		c.endAttempt(ref, outcomeLost)
 		c.executions.forgetTask(id)
 	}

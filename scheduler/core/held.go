@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // Held says why this server launches nothing, what to do, and which jobs give their shards most, those that wait first;
@@ -72,6 +73,5 @@ func (c *Core) holdLaunches() {
 	if len(names) > 0 {
 		c.heldJobs = "the jobs whose shards are given most: " + strings.Join(names, ", ")
 	}
-	c.held = fmt.Sprintf("nothing is launched: %s; disable the job that takes the memory (POST /api/job/NAME/disable), "+
-		"or give the server more, and restart the server, which launches again then", c.opt.Held)
+	c.held = reason.LaunchesHeld(c.opt.Held).String()
 }

@@ -179,7 +179,7 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 		t.Errorf("%d executions of the job that can't run are in the registry", rows)
 	}
 	j := s.core.config.jobs["too_big"]
-	if got := j.stored.Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() || !strings.Contains(got.DroppedWhy, "3 fires wait already") {
+	if got := j.stored.Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() || !strings.Contains(got.DroppedWhy.String(), "3 fires wait already") {
 		t.Errorf("%+v", got)
 	}
 }

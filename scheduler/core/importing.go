@@ -1,12 +1,14 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -89,7 +91,7 @@ func (c *Core) importable(job string) error {
 	case j == nil || j.cfg == nil:
 		return fmt.Errorf("there is no job %q", job)
 	case c.config.apps[j.cfg.AppName] == nil:
-		return fmt.Errorf("%s", c.config.inactiveReason(j))
+		return errors.New(c.config.inactiveReason(j).String())
 	}
 	return nil
 }
@@ -156,7 +158,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		}
 		s := &e.Shards[item]
 		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.now
-		s.Cause = "lost under the former scheduler"
+		s.Cause = reason.Of(reason.LostBeforeImport)
 		e.shardsOpen++
 		c.imports.took(entry.path)
 	}

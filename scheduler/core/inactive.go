@@ -1,6 +1,6 @@
 package core
 
-import "fmt"
+import "github.com/elasticjob-go/elasticjob/reason"
 
 // inactivity is why a job makes no fires and launches nothing.
 type inactivity int
@@ -40,44 +40,44 @@ func (k *configuration) inactive(j *jobState) inactivity {
 	return active
 }
 
-// inactiveReason is the same for people, and "" for a job that is active.
-func (k *configuration) inactiveReason(j *jobState) string {
+// inactiveReason is the same for people, and none for a job that is active.
+func (k *configuration) inactiveReason(j *jobState) reason.Reason {
 	switch k.inactive(j) {
 	case jobFaulty:
 		path := under(pathJobs, j.name)
-		return "its document " + path + " can't be used: " + k.faulty[path].why
+		return reason.DocumentFaulty(path, k.faulty[path].why)
 	case jobRemoved:
-		return "the job is deregistered"
+		return reason.Of(reason.Deregistered)
 	case jobDisabled:
-		return "the job is disabled"
+		return reason.Of(reason.Disabled)
 	case appMissing:
 		return k.appMissingReason(j.cfg.AppName)
 	case appDisabled:
-		return fmt.Sprintf("its app %q is disabled", j.cfg.AppName)
+		return reason.AppIsDisabled(j.cfg.AppName)
 	case jobShutDown:
-		return "the job is shut down"
+		return reason.Of(reason.ShutDown)
 	case jobPaused:
-		return fmt.Sprintf("the job is paused: POST /api/job/%s/resume", j.name)
+		return reason.JobPaused(j.name)
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // endReason is inactiveReason for what stays with the runs that end for it. The job may be of another app later,
 // whose people may not know of the one before: so it does not name the app.
-func (k *configuration) endReason(j *jobState) string {
+func (k *configuration) endReason(j *jobState) reason.Reason {
 	switch k.inactive(j) {
 	case appMissing:
-		return "its app is not registered, or its document can't be used"
+		return reason.Of(reason.AppMissing)
 	case appDisabled:
-		return "its app is disabled"
+		return reason.Of(reason.AppDisabled)
 	}
 	return k.inactiveReason(j)
 }
 
 // appMissingReason says why a job has no app, and what to do.
-func (k *configuration) appMissingReason(name string) string {
+func (k *configuration) appMissingReason(name string) reason.Reason {
 	if f := k.faulty[under(pathApps, name)]; f.why != "" {
-		return fmt.Sprintf("the document of its app %q in the registry can't be used; correct it, or register app %s again with POST /api/app: %s", name, name, f.why)
+		return reason.AppDocumentFaulty(name, f.why)
 	}
-	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
+	return reason.AppNotRegistered(name)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // appState is an app and what the core knows of it.
@@ -53,7 +54,7 @@ func (j *jobState) firedHere() bool { return j.schedule != nil && !j.isDaemon() 
 // standing is the execution of a daemon job that stays, nil if there is none, or only one that is being ended.
 func (j *jobState) standing() *execution {
 	for _, e := range j.queue {
-		if e.daemon() && (e.KillReason == "" || e.KillReason == shutdownReason) {
+		if e.daemon() && e.goesOn() {
 			return e
 		}
 	}
@@ -78,10 +79,10 @@ type fireCounts struct {
 	Dropped int64 `json:"dropped,omitempty"`
 	Missed  int64 `json:"missed,omitempty"`
 	// LastDropped and LastMissed are when it last happened, DroppedWhy and MissedWhy what was the matter.
-	LastDropped time.Time `json:"lastDropped,omitzero"`
-	DroppedWhy  string    `json:"droppedWhy,omitempty"`
-	LastMissed  time.Time `json:"lastMissed,omitzero"`
-	MissedWhy   string    `json:"missedWhy,omitempty"`
+	LastDropped time.Time     `json:"lastDropped,omitzero"`
+	DroppedWhy  reason.Reason `json:"droppedWhy,omitzero"`
+	LastMissed  time.Time     `json:"lastMissed,omitzero"`
+	MissedWhy   reason.Reason `json:"missedWhy,omitzero"`
 }
 
 // fireCountsEvery is how often the counts of a job are written at most.

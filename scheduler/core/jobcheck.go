@@ -1,12 +1,10 @@
 package core
 
 import (
-	"cmp"
-	"fmt"
-
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // JobCheck is what a change of a job would lead to, if it were asked for now.
@@ -23,8 +21,8 @@ type PlacementView struct {
 	Fits bool `json:"fits"`
 	// Shards are where they would go on the offers at hand, by item.
 	Shards []PlacedShardView `json:"shards"`
-	// Reason says what they would wait for, in the words of explain.
-	Reason string `json:"reason"`
+	// Why is what they would wait for, as explain says it.
+	Why
 }
 
 // PlacedShardView is a shard and the agent that it would be launched on.
@@ -54,8 +52,8 @@ func (c *Core) CheckJob(ch Change) (JobCheck, error) {
 		return JobCheck{}, Errorf(Invalid, "invalid", "%s", err)
 	}
 	view := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(), Notes: c.notesOf(j)}
-	if why := c.config.inactiveReason(j); why != "" {
-		view.Notes = append(view.Notes, why+": until that ends it makes no fires, and none of its shards is placed")
+	if why := c.config.inactiveReason(j); !why.IsZero() {
+		view.Notes = append(view.Notes, why.String()+": until that ends it makes no fires, and none of its shards is placed")
 	}
 	return JobCheck{Job: view, Placement: c.wouldPlace(j)}, nil
 }
@@ -64,15 +62,16 @@ func (c *Core) CheckJob(ch Change) (JobCheck, error) {
 func (c *Core) wouldPlace(j *jobState) PlacementView {
 	v := PlacementView{Shards: []PlacedShardView{}}
 	a := c.config.apps[j.cfg.AppName]
-	if v.Reason = c.noLaunches(); v.Reason != "" {
+	if why := c.noLaunches(); !why.IsZero() {
+		v.Why = whyOf(why)
 		return v
 	}
 	if o := c.orphans.among(j.name, j.cfg.ShardingTotalCount); o != nil {
-		v.Reason = c.orphanReason(o)
+		v.Why = whyOf(c.orphanReason(o))
 		return v
 	}
 	if wait := c.starts.wait(a, ""); wait.waits() {
-		v.Reason = c.starts.waitReason(wait)
+		v.Why = whyOf(c.starts.waitReason(wait))
 		return v
 	}
 	items := make([]int, j.cfg.ShardingTotalCount)
@@ -93,7 +92,8 @@ func (c *Core) wouldPlace(j *jobState) PlacementView {
 		}
 		u := result.Unplaced[0]
 		others := c.notOnOffer(held)
-		v.Reason, _ = others.reasonOf(&u, d)
+		why, _ := others.reasonOf(&u, d)
+		v.Why = whyOf(why)
 	}
 	return c.byCapacity(v, d, held, a.cfg)
 }
@@ -116,30 +116,18 @@ func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent,
 	}
 	d.Together = false
 	room := len(offers.Match([]offers.Demand{d}, agents, c.opt.Strategy).Placements)
-	begin, all := "no offers are held now; ", counted(len(d.Items), "shard")
-	if len(held) > 0 {
-		begin = "the offers held now have no room for all; "
-	}
-	switch {
+	switch all := len(d.Items); {
 	case len(agents) == 0:
-		v.Reason = cmp.Or(c.agents.allClosed, "no agent has offered anything yet; offers are asked for when the job runs")
-	case room == len(d.Items):
+		v.Why = whyOf(c.agents.allClosed.Or(reason.NoAgentSeen()))
+	case room == all:
 		v.Fits = true
-		v.Reason = begin + fmt.Sprintf("the agents seen so far have room for %s beside what runs on them, and their offers are asked for when the job runs", allShards(len(d.Items), all))
+		v.Why = whyOf(reason.WouldFit(len(held) > 0, all))
 	case len(held) == 0:
-		v.Reason = begin + fmt.Sprintf("the agents seen so far have room for %d of %s beside what runs on them (each takes %s", room, all, d.Shard)
+		need := reason.Need{Shards: all, Each: d.Shard.String(), App: a.AppName}
 		if !d.ExecutorSize.IsZero() {
-			v.Reason += fmt.Sprintf(", and the executor of %s %s once per agent", a.AppName, d.ExecutorSize)
+			need.Executor = d.ExecutorSize.String()
 		}
-		v.Reason += ")"
+		v.Why = whyOf(reason.WouldNotFit(need, room))
 	}
 	return v
-}
-
-// allShards is "its shard" for one, else "all 3 shards".
-func allShards(n int, counted string) string {
-	if n == 1 {
-		return "its 1 shard"
-	}
-	return "all " + counted
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -157,10 +158,10 @@ func (c *Core) lastRun(r *JobRow, j *jobState) {
 // JobDetail is what a page of a list shows of a job beside its row.
 type JobDetail struct {
 	NextFire time.Time
-	// WaitingFor says what the oldest of what waits is waiting for.
-	WaitingFor string
-	// Missed says how fires were missed last, "" when none were.
-	Missed string
+	// WaitingFor is what the oldest of what waits is waiting for.
+	WaitingFor reason.Reason
+	// Missed says how fires were missed last, none when none were.
+	Missed reason.Reason
 	// LastRun is the last run that ended, nil without one.
 	LastRun *ExecutionSummary
 	// Runs are the last executions that are kept, the oldest first; none of a daemon.
@@ -211,26 +212,26 @@ func (c *Core) jobDetail(j *jobState, runs int) JobDetail {
 	return d
 }
 
-// waitingFor says what the oldest of what waits of a job is waiting for, "" when nothing waits.
-func (c *Core) waitingFor(j *jobState) string {
+// waitingFor is what the oldest of what waits of a job is waiting for, none when nothing waits.
+func (c *Core) waitingFor(j *jobState) reason.Reason {
 	var since time.Time
-	why := func() string { return "" }
-	wait := func(t time.Time, reason func() string) {
+	why := func() reason.Reason { return reason.Reason{} }
+	wait := func(t time.Time, of func() reason.Reason) {
 		if since.IsZero() || t.Before(since) {
-			since, why = t, reason
+			since, why = t, of
 		}
 	}
 	for _, e := range j.queue {
 		if !e.launched() {
-			wait(e.Made, func() string { return c.waitReason(j, e) })
+			wait(e.Made, func() reason.Reason { return c.waitReason(j, e) })
 			continue
 		}
 		for i := range e.Shards {
 			switch s := &e.Shards[i]; {
 			case s.State == Waiting:
-				wait(s.WaitSince, func() string { return c.shardWaitReason(e, s) })
+				wait(s.WaitSince, func() reason.Reason { return c.shardWaitReason(e, s) })
 			case s.held():
-				wait(s.Launched, func() string { return s.waits })
+				wait(s.Launched, func() reason.Reason { return reason.FromText(s.waits) })
 			}
 		}
 	}

@@ -5,29 +5,30 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // killExecution ends what waits of an execution at once, and wants what runs
 // of it killed (rule K1: committed first, sent again until it has ended).
-func (c *Core) killExecution(e *execution, reason string) {
+func (c *Core) killExecution(e *execution, why reason.Reason) {
 	if e.Ended > 0 {
 		return
 	}
 	if !e.launched() {
-		e.KillReason = reason
+		e.Kill = why
 		c.endExecution(e)
 		return
 	}
-	if e.KillReason == "" || e.KillReason == shutdownReason {
-		e.KillReason = reason
+	if e.goesOn() {
+		e.Kill = why
 		c.executions.touch(e)
-		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: reason}, reason)
+		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: why.String()}, why.String())
 	}
 	for i := range e.Shards {
 		s := &e.Shards[i]
 		switch {
-		case s.State == Waiting && reason != shutdownReason:
-			s.Cause = reason
+		case s.State == Waiting && !why.Is(reason.ServerStopped):
+			s.Cause = why
 			c.completeShard(taskRef{e, i}, Killed)
 		case s.live() && (s.KillSince.IsZero() || s.Drain):
 			s.KillSince, s.Drain, s.killTry = c.now, false, 0
@@ -49,7 +50,7 @@ func (c *Core) sendKill(ref taskRef) {
 	if s.Drain {
 		grace += drainGrace
 	}
-	c.kill(s.TaskID, s.Agent, grace, cmp.Or(s.KillReason, ref.exec.KillReason))
+	c.kill(s.TaskID, s.Agent, grace, s.Kill.Or(ref.exec.Kill).String())
 	c.wakeToResend(s.killTry)
 }
 

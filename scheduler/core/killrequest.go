@@ -3,10 +3,8 @@ package core
 import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
-
-// killedOnRequest is the reason of what was killed by its id, while its job goes on.
-const killedOnRequest = "killed on request"
 
 // killRequested ends a task or an execution because somebody asked for it (rule K1). The wish is committed before it is
 // answered; what it is about is neither retried nor failed over, and the job's next fire runs as usual.
@@ -30,10 +28,10 @@ func (c *Core) killExecutionByID(id string, by event.Actor) *Error {
 	}
 	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: id})
 	c.flow.needChanged()
-	if e.KillReason == "" || e.KillReason == shutdownReason {
+	if e.goesOn() {
 		c.auditKill(by, e, auditExecution, id, e.state())
 	}
-	c.killExecution(e, killedOnRequest)
+	c.killExecution(e, reason.Of(reason.KilledOnRequest))
 	return nil
 }
 
@@ -50,11 +48,11 @@ func (c *Core) killTaskByID(id string, by event.Actor) *Error {
 		return taskEnded(id, s.State)
 	}
 	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
-	if s.KillReason != killedOnRequest || s.KillSince.IsZero() || s.Drain {
+	if !s.Kill.Is(reason.KilledOnRequest) || s.KillSince.IsZero() || s.Drain {
 		c.auditKill(by, e, auditTask, id, s.State)
 	}
-	s.KillReason = killedOnRequest
-	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: killedOnRequest}, s.TaskID)
+	s.Kill = reason.Of(reason.KilledOnRequest)
+	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: s.Kill.String()}, s.TaskID)
 	c.executions.touchShard(e, ref.index)
 	if s.KillSince.IsZero() || s.Drain {
 		s.KillSince, s.Drain, s.killTry = c.now, false, 0

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -218,7 +219,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	c.executions.begin(taskRef{e, item})
 	c.executions.touchShard(e, item)
 	c.stats.TasksLaunched++
-	c.traceDecided(taskRef{e, item}, cluster.Staging, "")
+	c.traceDecided(taskRef{e, item}, cluster.Staging, reason.Reason{})
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // makeFires makes what is due, at most FiresPerStep.
@@ -112,10 +114,10 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 		if first := j.schedule.Next(from); first.IsZero() || first.After(g.upto) {
 			continue
 		}
-		detail := fmt.Sprintf("none of the fires after %s up to %s were made in time; without misfire they are dropped", from.Format(time.RFC3339), g.upto.Format(time.RFC3339))
+		why := reason.FiresMissed(from, g.upto)
 		if j.cfg.Misfire {
 			missed := j.schedule.Latest(from, g.upto, c.queueLimit())
-			detail = fmt.Sprintf("none of the fires after %s up to %s were made in time; the newest %d run now", from.Format(time.RFC3339), g.upto.Format(time.RFC3339), len(missed))
+			why = reason.FiresMadeUp(from, g.upto, len(missed))
 			for _, at := range missed {
 				c.enqueueFire(j, at.UTC(), Misfired)
 			}
@@ -123,9 +125,9 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 			j.since = g.upto
 			c.config.touch(j)
 		}
-		c.config.countMissed(j, detail)
-		c.recording.missed(name, g.upto, detail)
-		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: detail})
+		c.config.countMissed(j, why)
+		c.recording.missed(name, g.upto, why)
+		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: why.String()})
 	}
 	c.fires.timetable.Skip(g.upto)
 	c.fires.advance(fireCursor{Time: g.upto, Job: lastName})
@@ -172,10 +174,10 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 	}
 	if len(j.queue) > 0 && !onlyEnding(j.queue) {
 		if !j.cfg.Misfire {
-			why := fmt.Sprintf("the fire of %s found execution %s %s; without misfire it is dropped", at.Format(time.RFC3339), j.queue[0].ID, j.queue[0].state())
+			why := reason.FireFoundBusy(at, j.queue[0].ID, string(j.queue[0].state()))
 			c.config.countDropped(j, 1, why)
 			c.recording.dropped(j.name, at, why)
-			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: why})
+			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: why.String()})
 			return
 		}
 		source = Misfired
@@ -189,7 +191,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 // them (rule K2).
 func onlyEnding(queue []*execution) bool {
 	for _, e := range queue {
-		if !e.launched() || e.KillReason == "" {
+		if !e.launched() || e.Kill.IsZero() {
 			return false
 		}
 	}
@@ -223,14 +225,13 @@ func (c *Core) dropOldestFire(j *jobState) {
 	}
 	e := j.queue[oldest]
 	e.Dropped = true
-	detail := fmt.Sprintf("%d fires wait already", waiting)
-	e.KillReason = fmt.Sprintf("dropped: more than %d fires of the job were waiting", c.opt.QueuedFires)
+	why := reason.OldestDropped(waiting, e.Fire)
+	e.Kill = reason.DroppedFromQueue(c.opt.QueuedFires)
 	if most < c.opt.QueuedFires {
-		detail = fmt.Sprintf("%d executions of all jobs are open", len(c.executions.open))
-		e.KillReason = fmt.Sprintf("dropped: more than %d executions of all jobs were open", c.opt.OpenExecutions)
+		why = reason.OldestOfAllDropped(len(c.executions.open), e.Fire)
+		e.Kill = reason.DroppedOfTooMany(c.opt.OpenExecutions)
 	}
-	why := fmt.Sprintf("%s; the oldest, of %s, is dropped", detail, e.Fire.Format(time.RFC3339))
 	c.config.countDropped(j, 1, why)
-	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: why})
+	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: why.String()})
 	c.endExecution(e)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // Failure is a run that failed: an execution, or one run of a daemon's shard.
@@ -18,11 +19,11 @@ type Failure struct {
 
 // FailedShard is a shard of a run that failed, and why.
 type FailedShard struct {
-	Item   int    `json:"item"`
-	State  State  `json:"state"`
-	TaskID string `json:"taskId,omitempty"`
-	Agent  string `json:"agent,omitempty"`
-	Cause  string `json:"cause,omitempty"`
+	Item   int           `json:"item"`
+	State  State         `json:"state"`
+	TaskID string        `json:"taskId,omitempty"`
+	Agent  string        `json:"agent,omitempty"`
+	Cause  reason.Reason `json:"cause,omitzero"`
 }
 
 // Notification tells people of a job's newest failure. NotificationSent with the same Job and Seq is its outcome.

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // withWebhook has people told, with a secret.
@@ -48,9 +49,9 @@ func TestN1ARunOfADaemon(t *testing.T) {
 	s.app()
 	s.job(withWebhook)
 	fire := s.now
-	s.core.reportFailure("my_job", Failure{Execution: "my_job@daemon", Fire: fire, Shards: []FailedShard{{Item: 2, State: Failed, Cause: "boom"}}})
+	s.core.reportFailure("my_job", Failure{Execution: "my_job@daemon", Fire: fire, Shards: []FailedShard{{Item: 2, State: Failed, Cause: reason.FromText("boom")}}})
 	got := s.step().Notifications
-	if len(got) != 1 || got[0].FailedShards != 1 || got[0].Shards[0].Cause != "boom" || !got[0].Fire.Equal(fire) {
+	if len(got) != 1 || got[0].FailedShards != 1 || got[0].Shards[0].Cause.String() != "boom" || !got[0].Fire.Equal(fire) {
 		t.Fatalf("people are told %+v", got)
 	}
 }

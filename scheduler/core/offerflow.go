@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -85,7 +86,7 @@ type outlook struct {
 	nextFire    time.Time
 	reservation *reservation
 	// maintained are the agents where nothing is placed because of their maintenance.
-	maintained map[string]string
+	maintained map[string]reason.Reason
 	// runs reports whether an executor of a key runs on an agent and takes tasks.
 	runs func(agent, executorKey string) bool
 }

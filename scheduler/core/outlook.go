@@ -26,7 +26,7 @@ func (c *Core) manageOffers() {
 // whether one waits that fits no agent: no offer is held for that one.
 func (c *Core) anyWaiting() (waits, hopeless bool) {
 	for _, e := range c.executions.launchable {
-		if e.KillReason != "" || c.heldBack(e) {
+		if !e.Kill.IsZero() || c.heldBack(e) {
 			continue
 		}
 		if e.unplaced.never {
@@ -86,7 +86,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		var first time.Time
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State != Waiting || e.KillReason != "" || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.orphans.of(e.Job, s.Item) != nil {
+			if s.State != Waiting || !e.Kill.IsZero() || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.orphans.of(e.Job, s.Item) != nil {
 				continue
 			}
 			items = append(items, s.Item)

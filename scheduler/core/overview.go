@@ -75,7 +75,7 @@ func (c *Core) Facts() Facts {
 		f.Apps = append(f.Apps, name)
 	}
 	if !f.Subscribed {
-		f.trouble(Trouble{Kind: TroubleNotSubscribed, Message: c.placeReason(&execution{})})
+		f.trouble(Trouble{Kind: TroubleNotSubscribed, Message: c.placeReason(&execution{}).String()})
 	}
 	away := c.awayAgents()
 	for _, id := range sortedKeys(away) {
@@ -158,11 +158,11 @@ func (c *Core) startTroubles(f *Facts) {
 			if !s.until().After(c.now) && c.now.Sub(s.Since) > startBackoff {
 				continue // it may be placed there again, and has not been tried since
 			}
-			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Message: s.Reason}
+			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Message: s.Reason.String()}
 			if agent == everyAgent {
-				t.Agent, t.Message = "", "the app's package can't be fetched: "+s.whatFailed()
+				t.Agent, t.Message = "", "the app's package can't be fetched: "+s.whatFailed().String()
 				if s.Package != "" && !c.starts.isShared(app, s) {
-					t.Message += ", last: " + s.Reason
+					t.Message += ", last: " + s.Reason.String()
 				}
 			}
 			f.trouble(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -121,7 +122,7 @@ func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	s := newStage(t)
 	a := app.Config{AppName: "one", AppURL: "http://h/x"}
 	for _, shown := range []bool{true, false} {
-		s.core.starts.unanswered(a, "run", s.now, "the server answers 503")
+		s.core.starts.unanswered(a, "run", s.now, reason.FromText("the server answers 503"))
 		for _, trouble := range s.core.Facts().Troubles {
 			if strings.HasSuffix(trouble.Message, ", last: the server answers 503") != shown {
 				t.Errorf("with a second app %v: %s", !shown, trouble.Message)

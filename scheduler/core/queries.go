@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // App returns an app, or an *Error.
@@ -58,7 +59,7 @@ func (c *Core) notesOf(j *jobState) []string {
 	notes := slices.Clone(j.notes)
 	a := c.config.apps[j.cfg.AppName]
 	if a == nil {
-		notes = append(notes, c.config.appMissingReason(j.cfg.AppName))
+		notes = append(notes, c.config.appMissingReason(j.cfg.AppName).String())
 	}
 	for _, path := range []string{under(pathJobs, j.name), under(pathApps, j.cfg.AppName)} {
 		if f := c.config.faulty[path]; f.why != "" && (a != nil || path == under(pathJobs, j.name)) {
@@ -86,7 +87,7 @@ func (c *Core) notesOf(j *jobState) []string {
 func (c *Core) Explain(name string) (Explanation, error) {
 	j := c.config.jobs[name]
 	if j != nil && c.config.isFaulty(j) {
-		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.config.inactiveReason(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.config.inactiveReason(j).String()}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 		for _, e := range j.queue {
 			c.explainExecution(&x, j, e)
 		}
@@ -100,7 +101,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.fires.cursor.Time.Format(time.RFC3339)))
 	}
 	if c.config.paused(j) {
-		x.Notes = append(x.Notes, c.config.inactiveReason(j))
+		x.Notes = append(x.Notes, c.config.inactiveReason(j).String())
 	}
 	if j.schedule != nil && c.config.inactive(j) == active {
 		at := c.wall
@@ -139,12 +140,12 @@ func (c *Core) Explain(name string) (Explanation, error) {
 
 func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 	if !e.launched() {
-		reason, shards := c.waitReason(j, e), 1
+		why, shards := c.waitReason(j, e), 1
 		if j.cfg != nil { // else nobody knows how many
 			shards = j.cfg.ShardingTotalCount
 		}
 		for item := range min(shards, explainItems) {
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: c.shown(e.Made).Truncate(time.Millisecond), Reason: reason})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: c.shown(e.Made).Truncate(time.Millisecond), Why: whyOf(why)})
 		}
 		return
 	}
@@ -152,15 +153,15 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 		s := &e.Shards[i]
 		switch {
 		case s.State == Waiting:
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.shown(s.WaitSince).Truncate(time.Millisecond), Reason: c.shardWaitReason(e, s)})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.shown(s.WaitSince).Truncate(time.Millisecond), Why: whyOf(c.shardWaitReason(e, s))})
 		case s.live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond), Reason: s.waits, Progress: s.shownProgress()})
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.waits))), Progress: s.shownProgress()})
 			if why := cmp.Or(c.runningNote(s), c.quietNote(e, s)); why != "" {
 				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
 			}
 		case s.State != Finished:
 			x.Ended = append(x.Ended, EndedView{
-				ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Reason: s.Cause})
+				ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Why: whyOf(s.Cause)})
 		}
 	}
 }
@@ -173,7 +174,7 @@ func (c *Core) runningNote(s *shard) string {
 	case s.TimedOut:
 		return "it has run for longer than timeoutSeconds; its kill is requested since " + c.shown(s.KillSince).Format(time.RFC3339)
 	case s.Drain:
-		return "it ends with the run under way: " + s.KillReason
+		return "it ends with the run under way: " + s.Kill.String()
 	case !s.KillSince.IsZero():
 		return "its kill is requested since " + c.shown(s.KillSince).Format(time.RFC3339)
 	case !s.Unreachable.IsZero():
@@ -185,17 +186,17 @@ func (c *Core) runningNote(s *shard) string {
 }
 
 // waitReason says what an execution that was not launched yet waits for.
-func (c *Core) waitReason(j *jobState, e *execution) string {
+func (c *Core) waitReason(j *jobState, e *execution) reason.Reason {
 	if first := j.queue[0]; first != e {
-		if j.cfg != nil && first.launched() && first.Settings.Job.JobName == j.name && first.KillReason != "" {
-			return fmt.Sprintf("execution %s is being ended first (%s)", first.ID, first.KillReason)
+		if j.cfg != nil && first.launched() && first.Settings.Job.JobName == j.name && !first.Kill.IsZero() {
+			return reason.BeingEnded(first.ID, first.Kill)
 		}
 		if first.daemon() {
-			return fmt.Sprintf("execution %s of the job, which was a daemon, is being ended first", first.ID)
+			return reason.DaemonBeingEnded(first.ID)
 		}
-		return fmt.Sprintf("execution %s of the job is %s; a job runs one at a time", first.ID, strings.ToLower(string(first.state())))
+		return reason.OneAtATime(first.ID, strings.ToLower(string(first.state())))
 	}
-	if why := c.config.inactiveReason(j); why != "" {
+	if why := c.config.inactiveReason(j); !why.IsZero() {
 		return why
 	}
 	if g := c.orphans.among(j.name, j.cfg.ShardingTotalCount); g != nil {
@@ -204,61 +205,51 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 	return c.placeReason(e)
 }
 
-func (c *Core) shardWaitReason(e *execution, s *shard) string {
-	if e.KillReason != "" {
-		return e.KillReason
+func (c *Core) shardWaitReason(e *execution, s *shard) reason.Reason {
+	if !e.Kill.IsZero() {
+		return e.Kill
 	}
 	if j := c.config.jobs[e.Job]; j != nil && c.heldBack(e) {
 		return c.config.inactiveReason(j)
 	}
 	if g := c.orphans.of(e.Job, s.Item); g != nil {
-		why := c.orphanReason(g)
-		if s.Cause != "" {
-			why += "; the last attempt: " + s.Cause
-		}
-		return why
+		return reason.AfterAttempt(c.orphanReason(g), s.Cause)
 	}
 	why := c.placeReason(e)
 	if s.NotBefore.After(c.now) {
-		why = "tried again at " + c.shown(s.NotBefore).Format(time.RFC3339)
+		why = reason.RetryAt(c.shown(s.NotBefore))
 	}
-	if s.Cause != "" {
-		why += "; the last attempt: " + s.Cause
-	}
-	return why
+	return reason.AfterAttempt(why, s.Cause)
 }
 
 // placeReason says why the last match placed nothing.
-func (c *Core) placeReason(e *execution) string {
+func (c *Core) placeReason(e *execution) reason.Reason {
 	switch why := c.noLaunches(); {
-	case why != "":
+	case !why.IsZero():
 		return why
-	case c.flow.held.Len() == 0 && c.agents.allClosed != "":
+	case c.flow.held.Len() == 0 && !c.agents.allClosed.IsZero():
 		return c.agents.allClosed
-	case e.unplaced.why != "":
+	case !e.unplaced.why.IsZero():
 		return e.unplaced.why
 	case c.flow.held.Len() == 0:
-		return "the cluster has offered nothing yet; offers are asked for"
+		return reason.Of(reason.NothingOffered)
 	}
-	return "it is about to be placed"
+	return reason.Of(reason.AboutToPlace)
 }
 
-// noLaunches says why nothing at all can be launched now, or "".
-func (c *Core) noLaunches() string {
+// noLaunches says why nothing at all can be launched now, if nothing can.
+func (c *Core) noLaunches() reason.Reason {
 	switch {
 	case c.draining:
-		return "the scheduler is stopping"
+		return reason.Of(reason.Stopping)
 	case c.held != "":
-		return c.held
+		return reason.LaunchesHeld(c.opt.Held)
 	case c.subscription.takeover != nil:
 		return c.subscription.takeover.reason()
 	case !c.subscription.open:
-		if c.subscription.reason == "" {
-			return "the scheduler is connecting to the cluster"
-		}
-		return "the scheduler has no connection to the cluster: " + c.subscription.reason
+		return reason.NotConnected(c.subscription.reason)
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // Execution returns an execution that lives or is among the last ended ones.
@@ -273,9 +264,9 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{},
 		Overrides: c.shownOverrides(e)}
 	if v.State.terminal() {
-		v.Reason = e.reason()
+		v.Why = whyOf(e.reason())
 	} else if j := c.config.jobs[e.Job]; j != nil && !e.launched() {
-		v.Reason = c.waitReason(j, e)
+		v.Why = whyOf(c.waitReason(j, e))
 		if j.cfg != nil {
 			for i := range j.cfg.ShardingTotalCount {
 				v.Shards = append(v.Shards, ShardView{Item: i, State: Waiting})
@@ -286,7 +277,7 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 		shard := viewShard(&e.Shards[i])
 		shard.Daemon = c.viewDaemon(e, i)
 		if shard.State == Waiting {
-			shard.Reason = c.shardWaitReason(e, &e.Shards[i])
+			shard.OptionalWhy = OptionalWhy(whyOf(c.shardWaitReason(e, &e.Shards[i])))
 		}
 		v.Shards = append(v.Shards, shard)
 	}
@@ -307,10 +298,10 @@ func (c *Core) executionNotFound(id string) *Error {
 func viewShard(s *shard) ShardView {
 	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package, Progress: s.shownProgress()}
 	if s.live() {
-		v.Reason = s.waits
+		v.OptionalWhy = OptionalWhy(whyOf(reason.FromText(s.waits)))
 	}
 	if s.State != Finished {
-		v.FailureCause = s.Cause
+		v.setFailure(s.Cause)
 	}
 	for _, a := range s.Earlier {
 		if a.TaskID != s.TaskID { // else it is the last one
@@ -377,25 +368,21 @@ func (c *Core) FailoverShards() []FailoverView {
 }
 
 // orphanReason says what a shard waits for that an orphan blocks.
-func (c *Core) orphanReason(o *orphan) string {
-	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it has ended", o.TaskID)
-	switch {
+func (c *Core) orphanReason(o *orphan) reason.Reason {
+	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
+	switch former := c.subscription.isFormer(o); {
 	case !o.Until.IsZero():
-		return fmt.Sprintf("task %s was removed from the cluster, and may still be ending on agent %s: it counts as ended at %s; or %s", o.TaskID, o.Agent, c.shown(o.Until).Format(time.RFC3339), forget)
-	case !c.subscription.isFormer(o) && !o.Blocks && !o.Staged.IsZero():
-		return fmt.Sprintf("task %s was abandoned because it got no further than STAGING on agent %s, and the "+
-			"cluster has not said yet whether it has begun since; its answer is waited for, or %s",
-			o.TaskID, o.Agent, forget)
-	case !c.subscription.isFormer(o) && !o.Blocks && c.killsKept():
-		return fmt.Sprintf("task %s was abandoned while agent %s was away, and the cluster has not confirmed its "+
-			"kill yet; that is waited for, so that the agent does not begin it when it is back, or %s",
-			o.TaskID, o.Agent, forget)
-	case !c.subscription.isFormer(o) && !o.Blocks:
-		return fmt.Sprintf("task %s was abandoned while agent %s was away, and the cluster has not said yet whether the agent is back with it; its answer is waited for, or %s", o.TaskID, o.Agent, forget)
-	case !c.subscription.isFormer(o):
-		return fmt.Sprintf("task %s was abandoned on agent %s and may still run; its end is waited for, or %s", o.TaskID, o.Agent, forget)
+		return of.MayBeEnding(c.shown(o.Until))
+	case !former && !o.Blocks && !o.Staged.IsZero():
+		return of.StuckStaging()
+	case !former && !o.Blocks && c.killsKept():
+		return of.KillUnconfirmed()
+	case !former && !o.Blocks:
+		return of.Unanswered()
+	case !former:
+		return of.MayRun()
 	case c.subscription.open && o.RemovedBy != c.subscription.masterID:
-		return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still run on agent %s: the master that removed it leads no more, and another does not know of it; %s", o.TaskID, o.Framework, o.Agent, forget)
+		return of.OfOtherMaster(o.Framework)
 	}
-	return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still be ending: it counts as ended when agent %s has been registered with the master for %s; or %s", o.TaskID, o.Framework, o.Agent, c.removedWait(), forget)
+	return of.OfRemovedFramework(o.Framework, c.removedWait())
 }

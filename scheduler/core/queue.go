@@ -29,7 +29,7 @@ func (c *Core) headOfQueue(j *jobState) {
 	if len(j.queue) == 0 {
 		return
 	}
-	if e := j.queue[0]; !e.launched() && e.KillReason == "" {
+	if e := j.queue[0]; !e.launched() && e.Kill.IsZero() {
 		c.addLaunchable(e)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -255,25 +256,25 @@ const (
 	waitRecordedEvery = time.Minute
 )
 
-// waits records what an execution waits for, unless that is "".
-func (h *recording) waits(e *execution, why string) {
-	if !h.on() || why == "" || why == e.waitRecorded || e.waitsRecorded >= waitsRecorded ||
+// waits records what an execution waits for, if it waits for anything.
+func (h *recording) waits(e *execution, why reason.Reason) {
+	if !h.on() || why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
 		e.waitsRecorded > 0 && h.now.Sub(e.waitRecordedAt) < waitRecordedEvery {
 		return
 	}
 	e.waitRecorded, e.waitRecordedAt = why, h.now
 	e.waitsRecorded++
-	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.wall.Format(time.RFC3339Nano))
+	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why.String()}, h.wall.Format(time.RFC3339Nano))
 }
 
 // dropped records a fire that made no execution.
-func (h *recording) dropped(job string, at time.Time, why string) {
-	h.step(event.Step{Execution: executionID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why})
+func (h *recording) dropped(job string, at time.Time, why reason.Reason) {
+	h.step(event.Step{Execution: executionID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why.String()})
 }
 
 // missed records fires that were not made in time.
-func (h *recording) missed(job string, upto time.Time, why string) {
-	h.step(event.Step{Execution: executionID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, why)
+func (h *recording) missed(job string, upto time.Time, why reason.Reason) {
+	h.step(event.Step{Execution: executionID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why.String()}, why.String())
 }
 
 // executionRow is an execution as it is now.
@@ -286,7 +287,7 @@ func (h *recording) executionRow(e *execution) event.Execution {
 	if e.Ended == 0 {
 		return row
 	}
-	row.Revision, row.End, row.Reason, row.States = event.Ended, e.complete(), e.reason(), map[string]int{}
+	row.Revision, row.End, row.Reason, row.States = event.Ended, e.complete(), e.reason().String(), map[string]int{}
 	for i := range e.Shards {
 		row.States[string(e.Shards[i].State)]++
 	}
@@ -312,7 +313,7 @@ func (h *recording) lastRuns(e *execution) {
 }
 
 // run records the end of an attempt's run, or its begin while its state is Running.
-func (h *recording) run(e *execution, s *shard, a *attempt, state State, cause string) {
+func (h *recording) run(e *execution, s *shard, a *attempt, state State, cause reason.Reason) {
 	row := h.runRow(e, s, a)
 	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(a.TaskID), string(state), string(s.sourceOfRun(a)), e.Fire, a.Start
 	if row.Revision = event.Begun; state.terminal() {
@@ -324,7 +325,7 @@ func (h *recording) run(e *execution, s *shard, a *attempt, state State, cause s
 			row.Start = row.End // it failed before it had a process
 		}
 		if state != Finished {
-			row.Cause = cause
+			row.Cause = cause.String()
 		}
 	}
 	h.rows.Runs = append(h.rows.Runs, row)
@@ -366,7 +367,7 @@ func (h *recording) trace(ref taskRef, state cluster.State, source, reason, mess
 }
 
 // traceUpdate records what the cluster reports of a shard's task.
-func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message string) {
+func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message reason.Reason) {
 	source, id := event.FromScheduler, string(u.UUID)
 	if u.Source == cluster.FromExecutor {
 		source = event.FromExecutor
@@ -375,10 +376,10 @@ func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message string) {
 	if id == "" {
 		id = at.Format(time.RFC3339Nano)
 	}
-	c.recording.trace(ref, u.State, source, string(u.Reason), message, at, id)
+	c.recording.trace(ref, u.State, source, string(u.Reason), message.String(), at, id)
 }
 
 // traceDecided records a state of a shard's task that no report says.
-func (c *Core) traceDecided(ref taskRef, state cluster.State, message string) {
-	c.recording.trace(ref, state, event.FromScheduler, "", message, c.wall, "decided")
+func (c *Core) traceDecided(ref taskRef, state cluster.State, message reason.Reason) {
+	c.recording.trace(ref, state, event.FromScheduler, "", message.String(), c.wall, "decided")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -86,11 +87,11 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Error("a removed disabled mark does not enable")
 		}
 		s.edit("/state/disable/app/my_app", "my_app", 0)
-		if why := s.core.config.inactiveReason(s.core.config.jobs["my_job"]); !strings.Contains(why, "is disabled") {
+		if why := s.core.config.inactiveReason(s.core.config.jobs["my_job"]); !why.Is(reason.AppDisabled) {
 			t.Errorf("a disabled app: %s", why)
 		}
 		s.edit("/config/app/my_app", "", 0)
-		if why := s.core.config.inactiveReason(s.core.config.jobs["my_job"]); !strings.Contains(why, "not registered") {
+		if why := s.core.config.inactiveReason(s.core.config.jobs["my_job"]); !strings.Contains(why.String(), "not registered") {
 			t.Errorf("a deleted app: %s", why)
 		}
 		if events := s.core.Reloaded("/config/app/nobody", registry.Entry{}, false); events != nil {

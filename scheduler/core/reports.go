@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -45,7 +46,7 @@ func (c *Core) offered(e cluster.Offers) {
 			}
 		}
 		c.agents.register(a)
-		a.host, a.closed, c.agents.allClosed = o.Hostname, "", ""
+		a.host, a.closed, c.agents.allClosed = o.Hostname, "", reason.Reason{}
 		c.agents.maintenance(a, o.Unavailable, o.AvailableAgain)
 		if o.AgentURL != "" {
 			a.url = o.AgentURL
@@ -149,7 +150,7 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 		switch {
 		case !s.live():
 		case !a.OK:
-			s.Cause = "the master refused the launch: " + a.Message
+			s.Cause = reason.LaunchRefused(a.Message)
 			c.traceDecided(ref, cluster.Dropped, s.Cause)
 			c.endAttempt(ref, outcomeNeverStarted)
 		case !s.KillSince.IsZero():

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -50,7 +51,7 @@ func (c *Core) expireReservation() {
 	for _, other := range c.executions.launchable {
 		if other.unplaced.reserved {
 			u := other.unplaced
-			u.why = ""
+			u.why = reason.Reason{}
 			c.setUnplaced(other, u) // it is true no more, whenever the next match is
 		}
 	}
@@ -166,7 +167,7 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 	held := c.heldByDaemons()
 	var all []*agent
 	for _, id := range sortedKeys(c.agents.byID) {
-		if ag := c.agents.byID[id]; ag.registered && ag.closed == "" && !c.agents.inMaintenance(id) && avoided[id] == "" {
+		if ag := c.agents.byID[id]; ag.registered && ag.closed == "" && !c.agents.inMaintenance(id) && avoided[id].IsZero() {
 			all = append(all, ag)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // ExecutionFilter says which executions a list is to have. Job, States and Since leave nothing out when they are empty.
@@ -88,11 +90,11 @@ func (c *Core) eachExecution(job string, look func(*execution)) {
 func (c *Core) summary(e *execution) ExecutionSummary {
 	v := ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: map[State]int{}}
 	if v.State.terminal() {
-		v.Reason = e.reason()
+		v.Why = whyOf(e.reason())
 		t := e.complete().UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
 	} else if j := c.config.jobs[e.Job]; j != nil && !e.launched() {
-		v.Reason = c.waitReason(j, e)
+		v.Why = whyOf(c.waitReason(j, e))
 	}
 	if at := e.LaunchedAt; !at.IsZero() {
 		t := at.UTC().Truncate(time.Millisecond)
@@ -108,11 +110,11 @@ func (c *Core) summary(e *execution) ExecutionSummary {
 	return v
 }
 
-func firesView(count int64, last time.Time, why string) *FiresView {
+func firesView(count int64, last time.Time, why reason.Reason) *FiresView {
 	if count == 0 {
 		return nil
 	}
-	return &FiresView{Count: count, Last: last.UTC().Truncate(time.Millisecond), Reason: why}
+	return &FiresView{Count: count, Last: last.UTC().Truncate(time.Millisecond), Why: whyOf(why)}
 }
 
 // explainPast says what came of a job's runs so far.

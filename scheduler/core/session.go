@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -76,7 +75,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	if s.open {
 		by = s.masterID // it said so on its own stream
 	}
-	news := s.tries <= triesLogged || !alike(s.reason, e.Reason) || c.now.Sub(s.loggedAt) >= logAgainAfter
+	news := s.tries <= triesLogged || c.now.Sub(s.loggedAt) >= logAgainAfter
 	s.open, s.asked, s.reason = false, false, e.Reason
 	c.flow.held.Clear()
 	if news {
@@ -88,24 +87,11 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	}
 }
 
-// While nothing changes, triesLogged tries are logged, and then one every logAgainAfter.
+// The first triesLogged tries are logged, and then one every logAgainAfter, with the reason of then.
 const (
 	triesLogged   = 3
 	logAgainAfter = time.Minute
 )
-
-// alike reports whether two reasons differ in nothing but numbers, as those of ports do.
-func alike(a, b string) bool {
-	wordsOf := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' {
-				return -1
-			}
-			return r
-		}, s)
-	}
-	return wordsOf(a) == wordsOf(b)
-}
 
 // reconcileDue asks the master about tasks: about all of them at every
 // SUBSCRIBED and every 10 minutes, about those it has not reported with growing

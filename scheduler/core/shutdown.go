@@ -1,5 +1,7 @@
 package core
 
+import "github.com/elasticjob-go/elasticjob/reason"
+
 // ShutDownJob disables a job without killing what was launched of it: that runs to its end, retries and failover included, and what
 // waits is ended (rule F11). It is one write, the mark. A job that is disabled stays as it is.
 type ShutDownJob struct{ Name string }
@@ -20,10 +22,10 @@ func (ch ShutDownJob) plan(k *configuration) (planned, error) {
 }
 
 // endWaiting ends the executions of a job that were not launched.
-func (c *Core) endWaiting(j *jobState, reason string) {
+func (c *Core) endWaiting(j *jobState, why reason.Reason) {
 	for _, e := range append([]*execution(nil), j.queue...) {
 		if !e.launched() {
-			c.killExecution(e, reason)
+			c.killExecution(e, why)
 		}
 	}
 }

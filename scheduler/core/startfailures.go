@@ -3,12 +3,12 @@ package core
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -16,10 +16,10 @@ import (
 // startFailure is what went wrong when an app's executors were to start on an
 // agent (rule L6). It is kept, so that the next leader knows it (rule F8).
 type startFailure struct {
-	Executor string    `json:"executor"` // the last one that did not start; for tasks that bring theirs, the execution and its attempt
-	Tries    int       `json:"tries"`
-	Since    time.Time `json:"since"`
-	Reason   string    `json:"reason"`
+	Executor string        `json:"executor"` // the last one that did not start; for tasks that bring theirs, the execution and its attempt
+	Tries    int           `json:"tries"`
+	Since    time.Time     `json:"since"`
+	Reason   reason.Reason `json:"reason,omitzero"`
 	// Host is where the app's package could not be fetched from, with its port; Executor is then the execution that tried it last.
 	// Package is "" if the host itself was at fault. Otherwise it stands for the one URL there that has no good
 	// answer in time, which may hold a secret, or for that of one app whose pods have a template.
@@ -132,7 +132,7 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 
 // record keeps an app off an agent where its executor did not start, with growing delays (rule L6). One start that failed is
 // one failure, however many tasks waited for it; only the first of them gets a time.
-func (f *startFailures) record(appName, agent, executorID, reason string) (until time.Time) {
+func (f *startFailures) record(appName, agent, executorID string, why reason.Reason) (until time.Time) {
 	t := f.byApp[appName][agent]
 	if t == nil {
 		t = &startFailure{}
@@ -140,7 +140,7 @@ func (f *startFailures) record(appName, agent, executorID, reason string) (until
 	if t.Executor == executorID {
 		return until
 	}
-	t.Executor, t.Since, t.Reason = executorID, f.now, reason
+	t.Executor, t.Since, t.Reason = executorID, f.now, why
 	t.Tries++
 	f.changed.add(startKey(appName, agent))
 	f.put(appName, agent, t)
@@ -207,18 +207,18 @@ func (f *startFailures) write(r *records) {
 
 // avoid is where an app is not to be placed, and why: where its executors did not start
 // (rule L6), and where maintenance begins soon: those are maintained.
-func (f *startFailures) avoid(appName string, maintained map[string]string) map[string]string {
+func (f *startFailures) avoid(appName string, maintained map[string]reason.Reason) map[string]reason.Reason {
 	of := f.byApp[appName]
 	if len(of) == 0 {
 		return maintained
 	}
-	out := map[string]string{}
+	out := map[string]reason.Reason{}
 	for agent, t := range of {
 		if agent == everyAgent {
 			continue // see wait
 		}
 		if until := t.until(); until.After(f.now) {
-			out[agent] = fmt.Sprintf("%s failed to start there %s, last: %s; tried again at %s", f.whatStarts(), counted(t.Tries, "time"), t.Reason, f.shown(until).Format(time.TimeOnly))
+			out[agent] = reason.StartFailed(f.opt.TaskExecutors, t.Tries, t.Reason, f.shown(until))
 		}
 	}
 	maps.Copy(out, maintained)
@@ -235,24 +235,24 @@ func (s *shared) whatStarts() string {
 
 // unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its
 // host was not reached. Only the first attempt that finds that out gets a time until which it holds.
-func (f *startFailures) unreachable(a app.Config, execution string, launched time.Time, reason string) (until time.Time) {
+func (f *startFailures) unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {
 	t := &startFailure{Host: wire.HostPort(a.AppURL)}
 	if a.PodTemplate != "" {
 		t.Package = podKey(a)
 	}
-	return f.notFetched(a, t, execution, launched, reason)
+	return f.notFetched(a, t, execution, launched, why)
 }
 
 // unanswered notes the same of a package whose host was reached, and had no good answer for its URL in time.
-func (f *startFailures) unanswered(a app.Config, execution string, launched time.Time, reason string) time.Time {
+func (f *startFailures) unanswered(a app.Config, execution string, launched time.Time, why reason.Reason) time.Time {
 	host := wire.HostPort(a.AppURL)
 	if a.PodTemplate != "" {
-		return f.notFetched(a, &startFailure{Host: host, Package: podKey(a)}, execution, launched, reason)
+		return f.notFetched(a, &startFailure{Host: host, Package: podKey(a)}, execution, launched, why)
 	}
 	if t := f.sources[host]; t != nil && launched.After(t.Since) {
 		f.fetchable(t)
 	}
-	return f.notFetched(a, &startFailure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, reason)
+	return f.notFetched(a, &startFailure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, why)
 }
 
 // urlKey stands for a package's URL, which may hold a secret.
@@ -264,7 +264,7 @@ func podKey(a app.Config) string { return "pod-" + fingerprint(a.AppName+" "+a.A
 
 // notFetched counts one more failure of a source.
 func (f *startFailures) notFetched(
-	a app.Config, t *startFailure, execution string, launched time.Time, reason string,
+	a app.Config, t *startFailure, execution string, launched time.Time, why reason.Reason,
 ) (until time.Time) {
 	if known := f.sources[t.source()]; known != nil {
 		t = known
@@ -273,7 +273,7 @@ func (f *startFailures) notFetched(
 		delete(t.probes, a.AppName)
 	}
 	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
-		t.Executor, t.Since, t.Reason = execution, f.now, reason
+		t.Executor, t.Since, t.Reason = execution, f.now, why
 		t.Tries++
 		until = t.until()
 	}
@@ -353,22 +353,20 @@ func (f *startFailures) wait(a *appState, id string) packageWait {
 }
 
 // waitReason is the same for people.
-func (f *startFailures) waitReason(w packageWait) string {
-	why := fmt.Sprintf("%s, %s", w.failure.whatFailed(), counted(w.failure.Tries, "time"))
+func (f *startFailures) waitReason(w packageWait) reason.Reason {
 	if w.probe == "" {
-		again := f.shown(w.failure.until()).Format(time.TimeOnly)
-		return fmt.Sprintf("its package can't be fetched: %s; tried again at %s", why, again)
+		return reason.PackageUnfetchable(w.failure.whatFailed(), w.failure.Tries, f.shown(w.failure.until()))
 	}
-	return fmt.Sprintf("its package could not be fetched: %s; execution %s tries it now", why, w.probe)
+	return reason.PackageBeingTried(w.failure.whatFailed(), w.failure.Tries, w.probe)
 }
 
 // whatFailed says what is wrong with where a package is fetched from. It leaves the cause of the attempt out, which
 // names another app's package where the host is at fault for all that it has.
-func (t *startFailure) whatFailed() string {
+func (t *startFailure) whatFailed() reason.Reason {
 	if t.Package != "" {
-		return t.Host + " has no good answer for its URL"
+		return reason.AnswerBad(t.Host)
 	}
-	return t.Host + " did not answer"
+	return reason.HostSilent(t.Host)
 }
 
 // isShared reports whether another app has the same failure to fetch, whose cause may then be of a run of that app.

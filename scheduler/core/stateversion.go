@@ -14,7 +14,8 @@ import (
 //
 //	0  no version is stored: releases before it was
 //	1  the version itself
-const StateVersion = 1
+//	2  reasons are codes with arguments, not sentences
+const StateVersion = 2
 
 // stateVersion is the record of the version: who leads first with a newer release writes it in his first commit, together with what that
 // release writes otherwise. From then on earlier releases refuse the state.

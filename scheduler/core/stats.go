@@ -149,7 +149,7 @@ func (c *Core) measureQueues(s *Stats) {
 		q.Oldest = max(q.Oldest, c.now.Sub(since))
 	}
 	for _, e := range c.executions.launchable {
-		if e.KillReason != "" || c.heldBack(e) {
+		if !e.Kill.IsZero() || c.heldBack(e) {
 			continue
 		}
 		if !e.launched() {

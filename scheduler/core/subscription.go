@@ -1,11 +1,11 @@
 package core
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // subscription is what this scheduler is to the cluster: its framework id, and the session that is open or tried.
@@ -139,10 +139,9 @@ func (t *takeover) wake() time.Time {
 }
 
 // reason says what launching waits for.
-func (t *takeover) reason() string {
-	why := "nothing is launched yet: the framework id is another scheduler's, "
+func (t *takeover) reason() reason.Reason {
 	if len(t.unknown) == 0 {
-		return why + "and the master has not reported yet all tasks that run under it (it is silent until all agents are back)"
+		return reason.TakeoverUnreported()
 	}
 	// Only ids that name their job are shown: whoever may not see that job does not see them. The log has all of them.
 	const most = 3
@@ -152,12 +151,7 @@ func (t *takeover) reason() string {
 			named = append(named, "task "+id)
 		}
 	}
-	if left := len(t.unknown) - len(named); left > 0 && len(named) > 0 {
-		named = append(named, fmt.Sprintf("%d more", left))
-	} else if left > 0 {
-		named = append(named, counted(left, "task")+" of other forms than this scheduler's")
-	}
-	return why + "and what it left is being ended first: " + strings.Join(named, ", ")
+	return reason.TakeoverEnding(strings.Join(named, ", "), len(t.unknown)-len(named))
 }
 
 // isFormer reports whether an orphan ran under a framework id that was removed.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // sweepTasks looks at every live task for the timeouts of rules E4, S5 and the
@@ -43,9 +44,9 @@ func (c *Core) sweepTask(ref taskRef) {
 	switch {
 	case !s.EndUnclear.IsZero():
 		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {
-			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
-				Message: "the cluster said so, and its agent never sent why"}
+			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent}
 			c.readEnd(ref, u)
+			s.Cause = reason.EndUnexplained(s.EndState)
 			c.traceDecided(ref, u.State, s.Cause)
 			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
 		}
@@ -60,9 +61,9 @@ func (c *Core) sweepTask(ref taskRef) {
 		case gone < wait:
 		case s.stuckStaging:
 			staged := c.now.Sub(s.Launched).Round(time.Second)
-			c.abandon(ref, fmt.Sprintf("on agent %s it got no further than STAGING for %s", s.Agent, staged))
+			c.abandon(ref, reason.StuckStaging(s.Agent, staged))
 		default:
-			c.abandon(ref, fmt.Sprintf("agent %s was unreachable for %s", s.Agent, gone.Round(time.Second)))
+			c.abandon(ref, reason.AgentUnreachable(s.Agent, gone.Round(time.Second)))
 		}
 	case s.Seen < seenStarting && s.acceptSeq == 0 && !s.Launched.IsZero():
 		// Silence needs no timer: it means that an agent is still to come

@@ -1,11 +1,10 @@
 package core
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
@@ -67,30 +66,19 @@ func (c *Core) killTimedOut(ref taskRef) {
 func (c *Core) endTimedOutShard(ref taskRef, how outcome) bool {
 	e, s := ref.exec, ref.shard()
 	switch {
-	case !s.TimedOut || e.KillReason != "" && e.KillReason != shutdownReason:
+	case !s.TimedOut || !e.goesOn():
 		return false
 	case how == outcomeLost && e.Settings.Job.Failover && (!s.Unreachable.IsZero() || !c.agents.registered(s.Agent)):
-		if e.KillReason == "" {
+		if e.Kill.IsZero() {
 			s.TimedOut, s.KillSince = false, time.Time{}
 		}
 		return false
 	case how == outcomeFinished:
 		c.completeShard(ref, Finished)
 	default:
-		s.Cause = shorten(c.timedOutCause(ref))
+		// What the executor says of the end includes that it killed the task: it does not know why.
+		s.Cause = reason.TimedOut(c.now.Sub(s.RunningAt).Round(100*time.Millisecond), e.Settings.Job.TimeoutSeconds, s.Cause)
 		c.failShard(ref, TimedOut)
 	}
 	return true
-}
-
-// timedOutCause says how long the task ran and what the limit was, and then what was reported of its end.
-func (c *Core) timedOutCause(ref taskRef) string {
-	s := ref.shard()
-	text := fmt.Sprintf("timed out: it ran for %s, the job's timeoutSeconds is %d",
-		c.now.Sub(s.RunningAt).Round(100*time.Millisecond), ref.exec.Settings.Job.TimeoutSeconds)
-	end := strings.TrimPrefix(strings.TrimPrefix(s.Cause, killedOnRequest), ": ") // its executor only knows that somebody asked for it
-	if end != "" && !strings.HasPrefix(end, ";") {
-		text += "; "
-	}
-	return text + end
 }

@@ -34,7 +34,8 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(Errorf(Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, c.config.inactiveReason(j)))
 		return
 	}
-	if why := c.config.inactiveReason(j); why != "" {
+	if inactive := c.config.inactiveReason(j); !inactive.IsZero() {
+		why := inactive.String()
 		if j.mark.disables() || c.config.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
 			why += "; enable it first"
 		}

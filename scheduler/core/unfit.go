@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // unfit are the agents that the cluster's own rules keep apps from (Options.Unfit). What was found out holds until the attributes of
@@ -13,17 +14,17 @@ import (
 type unfit struct {
 	// version is that of the attributes that byKey was found with; byKey has, by executorKey, the reasons by agent, nil for none.
 	version int64
-	byKey   map[string]map[string]string
+	byKey   map[string]map[string]reason.Reason
 }
 
 // unfitFor are the agents with attributes where an app may not be placed, and why; nil for none. key is the app's executorKey.
-func (c *Core) unfitFor(a *app.Config, key string) map[string]string {
+func (c *Core) unfitFor(a *app.Config, key string) map[string]reason.Reason {
 	if c.opt.Unfit == nil {
 		return nil
 	}
 	u := &c.unfit
 	if u.byKey == nil || u.version != c.agents.attributes {
-		u.version, u.byKey = c.agents.attributes, map[string]map[string]string{}
+		u.version, u.byKey = c.agents.attributes, map[string]map[string]reason.Reason{}
 	}
 	found, known := u.byKey[key]
 	if known {
@@ -36,9 +37,9 @@ func (c *Core) unfitFor(a *app.Config, key string) map[string]string {
 		}
 		if why := unfit(on.attributes); why != "" {
 			if found == nil {
-				found = map[string]string{}
+				found = map[string]reason.Reason{}
 			}
-			found[id] = why
+			found[id] = reason.ClusterRule(why)
 		}
 	}
 	u.byKey[key] = found
@@ -47,7 +48,7 @@ func (c *Core) unfitFor(a *app.Config, key string) map[string]string {
 
 // avoid is where an app is not to be placed, and why: where the cluster's rules or its own start failures keep it away, and where
 // maintenance begins soon: those are maintained. The map is not to be changed.
-func (c *Core) avoid(a *app.Config, key string, maintained map[string]string) map[string]string {
+func (c *Core) avoid(a *app.Config, key string, maintained map[string]reason.Reason) map[string]reason.Reason {
 	avoided, kept := c.starts.avoid(a.AppName, maintained), c.unfitFor(a, key)
 	switch {
 	case len(kept) == 0:

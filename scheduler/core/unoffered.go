@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -17,21 +18,21 @@ type unoffered struct {
 func (c *Core) notOnOffer(onOffer []offers.Agent) unoffered { return unoffered{c: c, onOffer: onOffer} }
 
 // reasonOf is why a demand was not placed, and whether no agent that takes tasks ever will hold it: one may that has nothing on offer.
-func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why string, never bool) {
+func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Reason, never bool) {
 	if u.Never {
 		open, closed := e.holders(d.Shard.Plus(d.ExecutorSize), d.Avoid)
 		switch {
 		case open != nil:
-			return "no agent on offer now can hold one shard; agent " + open.id + " could, which has nothing on offer", false
+			return reason.HolderNotOnOffer(open.id), false
 		case closed != nil:
-			return "no agent on offer now can hold one shard; agent " + closed.id + " could, but " + closed.closed, true
+			return reason.HolderClosed(closed.id, closed.closed), true
 		}
 	}
 	return u.Reason, u.Never
 }
 
 // holders are one agent that takes tasks and one that does not that could hold so much if all else left them, nil for none.
-func (e *unoffered) holders(need resources.Amount, avoid map[string]string) (open, closed *agent) {
+func (e *unoffered) holders(need resources.Amount, avoid map[string]reason.Reason) (open, closed *agent) {
 	e.find()
 	for _, a := range e.agents {
 		if need.Fits(a.capacity) {
@@ -39,7 +40,7 @@ func (e *unoffered) holders(need resources.Amount, avoid map[string]string) (ope
 		}
 	}
 	for _, a := range e.closed {
-		if need.Fits(a.capacity) && avoid[a.id] == "" {
+		if need.Fits(a.capacity) && avoid[a.id].IsZero() {
 			return nil, a
 		}
 	}

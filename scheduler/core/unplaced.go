@@ -9,21 +9,21 @@ import (
 // Unplaced lists, of the first executions in the order of launches, the shards that no agent has room for or suits, limit at most. Shards that
 // wait for anything else, such as a time, a person, or the end of an earlier attempt, are not among them: more agents would not help those.
 func (c *Core) Unplaced(limit int) []cluster.Unplaced {
-	if c.noLaunches() != "" {
+	if !c.noLaunches().IsZero() {
 		return nil
 	}
 	var out []cluster.Unplaced
 	add := func(e *execution, j *jobs.Config, a *app.Config, item int) {
 		if len(out) < limit {
-			out = append(out, cluster.Unplaced{Execution: e.ID, Job: e.Job, Item: item, Resources: j.Resources(), Container: containerOf(a), Why: c.placeReason(e)})
+			out = append(out, cluster.Unplaced{Execution: e.ID, Job: e.Job, Item: item, Resources: j.Resources(), Container: containerOf(a), Why: c.placeReason(e).String()})
 		}
 	}
 	for _, e := range c.executions.launchable {
 		if len(out) == limit {
 			break
 		}
-		notMatched := e.unplaced.why == "" && c.flow.held.Len() > 0 // there may be room for it
-		if notMatched || e.KillReason != "" || c.heldBack(e) || c.starts.wait(c.config.appOf(e), e.ID).waits() {
+		notMatched := e.unplaced.why.IsZero() && c.flow.held.Len() > 0 // there may be room for it
+		if notMatched || !e.Kill.IsZero() || c.heldBack(e) || c.starts.wait(c.config.appOf(e), e.ID).waits() {
 			continue
 		}
 		if e.launched() {

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -129,7 +130,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	}
 	changed := false
 	if !s.Unreachable.IsZero() || !s.EndUnclear.IsZero() {
-		c.traceUpdate(ref, u, "") // it is back
+		c.traceUpdate(ref, u, reason.Reason{}) // it is back
 		s.Unreachable, s.Away, s.EndUnclear, s.EndState = time.Time{}, false, time.Time{}, ""
 		changed = true
 	}
@@ -158,9 +159,9 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		if s.Start.IsZero() {
 			c.learnStart(ref, c.timeOf(u))
 		}
-		c.traceUpdate(ref, u, "")
+		c.traceUpdate(ref, u, reason.Reason{})
 		if !ref.exec.daemon() && c.recording.on() {
-			c.recording.run(ref.exec, s, &s.attempt, Running, "")
+			c.recording.run(ref.exec, s, &s.attempt, Running, reason.Reason{})
 		}
 		c.daemonRunning(ref)
 		if s.Replacing || len(ref.exec.outdated) > 0 {
@@ -330,9 +331,9 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
 		c.kill(u.TaskID, u.AgentID, c.taskGrace(ref), "its attempt has ended")
-	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
+	case len(u.UUID) > 0 && s.Cause.IsZero() && s.State != Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
-			s.Cause = shorten(st.Cause)
+			s.Cause = reason.FromText(shorten(st.Cause))
 			c.executions.touchShard(ref.exec, ref.index)
 		}
 	}

@@ -293,7 +293,7 @@ func (c *Core) startFailures(on func(agent string) bool) (shown []StartFailureVi
 			if !on(agentID) {
 				continue
 			}
-			v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.shown(t.until()).UTC().Truncate(time.Millisecond), Cause: t.Reason}
+			v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.shown(t.until()).UTC().Truncate(time.Millisecond), Cause: t.Reason.String()}
 			if agentID == everyAgent {
 				v.Agent = ""
 			} else if a := c.agents.byID[agentID]; a != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -168,7 +169,7 @@ func TestStartFailuresAreShown(t *testing.T) {
 	s.update(s.accepted()[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed), func(u *cluster.Update) { u.Message = "no such file" })
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
-	s.core.starts.unreachable(a, "my_job@1", s.now, "did not answer")
+	s.core.starts.unreachable(a, "my_job@1", s.now, reason.FromText("did not answer"))
 	for when, list := range map[string]func() ([]StartFailureView, int){
 		"of all": func() ([]StartFailureView, int) {
 			v := s.core.Cluster(nil)

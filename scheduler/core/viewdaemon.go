@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -122,7 +123,7 @@ func (c *Core) daemonSummary(job string, pick func(*daemonRuns) *wire.Run) *Exec
 			v.State = Failed
 		}
 		if run.State != wire.RunFinished {
-			v.Reason = fmt.Sprintf("item %d: %s", i, run.Cause)
+			v.Why = whyOf(reason.OfItem(i, reason.FromText(run.Cause)))
 		}
 		if start := run.Start.UTC().Truncate(time.Millisecond); v.StartTime == nil || start.Before(*v.StartTime) {
 			v.StartTime = &start

@@ -46,11 +46,14 @@ type ShardView struct {
 	StartTime    *time.Time `json:"startTime"`
 	CompleteTime *time.Time `json:"completeTime"`
 	ExitStatus   *int       `json:"exitStatus"`
-	FailureCause string     `json:"failureCause"`
+	// FailureCause is why the last attempt ended, if not as FINISHED, and FailureCode and FailureArgs the same for programs.
+	FailureCause string         `json:"failureCause"`
+	FailureCode  string         `json:"failureCode,omitempty"`
+	FailureArgs  map[string]any `json:"failureArgs,omitempty"`
 	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
 	PackageSHA256 string `json:"packageSHA256"`
-	// Reason is what it waits for, if its execution was launched, and what keeps a task from beginning that was.
-	Reason string `json:"reason,omitempty"`
+	// OptionalWhy is what it waits for, if its execution was launched, and what keeps a task from beginning that was.
+	OptionalWhy
 	// Earlier are attempts before this one whose output was kept, the oldest first.
 	Earlier []AttemptView `json:"earlier,omitempty"`
 	// Daemon is what is known of the runs of a daemon's shard.
@@ -94,13 +97,13 @@ type RunView struct {
 
 // ExecutionView is one run of a job.
 type ExecutionView struct {
-	ExecutionID string      `json:"executionId"`
-	JobName     string      `json:"jobName"`
-	FireTime    time.Time   `json:"fireTime"`
-	Source      Source      `json:"source"`
-	State       State       `json:"state"`
-	Reason      string      `json:"reason"`
-	Shards      []ShardView `json:"shards"`
+	ExecutionID string    `json:"executionId"`
+	JobName     string    `json:"jobName"`
+	FireTime    time.Time `json:"fireTime"`
+	Source      Source    `json:"source"`
+	State       State     `json:"state"`
+	Why
+	Shards []ShardView `json:"shards"`
 	// Overrides are settings that hold for this run alone, without secrets; nil where it has none, or its job is of another app since.
 	Overrides *jobs.Overrides `json:"overrides,omitempty"`
 }
@@ -110,7 +113,7 @@ type WaitingView struct {
 	ExecutionID string    `json:"executionId"`
 	Item        int       `json:"item"`
 	Since       time.Time `json:"since"`
-	Reason      string    `json:"reason"`
+	Why
 }
 
 // RunningView is a task on the cluster.
@@ -121,8 +124,8 @@ type RunningView struct {
 	State       State     `json:"state"`
 	Agent       string    `json:"agent"`
 	Since       time.Time `json:"since"`
-	// Reason is what keeps it from beginning, as far as its agent says.
-	Reason string `json:"reason,omitempty"`
+	// OptionalWhy is what keeps it from beginning, as far as its agent says.
+	OptionalWhy
 	// Progress is nil while its program has said nothing of it.
 	Progress *ProgressView `json:"progress,omitempty"`
 }
@@ -134,7 +137,7 @@ type EndedView struct {
 	TaskID      string `json:"taskId"`
 	State       State  `json:"state"`
 	Agent       string `json:"agent"`
-	Reason      string `json:"reason"`
+	Why
 }
 
 // Explanation is a job's state with all reasons.
@@ -213,8 +216,8 @@ type ExecutionSummary struct {
 	FireTime    time.Time `json:"fireTime"`
 	Source      Source    `json:"source"`
 	State       State     `json:"state"`
-	// Reason says what a run that waits is waiting for, and why one that ended is not FINISHED.
-	Reason string `json:"reason"`
+	// Why is what a run that waits is waiting for, and why one that ended is not FINISHED.
+	Why
 	// LaunchTime is when its first task was launched.
 	LaunchTime *time.Time `json:"-"`
 	// StartTime is when its first process began, CompleteTime when its last shard had ended.
@@ -227,7 +230,7 @@ type ExecutionSummary struct {
 // FiresView are fires of a job that became no run.
 type FiresView struct {
 	Count int64 `json:"count"`
-	// Last is when it last happened, Reason what was the matter.
-	Last   time.Time `json:"last"`
-	Reason string    `json:"reason"`
+	// Last is when it last happened, Why what was the matter.
+	Last time.Time `json:"last"`
+	Why
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	historyevent "github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
@@ -287,7 +288,7 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 	for i := range writes {
 		wr := &writes[i]
 		dir, name := splitPath(wr.Path)
-		killed := bytes.Contains(wr.Value, []byte(`"killed on request"`))
+		killed := bytes.Contains(wr.Value, []byte(reason.KilledOnRequest))
 		switch {
 		case dir == pathOrphan && wr.Delete:
 			gone[name] = true
@@ -301,7 +302,7 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 			if !check.ever[name] && r.Source == string(core.Triggered) && !strings.Contains(name, "@import-") {
 				must("job.trigger " + name)
 			}
-			if was := check.execs[name]; r.KillReason == "killed on request" && (was == nil || was.KillReason != r.KillReason) {
+			if was := check.execs[name]; r.Kill.Is(reason.KilledOnRequest) && (was == nil || !was.Kill.Is(reason.KilledOnRequest)) {
 				must("execution.kill " + name)
 			}
 			a.killed(name, r.Shards, must)
@@ -324,12 +325,12 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 
 // killed takes the rows of tasks whose kill is wanted now and was not.
 func (a *audits) killed(execution string, now []shardRecord, must func(string)) {
-	before := map[string]string{}
+	before := map[string]reason.Reason{}
 	if e := a.w.check.execs[execution]; e != nil {
-		e.all(func(s shardRecord) { before[s.TaskID] = s.KillReason })
+		e.all(func(s shardRecord) { before[s.TaskID] = s.Kill })
 	}
 	for _, s := range now {
-		if was, known := before[s.TaskID]; known && s.KillReason == "killed on request" && was != s.KillReason {
+		if was, known := before[s.TaskID]; known && s.Kill.Is(reason.KilledOnRequest) && !was.Is(reason.KilledOnRequest) {
 			must("task.kill " + s.TaskID)
 		}
 	}

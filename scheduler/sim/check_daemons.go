@@ -3,10 +3,10 @@ package sim
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -41,9 +41,9 @@ func (c *checker) attemptEnded(e *execRecord, s shardRecord) {
 	}
 	key := runsKey(e.Job, s.Item)
 	switch open := c.runs[key].Open; {
-	case e.KillReason != "" && !strings.Contains(e.KillReason, "shutdown") || e.killed || s.KillReason == "killed on request":
+	case !e.Kill.IsZero() && !e.Kill.Is(reason.ServerStopped) || e.killed || s.Kill.Is(reason.KilledOnRequest):
 		delete(c.cut, key)
-	case open != nil && e.KillReason == "" && e.Settings != nil && e.Settings.Job.Failover && e.failedOver:
+	case open != nil && e.Kill.IsZero() && e.Settings != nil && e.Settings.Job.Failover && e.failedOver:
 		c.cut[key] = *open
 	}
 }

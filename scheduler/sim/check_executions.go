@@ -79,8 +79,8 @@ func (c *checker) execution(r record) {
 				c.failed(r)
 			}
 		}
-		if open > 0 || r.Settings == nil && r.KillReason == "" {
-			w.fail("nothing is lost", "execution %s is filed as ended with %d shards open, launched %v, kill reason %q", r.ID, open, r.Settings != nil, r.KillReason)
+		if open > 0 || r.Settings == nil && r.Kill.IsZero() {
+			w.fail("nothing is lost", "execution %s is filed as ended with %d shards open, launched %v, kill reason %q", r.ID, open, r.Settings != nil, r.Kill)
 		}
 		return
 	}
@@ -137,7 +137,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if i < len(was) {
 			c.limits(e, was[i], s)
 		}
-		if s.State == core.Failed && strings.Contains(s.Cause, notCompatible) {
+		if s.State == core.Failed && strings.Contains(s.Cause.String(), notCompatible) {
 			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s", e.ID, s.Item, s.Cause)
 		}
 		if e.done[s.Item] && s.State != core.Finished {
@@ -146,7 +146,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if s.State == core.Finished {
 			e.done[s.Item] = true
 		}
-		if i < len(was) && was[i].KillReason != "" && !e.daemon() && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != core.Killed && s.State != core.Finished) {
+		if i < len(was) && !was[i].Kill.IsZero() && !e.daemon() && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != core.Killed && s.State != core.Finished) {
 			c.w.fail("K1 a shard that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
 		}
 		if i < len(was) && e.killed && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != core.Killed && s.State != core.Finished) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -77,11 +78,11 @@ func (c *checker) nothingBeginsOff() {
 // endsNothing checks that neither a pause nor a shutdown ends what was launched.
 func (c *checker) endsNothing(old, now *record) {
 	switch {
-	case now.KillReason == old.KillReason:
-	case strings.Contains(now.KillReason, "is paused"):
-		c.w.fail("F10 a pause ends nothing", "execution %s: %s", now.ID, now.KillReason)
-	case strings.Contains(now.KillReason, "is shut down") && old.Settings != nil && !now.daemon():
-		c.w.fail("F11 a shutdown kills nothing", "execution %s: %s", now.ID, now.KillReason)
+	case now.Kill.Equal(old.Kill):
+	case now.Kill.Is(reason.Paused):
+		c.w.fail("F10 a pause ends nothing", "execution %s: %s", now.ID, now.Kill)
+	case now.Kill.Is(reason.ShutDown) && old.Settings != nil && !now.daemon():
+		c.w.fail("F11 a shutdown kills nothing", "execution %s: %s", now.ID, now.Kill)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -44,24 +45,24 @@ type record struct {
 			KillGraceSeconds   int  `json:"killGraceSeconds"`
 		} `json:"job"`
 	} `json:"settings"`
-	Shards     []shardRecord `json:"shards"`
-	Chunks     int           `json:"chunks"`
-	KillReason string        `json:"killReason"`
-	Ended      int64         `json:"ended"`
+	Shards []shardRecord `json:"shards"`
+	Chunks int           `json:"chunks"`
+	Kill   reason.Reason `json:"killReason"`
+	Ended  int64         `json:"ended"`
 }
 
 type shardRecord struct {
-	Item   int        `json:"i"`
-	State  core.State `json:"s"`
-	TaskID string     `json:"t"`
-	Cause  string     `json:"ca"`
+	Item   int           `json:"i"`
+	State  core.State    `json:"s"`
+	TaskID string        `json:"t"`
+	Cause  reason.Reason `json:"ca"`
 
 	Executor  string    `json:"x"`
 	KillSince time.Time `json:"ks"`
 	// Grace is that of a daemon's attempt.
 	Grace time.Duration `json:"gr"`
-	// KillReason is set when its task was killed by id.
-	KillReason string `json:"kr"`
+	// Kill is set when its task alone was killed.
+	Kill reason.Reason `json:"kr"`
 	// Replacing is set while a daemon's shard is brought to new settings.
 	Replacing bool `json:"rp"`
 

@@ -68,8 +68,11 @@ type Row struct {
 	Running      int        `json:"running"`
 	Waiting      int        `json:"waiting"`
 	WaitingSince *time.Time `json:"waitingSince"`
-	WaitingFor   string     `json:"waitingFor"`
-	LastRun      *LastRun   `json:"lastRun"`
+	// WaitingFor is what the oldest of what waits is waiting for, and the same for programs.
+	WaitingFor     string         `json:"waitingFor"`
+	WaitingForCode string         `json:"waitingForCode,omitempty"`
+	WaitingForArgs map[string]any `json:"waitingForArgs,omitempty"`
+	LastRun        *LastRun       `json:"lastRun"`
 	// Failures are the runs in a row that failed, up to now.
 	Failures int   `json:"failures"`
 	Runs     []Run `json:"runs"`
@@ -80,7 +83,7 @@ type LastRun struct {
 	Run
 	StartTime    *time.Time `json:"startTime"`
 	CompleteTime *time.Time `json:"completeTime"`
-	Reason       string     `json:"reason"`
+	core.Why
 }
 
 // Run is one execution in the strip of a job.
@@ -258,9 +261,11 @@ func (r *row) shown() Row {
 
 // fill adds what the core has of a row.
 func (v *Row) fill(d *core.JobDetail) {
-	v.NextFire, v.WaitingFor = moment(millis(d.NextFire)), d.WaitingFor
+	v.NextFire = moment(millis(d.NextFire))
+	why := d.WaitingFor
+	v.WaitingFor, v.WaitingForCode, v.WaitingForArgs = why.String(), string(why.Code()), why.Args()
 	if run := d.LastRun; run != nil {
-		v.LastRun = &LastRun{Run: Run{ExecutionID: run.ExecutionID, State: run.State, FireTime: run.FireTime}, StartTime: run.StartTime, CompleteTime: run.CompleteTime, Reason: run.Reason}
+		v.LastRun = &LastRun{Run: Run{ExecutionID: run.ExecutionID, State: run.State, FireTime: run.FireTime}, StartTime: run.StartTime, CompleteTime: run.CompleteTime, Why: run.Why}
 		if run.StartTime != nil && run.CompleteTime != nil {
 			v.LastRun.DurationMillis = between(*run.StartTime, *run.CompleteTime)
 		}

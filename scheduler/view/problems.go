@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -21,7 +22,14 @@ type Problem struct {
 	Path     string     `json:"path"`
 	Count    int        `json:"count"`
 	Since    *time.Time `json:"since"`
-	Message  string     `json:"message"`
+	// Message says what is wrong, and MessageCode and MessageArgs the same for programs, where there is a code for it.
+	Message     string         `json:"message"`
+	MessageCode string         `json:"messageCode,omitempty"`
+	MessageArgs map[string]any `json:"messageArgs,omitempty"`
+}
+
+func (p *Problem) say(why reason.Reason) {
+	p.Message, p.MessageCode, p.MessageArgs = why.String(), string(why.Code()), why.Args()
 }
 
 // Kinds of problems that the rows tell; the others are the core's troubles, and WARNING is the server's.
@@ -161,14 +169,14 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 		switch p.Kind {
 		case Failing:
 			if d.LastRun != nil {
-				p.Message = d.LastRun.Reason
+				p.Message, p.MessageCode, p.MessageArgs = d.LastRun.Reason, d.LastRun.ReasonCode, d.LastRun.ReasonArgs
 			}
 		case Waiting:
-			p.Message = d.WaitingFor
+			p.say(d.WaitingFor)
 		case Late:
 			p.Message = "its fire is due and was not made yet: the scheduler is behind, or its clock is"
 		case Missed:
-			p.Message = d.Missed
+			p.say(d.Missed)
 		}
 	}
 	shorten(shown)

@@ -30,6 +30,7 @@ var order = []string{
 	"history/event",  // and so: the core says what is recorded
 	"mysql",
 	"zookeeper",
+	"reason",
 	"resources",
 	"spelling",
 	"secrets",
@@ -42,7 +43,8 @@ var outside = []string{"test", "examples", "tools"}
 
 // only lists, for packages that may import few others, which these are.
 var only = map[string][]string{
-	"offers":         {"resources"},
+	"offers":         {"resources", "reason"},
+	"reason":         {},
 	"jobs":           {"jobs/cron", "app", "document", "resources", "spelling", "secrets"},
 	"jobs/cron":      {},
 	"app":            {"document", "resources", "secrets"},
@@ -116,6 +118,7 @@ var never = map[string][]string{
 // pure are packages that decide and do nothing else: no I/O, no clock of their own, no goroutine, no log. They import none of
 // what those would need.
 var pure = map[string][]string{
+	"reason":          impure,
 	"scheduler/core":  impure,
 	"scheduler/term":  impure,
 	"history/event":   impure,

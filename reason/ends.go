@@ -1,0 +1,146 @@
+package reason
+
+import (
+	"time"
+	"unicode/utf8"
+)
+
+// Codes of ends that decisions or tests read.
+const (
+	TaskSaid         Code = "task_said"
+	FrameworkRemoved Code = "framework_removed"
+	LostBeforeImport Code = "lost_before_import"
+)
+
+// FromText is what a job's process, its executor, or an earlier release said in words of its own.
+func FromText(words string) Reason {
+	if words == "" {
+		return Reason{}
+	}
+	if code, known := earlierWords[words]; known {
+		return build(code)
+	}
+	return build(TaskSaid, text("text", words))
+}
+
+// earlierWords are sentences that earlier releases stored, and decided by.
+var earlierWords = map[string]Code{
+	"killed on request":                                           KilledOnRequest,
+	"lost by shutdown of the scheduler":                           ServerStopped,
+	"replaced by one with the changed settings of its job or app": SettingsChanged,
+	"the job is paused":                                           Paused,
+}
+
+// OverMemoryLimit and OverDiskLimit: the container of executor and tasks was over its limit. message is the cluster's.
+func OverMemoryLimit(message string) Reason {
+	return build("over_memory_limit", text("message", message))
+}
+
+// OverDiskLimit is like OverMemoryLimit.
+func OverDiskLimit(message string) Reason { return build("over_disk_limit", text("message", message)) }
+
+// ExecutorEnded: a task ended with its executor. executor is "" for one that runs this task alone.
+func ExecutorEnded(executor, agent, state, reported, message string) Reason {
+	code := Code("executor_ended")
+	if executor == "" {
+		code = "task_executor_ended"
+	}
+	return build(code, text("executor", executor), text("agent", agent), text("state", state), text("reason", reported),
+		text("message", message))
+}
+
+// AgentDraining: an operator drains the task's agent.
+func AgentDraining(reported, message string) Reason {
+	return build("agent_draining", text("reason", reported), text("message", message))
+}
+
+// ClusterReported: the cluster reported an end, in its own words. reported is its reason, a word like "RECONCILIATION".
+func ClusterReported(state, reported, message string) Reason {
+	return build("cluster_reported", text("state", state), text("reason", reported), text("message", message))
+}
+
+// EndUnexplained: the cluster said that a task has ended, and its agent never said why (rule S5).
+func EndUnexplained(state string) Reason { return build("end_unexplained", text("state", state)) }
+
+// LaunchRefused: the master refused the call that was to launch the task.
+func LaunchRefused(message string) Reason { return build("launch_refused", text("message", message)) }
+
+// LostTooOften: a shard has lost as many attempts as it may (rule E2).
+func LostTooOften(times int, last Reason) Reason {
+	return build("lost_too_often", number("times", times), because("last", last))
+}
+
+// NotStartedTooOften: a shard could not be started on as many agents as it may (rule L6). task is set where each task
+// has an executor of its own.
+func NotStartedTooOften(task bool, times int, agent string, last Reason) Reason {
+	code := Code("executor_not_started_too_often")
+	if task {
+		code = "task_not_started_too_often"
+	}
+	return build(code, number("times", times), text("agent", agent), because("last", last))
+}
+
+// TimedOut: a task ran for longer than its job's timeoutSeconds. end is what was reported of its end, or none.
+func TimedOut(ran time.Duration, limitSeconds int, end Reason) Reason {
+	return build("timed_out", duration("ran", ran), number("limitSeconds", limitSeconds), because("end", end))
+}
+
+// StuckStaging: an agent did not get a task further than STAGING.
+func StuckStaging(agent string, for_ time.Duration) Reason {
+	return build("stuck_staging", text("agent", agent), duration("duration", for_))
+}
+
+// AgentUnreachable: an agent did not answer the master for so long that its task was given up (rule E4).
+func AgentUnreachable(agent string, for_ time.Duration) Reason {
+	return build("agent_unreachable", text("agent", agent), duration("duration", for_))
+}
+
+// CannotStay: a daemon's shard fails again and again before it runs.
+func CannotStay(attempts int, last Reason) Reason {
+	return build("does_not_come_up", number("attempts", attempts), because("last", last))
+}
+
+// ShardsFailed says why a run failed: how many of its shards did not finish, and why the first of them did not.
+func ShardsFailed(failed, shards, item int, cause Reason) Reason {
+	return build("shards_failed", number("failed", failed), number("shards", shards), number("item", item),
+		because("cause", cause))
+}
+
+// ShardsKilled says why a run was killed of which shards were.
+func ShardsKilled(killed, shards, item int, cause Reason) Reason {
+	return build("shards_killed", number("killed", killed), number("shards", shards), number("item", item),
+		because("cause", cause))
+}
+
+// OfItem says something of one shard.
+func OfItem(item int, cause Reason) Reason {
+	return build("of_item", number("item", item), because("cause", cause))
+}
+
+// Shortened is the reason with every text of an argument shortened by a function, the reason itself if none changes.
+func (r Reason) Shortened(shorten func(string) string) Reason {
+	if r.IsZero() {
+		return r
+	}
+	changed := false
+	args := make([]arg, len(r.args))
+	for i, a := range r.args {
+		args[i] = arg{a.name, shorten(a.text), a.inner.Shortened(shorten)}
+		changed = changed || args[i].text != a.text || args[i].inner.content != a.inner.content
+	}
+	if !changed {
+		return r
+	}
+	return Reason{&content{code: r.code, args: args}}
+}
+
+// Len is how many characters a reason has, for bounds.
+func (r Reason) Len() (n int) {
+	if r.IsZero() {
+		return 0
+	}
+	for _, a := range r.args {
+		n += utf8.RuneCountInString(a.text) + a.inner.Len()
+	}
+	return n
+}

@@ -1,0 +1,179 @@
+package reason
+
+import "time"
+
+// Agent is how an agent is named for people: by its id, and its host where that is known.
+type Agent struct{ ID, Host string }
+
+func (a Agent) reason() Reason { return build("agent", text("id", a.ID), text("host", a.Host)) }
+
+// Codes of placements.
+const (
+	NothingOnOffer Code = "nothing_on_offer"
+)
+
+// Need is what some shards of a job need, each of them and all of them once per agent for their executor. Amounts are
+// for people; Executor is "" where the shards bring theirs.
+type Need struct {
+	Shards        int
+	Together      bool
+	Each          string
+	Executor, App string
+}
+
+// app is of interest beside what its executor needs.
+func (n Need) app() string {
+	if n.Executor == "" {
+		return ""
+	}
+	return n.App
+}
+
+func (n Need) reason() Reason {
+	code := Code("needs_each")
+	switch {
+	case n.Shards == 1:
+		code = "needs_one"
+	case n.Together:
+		code = "needs_together"
+	}
+	return build(code, number("shards", n.Shards), text("each", n.Each), text("executor", n.Executor), text("app", n.app()))
+}
+
+// NoAgentUsable: none of the agents on offer may be used, since others does not let it.
+func NoAgentUsable(n Need, onOffer int, others Reason) Reason {
+	return build("no_agent_usable", because("need", n.reason()), number("agents", onOffer), because("why", others))
+}
+
+// NoRoom: agents offer room for fewer shards than wait, or for none. nearest lacks least for one more, and short is
+// what it lacks, "" where all agents are full. others says which agents may not be used, and why; it may be none.
+func NoRoom(n Need, usable, room int, nearest Agent, short string, others Reason) Reason {
+	args := []arg{because("need", n.reason()), number("agents", usable)}
+	if room > 0 {
+		args = append(args, number("room", room))
+	}
+	if short != "" {
+		args = append(args, because("nearest", nearest.reason()), text("short", short))
+	}
+	return build("no_room", append(args, because("others", others))...)
+}
+
+// Why some agents may not be used. agents is how many there are, and such is one of them.
+
+// AgentsReserved: another execution has them.
+func AgentsReserved(agents int, such Agent, execution string) Reason {
+	return build(oneOrMore("agent_reserved", agents), because("agent", such.reason()), number("agents", agents),
+		text("execution", execution))
+}
+
+// AgentsFull: they have as many tasks as they take.
+func AgentsFull(agents int, such Agent) Reason {
+	return build(oneOrMore("agent_full", agents), because("agent", such.reason()), number("agents", agents))
+}
+
+// AgentsAvoided: they are not to be used by this app.
+func AgentsAvoided(agents int, such Agent, why Reason) Reason {
+	return build(oneOrMore("agent_avoided", agents), because("agent", such.reason()), number("agents", agents),
+		because("why", why))
+}
+
+func oneOrMore(code Code, n int) Code {
+	if n == 1 {
+		return code
+	}
+	return code + "_and_others"
+}
+
+// All says several reasons one after the other: none, the only one, or all of them.
+func All(rs ...Reason) (all Reason) {
+	for i := len(rs) - 1; i >= 0; i-- {
+		switch {
+		case all.IsZero():
+			all = rs[i]
+		case !rs[i].IsZero():
+			all = build("both", because("first", rs[i]), because("second", all))
+		}
+	}
+	return all
+}
+
+// WithNextLaunch: there is room for the shards, and a call to an agent has none for their settings.
+func WithNextLaunch(shards int, each, limit string) Reason {
+	return build("with_next_launch", number("shards", shards), text("each", each), text("limit", limit))
+}
+
+// NeverFits: no agent, even empty, can hold one shard.
+func NeverFits(n Need, nearest Agent, has string) Reason {
+	return build("never_fits", because("nearest", nearest.reason()), text("each", n.Each), text("executor", n.Executor),
+		text("app", n.app()), text("has", has))
+}
+
+// HolderNotOnOffer: none of the agents on offer can hold a shard, and one that has nothing on offer could.
+func HolderNotOnOffer(agent string) Reason { return build("holder_not_on_offer", text("agent", agent)) }
+
+// HolderClosed: the same, and why the cluster places nothing on that agent.
+func HolderClosed(agent, why string) Reason {
+	return build("holder_closed", text("agent", agent), text("why", why))
+}
+
+// AgentsClosed: no agent takes tasks; why the first of them does not, and how many others there are.
+func AgentsClosed(agent, why string, others int) Reason {
+	args := []arg{text("agent", agent), text("why", why)}
+	if others > 0 {
+		args = append(args, number("others", others))
+	}
+	return build("agents_closed", args...)
+}
+
+// StartFailed: what an app's tasks need did not start on an agent, and is tried there again at that time of day (rule
+// L6). task is set where each task has an executor of its own.
+func StartFailed(task bool, times int, last Reason, at time.Time) Reason {
+	code := Code("executor_start_failed")
+	if task {
+		code = "task_start_failed"
+	}
+	return build(code, number("times", times), because("last", last), text("at", at.Format(time.TimeOnly)))
+}
+
+// MaintenanceBegins and InMaintenance: an agent's maintenance has begun or begins at from; until may be zero.
+func MaintenanceBegins(from, until time.Time) Reason {
+	return maintenance("maintenance_begins", from, until)
+}
+
+// InMaintenance is like MaintenanceBegins.
+func InMaintenance(from, until time.Time) Reason { return maintenance("in_maintenance", from, until) }
+
+func maintenance(code Code, from, until time.Time) Reason {
+	args := []arg{moment("from", from)}
+	if !until.IsZero() {
+		args = append(args, moment("until", until))
+	}
+	return build(code, args...)
+}
+
+// ClusterRule: a rule of the cluster keeps an app off an agent, in the words of its driver.
+func ClusterRule(why string) Reason { return build("cluster_rule", text("why", why)) }
+
+// Previews of a placement: what the agents seen so far have room for. offersHeld tells whether offers are held, which
+// have no room then.
+
+// WouldFit: they have room for all shards.
+func WouldFit(offersHeld bool, shards int) Reason {
+	return build(preview("would_fit", offersHeld), number("shards", shards))
+}
+
+// WouldNotFit: they have room for some of the shards.
+func WouldNotFit(n Need, room int) Reason {
+	return build("would_not_fit", number("room", room), number("shards", n.Shards), text("each", n.Each),
+		text("executor", n.Executor), text("app", n.app()))
+}
+
+// NoAgentSeen: no agent has offered anything yet.
+func NoAgentSeen() Reason { return build("no_agent_seen") }
+
+func preview(code Code, offersHeld bool) Code {
+	if offersHeld {
+		return code + "_beside_offers"
+	}
+	return code
+}

@@ -1,0 +1,221 @@
+// Package reason says why something is as it is, as a value: a code, and arguments.
+//
+// Decisions compare codes. People read words: a table has one template of each code in every language (words.go), and
+// Words fills it in. Codes and arguments are stored and answered beside the words, so that programs need not read
+// sentences, and a console can show them in its reader's language.
+//
+// To add a reason, add a constructor with its code beside those of its kind (kills.go, ends.go, waits.go, placement.go,
+// fires.go), its words to en.txt and zh.txt, and an example to reason_test.go.
+package reason
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Code names a reason. Codes are stored in the registry and shown by the API: they are not changed.
+type Code string
+
+// Reason is a code with its arguments. It never changes, and may be shared. The zero value is no reason.
+type Reason struct{ *content }
+
+type content struct {
+	code Code
+	args []arg
+}
+
+// arg is one argument: a text, or a reason in turn.
+type arg struct {
+	name  string
+	text  string
+	inner Reason
+}
+
+// build puts a reason together. Arguments without a value are left out, so that a template can do without them.
+func build(code Code, args ...arg) Reason {
+	args = slices.DeleteFunc(args, func(a arg) bool { return a.text == "" && a.inner.IsZero() })
+	return Reason{&content{code: code, args: args}}
+}
+
+func text[T ~string](name string, value T) arg { return arg{name: name, text: string(value)} }
+
+func number[T ~int | ~int32 | ~int64](name string, value T) arg {
+	return arg{name: name, text: strconv.FormatInt(int64(value), 10)}
+}
+
+// moment is to the second.
+func moment(name string, at time.Time) arg { return arg{name: name, text: at.Format(time.RFC3339)} }
+
+func duration(name string, d time.Duration) arg { return arg{name: name, text: d.String()} }
+
+func because(name string, inner Reason) arg { return arg{name: name, inner: inner} }
+
+// IsZero reports whether there is no reason.
+func (r Reason) IsZero() bool { return r.content == nil }
+
+// Code is the reason's code, "" without a reason.
+func (r Reason) Code() Code {
+	if r.content == nil {
+		return ""
+	}
+	return r.code
+}
+
+// Is reports whether the reason has one of these codes.
+func (r Reason) Is(codes ...Code) bool { return !r.IsZero() && slices.Contains(codes, r.code) }
+
+// Equal reports whether two reasons have the same code and arguments.
+func (r Reason) Equal(other Reason) bool {
+	if r.content == other.content {
+		return true
+	}
+	return !r.IsZero() && !other.IsZero() && r.code == other.code &&
+		slices.EqualFunc(r.args, other.args, func(a, b arg) bool {
+			return a.name == b.name && a.text == b.text && a.inner.Equal(b.inner)
+		})
+}
+
+// Or is the reason, or another one where there is none.
+func (r Reason) Or(other Reason) Reason {
+	if r.IsZero() {
+		return other
+	}
+	return r
+}
+
+// arg returns the argument of a name.
+func (r Reason) arg(name string) (arg, bool) {
+	i := slices.IndexFunc(r.args, func(a arg) bool { return a.name == name })
+	if i < 0 {
+		return arg{}, false
+	}
+	return r.args[i], true
+}
+
+// Args are the arguments for an answer: strings, and for a reason in turn a map of "code" and "args". Nil without any,
+// and for a text, which stands beside them.
+func (r Reason) Args() map[string]any {
+	if r.Is(TaskSaid) {
+		return nil
+	}
+	return r.allArgs()
+}
+
+func (r Reason) allArgs() map[string]any {
+	if r.IsZero() || len(r.args) == 0 {
+		return nil
+	}
+	args := make(map[string]any, len(r.args))
+	for _, a := range r.args {
+		if args[a.name] = a.text; !a.inner.IsZero() {
+			inner := map[string]any{"code": string(a.inner.code)}
+			if of := a.inner.allArgs(); of != nil {
+				inner["args"] = of
+			}
+			args[a.name] = inner
+		}
+	}
+	return args
+}
+
+// String is Words in English.
+func (r Reason) String() string { return r.Words(English) }
+
+// MarshalJSON writes {"code": …, "args": {…}}, the arguments in their order; null without a reason.
+func (r Reason) MarshalJSON() ([]byte, error) {
+	if r.IsZero() {
+		return []byte("null"), nil
+	}
+	var b bytes.Buffer
+	r.encode(&b)
+	return b.Bytes(), nil
+}
+
+func (r Reason) encode(b *bytes.Buffer) {
+	quote := func(text string) {
+		encoded, _ := json.Marshal(text) // a string can always be written
+		b.Write(encoded)
+	}
+	b.WriteString(`{"code":`)
+	quote(string(r.code))
+	for i, a := range r.args {
+		b.WriteString([...]string{`,"args":{`, `,`}[min(i, 1)])
+		quote(a.name)
+		b.WriteByte(':')
+		if a.inner.IsZero() {
+			quote(a.text)
+		} else {
+			a.inner.encode(b)
+		}
+	}
+	if len(r.args) > 0 {
+		b.WriteByte('}')
+	}
+	b.WriteByte('}')
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A string is what earlier releases stored: it becomes the reason that has
+// those English words and no arguments, or a text.
+func (r *Reason) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		var words string
+		if err := json.Unmarshal(data, &words); err != nil {
+			return fmt.Errorf("read a reason: %w", err)
+		}
+		*r = FromText(words)
+		return nil
+	}
+	var stored *struct {
+		Code Code
+		Args json.RawMessage
+	}
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return fmt.Errorf("read a reason: %w", err)
+	}
+	if *r = (Reason{}); stored == nil || stored.Code == "" {
+		return nil
+	}
+	args, err := decodeArgs(stored.Args)
+	if err != nil {
+		return fmt.Errorf("read the arguments of reason %s: %w", stored.Code, err)
+	}
+	*r = Reason{&content{code: stored.Code, args: args}}
+	return nil
+}
+
+// decodeArgs reads arguments in the order that they were written in, since Equal compares them in order.
+func decodeArgs(data []byte) (args []arg, err error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	in := json.NewDecoder(bytes.NewReader(data))
+	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
+		return nil, errors.Join(err, errors.New("they are no JSON object"))
+	}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return nil, err
+		}
+		a := arg{name: fmt.Sprint(name)}
+		if value[0] == '"' {
+			err = json.Unmarshal(value, &a.text)
+		} else {
+			err = json.Unmarshal(value, &a.inner)
+		}
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, a)
+	}
+	return args, nil
+}

@@ -1,0 +1,41 @@
+package core
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// TestSentencesOfEarlierReleases: reasons that were stored as sentences are read as what was decided by them.
+func TestSentencesOfEarlierReleases(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	s.start(10)
+	var stored []registry.Entry
+	found := false
+	for _, e := range s.entries() {
+		if strings.HasPrefix(e.Path, pathExecution+"/") {
+			found = true
+			was := strings.Replace(string(e.Value), `"job":"my_job"`, `"job":"my_job","killReason":"lost by shutdown of the scheduler"`, 1)
+			e.Value = []byte(strings.Replace(was, `"s":"LAUNCHING"`, `"s":"LAUNCHING","kr":"killed on request","ca":"exit status 3"`, 1))
+		}
+		stored = append(stored, e)
+	}
+	c := New(s.opt)
+	if err := c.Load(s.now, Stored{Entries: stored}); err != nil || !found {
+		t.Fatal(err, found)
+	}
+	for _, e := range c.executions.open {
+		one := &e.Shards[0]
+		if !e.Kill.Is(reason.ServerStopped) || !one.Kill.Is(reason.KilledOnRequest) || !one.Cause.Equal(reason.FromText("exit status 3")) {
+			t.Errorf("%s: %+v", e.Kill, one)
+		}
+	}
+	if len(c.executions.open) != 1 {
+		t.Errorf("%d executions are open", len(c.executions.open))
+	}
+}
