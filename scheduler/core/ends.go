@@ -10,9 +10,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 )
 
-// endAttempt ends the present attempt of a shard: the shard has ended with it, or waits for another attempt (next).
-func (c *Core) endAttempt(ref taskRef, how outcome) {
+// endAttempt ends the present attempt of a shard: the shard has ended with it, or waits for another attempt (next). Its
+// processes may live on for as long as it lingers: until then no other attempt of the shard begins (promise 2).
+func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 	e, s := ref.exec, ref.shard()
+	var ending *orphan
+	if lingers > 0 {
+		ending = c.newOrphan(ref)
+	}
 	if e.daemon() {
 		c.daemonAttemptEnds(ref)
 	}
@@ -33,8 +38,11 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 	}
 	if v.state.terminal() {
 		c.completeShard(ref, v.state)
+		if ending != nil {
+			c.addEnding(ending, lingers)
+		}
 	} else {
-		c.requeue(ref, v.source, v.delay)
+		c.requeue(ref, v.source, max(v.delay, lingers))
 	}
 }
 
@@ -54,20 +62,14 @@ func (c *Core) recordEnd(ref taskRef, how outcome, v *verdict) {
 func (c *Core) completeShard(ref taskRef, state State) {
 	e, s := ref.exec, ref.shard()
 	live := s.live()
-	s.State = state
-	if s.Complete.IsZero() {
-		s.Complete = c.wall
-	}
-	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore, s.acceptSeq = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
-	c.executions.touchShard(e, ref.index)
+	last := c.executions.complete(ref, state)
 	if live {
 		c.releaseTask(e, s)
 		c.countEnd(state)
 		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state) + causeOf(s),
 			Problem: state != Finished && state != Killed && !((state == Failed || state == TimedOut) && c.ignoresFailures(e.Job))})
 	}
-	e.shardsOpen--
-	if e.shardsOpen == 0 {
+	if last {
 		c.endExecution(e)
 		return
 	}
@@ -91,17 +93,8 @@ func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 		c.stats.TasksRequeued++
 	}
 	c.daemonCannotRun(ref)
-	c.executions.forgetTask(s.TaskID)
-	s.State, s.Type = Waiting, source
-	s.WaitSince = c.now
-	s.NotBefore = c.now.Add(delay)
-	if !s.Start.IsZero() && (e.Begun.IsZero() || s.Start.Before(e.Begun)) {
-		e.Begun = s.Start
-		c.executions.touch(e)
-	}
 	c.keepOutput(s)
-	s.attempt = s.past()
-	c.executions.touchShard(e, ref.index)
+	c.executions.requeue(ref, source, delay)
 	c.liftShutdown(e)
 	c.addLaunchable(e)
 	c.placement.wakeAt(s.NotBefore)

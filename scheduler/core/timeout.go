@@ -52,8 +52,6 @@ func (c *Core) killTimedOut(ref taskRef) {
 	if !s.live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.now.Before(s.RunningAt.Add(ref.exec.timeout())) {
 		return
 	}
-	s.TimedOut, s.KillSince = true, c.now
-	c.executions.touchShard(ref.exec, ref.index)
 	c.note(Note{Kind: NoteTimedOut, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.exec.timeout().String(), Problem: true})
-	c.sendKill(ref)
+	c.wantKill(ref, wantedKill{timeout: true})
 }
