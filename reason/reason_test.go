@@ -109,22 +109,25 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// sentences are reasons with some of their arguments, and their words in English.
+var sentences = map[string]Reason{
+	"":                  {},
+	"the job is paused": Of(Paused),
+	"the job is paused: POST /api/job/a/resume":                            JobPaused("a"),
+	"its app is disabled":                                                  Of(AppDisabled),
+	"LOST: the cluster gave no message":                                    ClusterReported("LOST", "", ""),
+	"lost 1 time; last: LOST (REMOVED): gone":                              LostTooOften(1, ClusterReported("LOST", "REMOVED", "gone")),
+	"lost 2 times; last: exit status 3":                                    LostTooOften(2, said),
+	"timed out: it ran for 5s, the job's timeoutSeconds is 3":              TimedOut(5*time.Second, 3, Reason{}),
+	"tried again at 2026-11-26T08:00:00Z; the last attempt: exit status 3": AfterAttempt(RetryAt(at), said),
+	"1 shard needs 1 CPU (and 2 CPU once per agent for the executor of APP), but the only agent on offer may not be used: agent a is full: " +
+		"it has as many tasks as it takes": NoAgentUsable(one, 1, AgentsFull(1, Agent{ID: "a"})),
+	"3 shards, which start together, need 1 CPU each: 2 agents offer room for none; nearest to one more: agent AGENT (host HOST), short by 1 CPU": NoRoom(Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}, 2, 0, agent, "1 CPU", Reason{}),
+}
+
 func TestSentences(t *testing.T) {
 	t.Parallel()
-	for want, r := range map[string]Reason{
-		"":                  {},
-		"the job is paused": Of(Paused),
-		"the job is paused: POST /api/job/a/resume":                            JobPaused("a"),
-		"its app is disabled":                                                  Of(AppDisabled),
-		"LOST: the cluster gave no message":                                    ClusterReported("LOST", "", ""),
-		"lost 1 time; last: LOST (REMOVED): gone":                              LostTooOften(1, ClusterReported("LOST", "REMOVED", "gone")),
-		"lost 2 times; last: exit status 3":                                    LostTooOften(2, said),
-		"timed out: it ran for 5s, the job's timeoutSeconds is 3":              TimedOut(5*time.Second, 3, Reason{}),
-		"tried again at 2026-11-26T08:00:00Z; the last attempt: exit status 3": AfterAttempt(RetryAt(at), said),
-		"1 shard needs 1 CPU (and 2 CPU once per agent for the executor of APP), but the only agent on offer may not be used: agent a is full: " +
-			"it has as many tasks as it takes": NoAgentUsable(one, 1, AgentsFull(1, Agent{ID: "a"})),
-		"3 shards, which start together, need 1 CPU each: 2 agents offer room for none; nearest to one more: agent AGENT (host HOST), short by 1 CPU": NoRoom(Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}, 2, 0, agent, "1 CPU", Reason{}),
-	} {
+	for want, r := range sentences {
 		if got := r.String(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
