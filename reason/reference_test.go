@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
@@ -70,4 +72,18 @@ func TestReferenceOfCodes(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", code, reference.Cell(templates[English][code]))
 	}
 	reference.Check(t, "../docs/reasons.md", "codes of reasons", b.String())
+}
+
+// TestDocsShowAReason holds the example of docs/api.md against a reason's sentence, code and arguments.
+func TestDocsShowAReason(t *testing.T) {
+	t.Parallel()
+	r := LostTooOften(2, said)
+	answer := struct {
+		Reason string         `json:"reason"`
+		Code   Code           `json:"reasonCode"`
+		Args   map[string]any `json:"reasonArgs"`
+	}{r.String(), r.Code(), r.Args()}
+	if diff := cmp.Diff(reference.Block(t, "../docs/api.md", `"reasonCode":"lost_too_often"`), asJSON(t, answer)+"\n"); diff != "" {
+		t.Errorf("- document, + code:\n%s", diff)
+	}
 }
