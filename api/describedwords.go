@@ -168,6 +168,7 @@ var aboutReasons = map[string]string{
 	"reasonCode": codeOf + "reason" + leftOut, "reasonArgs": argsOf + "reasonCode.",
 	"failureCode": codeOf + "failureCause" + leftOut, "failureArgs": argsOf + "failureCode.",
 	"waitingForCode": codeOf + "waitingFor" + leftOut, "waitingForArgs": argsOf + "waitingForCode.",
+	"causeCode": codeOf + "cause" + leftOut, "causeArgs": argsOf + "causeCode.",
 	"messageCode": codeOf + "message" + leftOut, "messageArgs": argsOf + "messageCode.",
 }
 
@@ -189,7 +190,7 @@ var exampleWords = map[string]any{
 	"appCacheEnable": true, "eventTraceSamplingCount": 0, "jobExecutionType": jobs.Transient, "cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
 	"shardingItemParameters": "0=north,1=east,2=south", "jobParameter": "2026-05-01", "description": "", "timeZone": "Europe/Berlin", "words": "at 03:00, from Monday to Friday",
 	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0, "packageSHA256": "", "note": "", "lifeNote": "",
-	"reasonCode": "", "reasonArgs": nil, "failureCode": "", "failureArgs": nil, "messageCode": "", "messageArgs": nil,
+	"reasonCode": "", "reasonArgs": nil, "failureCode": "", "failureArgs": nil, "causeCode": "", "causeArgs": nil, "messageCode": "", "messageArgs": nil,
 	"waitingFor": exampleWait.String(), "waitingForCode": exampleWait.Code(), "waitingForArgs": exampleWait.Args(),
 	"local": "2026-05-01T14:00:00+02:00", "version": "1.0.0", "leader": "10.0.0.5:8899", "address": "10.0.0.5:8899", "name": "alice", "username": "alice", "password": "correct horse", "current": "battery staple",
 	"apps": []string{"billing-*"}, "by": "alice", "who": "alice", "from": "10.0.0.7", "action": "job.update", "target": "job", "targetName": "my_job", "kind": "user", "accessToken": "ejl_…", "token": "ejt_…",

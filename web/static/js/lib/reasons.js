@@ -9,6 +9,7 @@ import { language } from './store.js'
 export const reasonOf = (/** @type {Answer} */ of) => said(of?.reason, of?.reasonCode, of?.reasonArgs)
 export const causeOf = (/** @type {Answer} */ of) => said(of?.failureCause, of?.failureCode, of?.failureArgs)
 export const waitOf = (/** @type {Answer} */ of) => said(of?.waitingFor, of?.waitingForCode, of?.waitingForArgs)
+export const startCauseOf = (/** @type {Answer} */ of) => said(of?.cause, of?.causeCode, of?.causeArgs)
 export const messageOf = (/** @type {Answer} */ of) => said(of?.message, of?.messageCode, of?.messageArgs)
 
 /**
