@@ -4,7 +4,7 @@ import "time"
 
 // Codes of ends that decisions or tests read.
 const (
-	TaskSaid         Code = "task_said"
+	PlainText        Code = "text"
 	FrameworkRemoved Code = "framework_removed"
 	LostBeforeImport Code = "lost_before_import"
 )
@@ -17,7 +17,7 @@ func FromText(words string) Reason {
 	if code, known := earlierWords[words]; known {
 		return build(code)
 	}
-	return build(TaskSaid, text("text", words))
+	return build(PlainText, text("text", words))
 }
 
 // earlierWords are sentences that earlier releases stored, and decided by.

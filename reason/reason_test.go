@@ -116,28 +116,30 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// sentences are reasons with some of their arguments, and their words in English.
+var sentences = []struct {
+	r    Reason
+	want string
+}{
+	{Reason{}, ""},
+	{Of(Paused), "the job is paused"},
+	{JobPaused("a"), "the job is paused: POST /api/job/a/resume"},
+	{Of(AppDisabled), "its app is disabled"},
+	{ClusterReported("LOST", "", ""), "LOST: the cluster gave no message"},
+	{LostTooOften(1, ClusterReported("LOST", "REMOVED", "gone")), "lost 1 time; last: LOST (REMOVED): gone"},
+	{LostTooOften(2, said), "lost 2 times; last: exit status 3"},
+	{TimedOut(5*time.Second, 3, Reason{}), "timed out: it ran for 5s, the job's timeoutSeconds is 3"},
+	{AfterAttempt(RetryAt(at), said), "tried again at 2026-11-26T08:00:00Z; the last attempt: exit status 3"},
+	{NoAgentUsable(one, 1, AgentsFull(1, Agent{ID: "a"})), "1 shard needs 1 CPU (and 2 CPU once per agent for the " +
+		"executor of APP), but the only agent on offer may not be used: agent a is full: it has as many tasks as it takes"},
+	{NoRoom(Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}, 2, 0, agent, "1 CPU", Reason{}), "3 shards, which " +
+		"start together, need 1 CPU each: 2 agents offer room for none; nearest to one more: agent AGENT (host HOST), " +
+		"short by 1 CPU"},
+}
+
 func TestSentences(t *testing.T) {
 	t.Parallel()
-	three := Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}
-	full := AgentsFull(1, Agent{ID: "a"})
-	for _, c := range []struct {
-		r    Reason
-		want string
-	}{
-		{Reason{}, ""},
-		{Of(Paused), "the job is paused"},
-		{JobPaused("a"), "the job is paused: POST /api/job/a/resume"},
-		{Of(AppDisabled), "its app is disabled"},
-		{ClusterReported("LOST", "", ""), "LOST: the cluster gave no message"},
-		{LostTooOften(1, ClusterReported("LOST", "REMOVED", "gone")), "lost 1 time; last: LOST (REMOVED): gone"},
-		{LostTooOften(2, said), "lost 2 times; last: exit status 3"},
-		{TimedOut(5*time.Second, 3, Reason{}), "timed out: it ran for 5s, the job's timeoutSeconds is 3"},
-		{AfterAttempt(RetryAt(at), said), "tried again at 2026-11-26T08:00:00Z; the last attempt: exit status 3"},
-		{NoAgentUsable(one, 1, full), "1 shard needs 1 CPU (and 2 CPU once per agent for the executor of APP), but the only " +
-			"agent on offer may not be used: agent a is full: it has as many tasks as it takes"},
-		{NoRoom(three, 2, 0, agent, "1 CPU", Reason{}), "3 shards, which start together, need 1 CPU each: 2 agents offer room " +
-			"for none; nearest to one more: agent AGENT (host HOST), short by 1 CPU"},
-	} {
+	for _, c := range sentences {
 		if got := c.r.String(); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
