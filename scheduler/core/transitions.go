@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
@@ -8,11 +9,21 @@ import (
 
 // These are the transitions of a shard and its attempts: what can happen to them. Each keeps the indexes over the
 // executions true and marks what it changes for the commit; none decides anything. What follows from a transition
-// elsewhere is up to its caller.
+// elsewhere is up to its caller. One that can't happen to a shard as it is is a bug of its caller, and panics: the term
+// ends, and nothing of the step is written (scheduler/term).
+
+// must panics unless what is about to happen to a shard can.
+func (r taskRef) must(can bool, happen string) {
+	if !can {
+		s := r.shard()
+		panic(fmt.Sprintf("item %d of %s, which is %s in attempt %d (task %q), %s", s.Item, r.exec.ID, s.State, s.Attempt, s.TaskID, happen))
+	}
+}
 
 // launch gives a waiting shard its next attempt.
 func (es *executions) launch(ref taskRef, a attempt) {
 	s := ref.shard()
+	ref.must(s.State == Waiting, "is launched")
 	s.State, s.NotBefore = Launching, time.Time{}
 	s.Attempt++
 	s.attempt = a
@@ -42,7 +53,9 @@ func (es *executions) markedAway(ref taskRef) {
 
 // unreachable notes that the agent of an attempt does not answer the master since then (rule E4).
 func (es *executions) unreachable(ref taskRef, since time.Time) {
-	ref.shard().Unreachable = since
+	s := ref.shard()
+	ref.must(s.live(), "is unreachable")
+	s.Unreachable = since
 	es.touchShard(ref.exec, ref.index)
 }
 
@@ -69,6 +82,7 @@ func (es *executions) reached(ref taskRef) (news bool) {
 // running notes that an attempt runs.
 func (es *executions) running(ref taskRef) {
 	s := ref.shard()
+	ref.must(s.live(), "runs")
 	s.State, s.runningSince = Running, es.now
 	es.touchShard(ref.exec, ref.index)
 }
@@ -85,6 +99,7 @@ type wantedKill struct {
 // that: not if one is wanted already, unless that one was to let the run under way end.
 func (es *executions) wantKill(ref taskRef, k wantedKill) (send bool) {
 	s := ref.shard()
+	ref.must(s.live(), "is to be killed")
 	send = s.KillSince.IsZero() || s.Drain && !k.drain
 	if send {
 		s.KillSince, s.Drain, s.killTry = es.now, k.drain, 0
@@ -109,6 +124,7 @@ func (es *executions) killSent(ref taskRef) {
 // complete ends a shard, and returns whether its execution has ended with it.
 func (es *executions) complete(ref taskRef, state State) (last bool) {
 	e, s := ref.exec, ref.shard()
+	ref.must(!s.State.terminal() && state.terminal(), "ends as "+string(state))
 	s.State = state
 	if s.Complete.IsZero() {
 		s.Complete = es.wall
@@ -123,6 +139,7 @@ func (es *executions) complete(ref taskRef, state State) (last bool) {
 // it ran and why it ended.
 func (es *executions) requeue(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
+	ref.must(s.live(), "is requeued")
 	es.forgetTask(s.TaskID)
 	s.State, s.Type = Waiting, source
 	s.WaitSince, s.NotBefore = es.now, es.now.Add(delay)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,5 +142,30 @@ func agree(t *rapid.T, es *executions, e *execution) {
 		if got := slices.Sorted(maps.Keys(es.onAgent[agent])); !slices.Equal(got, slices.Sorted(maps.Keys(of))) {
 			t.Fatalf("on agent %s are %v, not %v", agent, got, of)
 		}
+	}
+}
+
+// TestIllegalTransitions are bugs of their callers.
+func TestIllegalTransitions(t *testing.T) {
+	t.Parallel()
+	for state, happen := range map[State]func(*executions, taskRef){
+		Running:  func(es *executions, ref taskRef) { es.launch(ref, attempt{}) },
+		Waiting:  func(es *executions, ref taskRef) { es.wantKill(ref, wantedKill{}) },
+		Finished: func(es *executions, ref taskRef) { es.complete(ref, Failed) },
+		Lost:     func(es *executions, ref taskRef) { es.requeue(ref, FailoverSource, 0) },
+		Killed:   func(es *executions, ref taskRef) { es.unreachable(ref, es.now) },
+		Failed:   func(es *executions, ref taskRef) { es.running(ref) },
+	} {
+		es := newExecutions(&shared{})
+		e := &execution{ID: "my_job@1", Shards: []shard{{State: state}}}
+		func() {
+			defer func() {
+				if said, _ := recover().(string); !strings.Contains(said, "item 0 of my_job@1, which is "+string(state)) {
+					t.Errorf("%s: %q", state, said)
+				}
+			}()
+			happen(&es, taskRef{e, 0})
+			t.Errorf("what can't happen to a shard that is %s happens", state)
+		}()
 	}
 }
