@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // The last leader that recorded something may be many terms back: servers of an older release begin terms, and end them because the state
@@ -12,7 +13,7 @@ import (
 func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
 	h := newRecording(&shared{opt: Options{History: true, Term: 500}, clock: clock{wall: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}})
-	for path, value := range map[string]string{pathHistoryBase: "7000000", under(pathHistoryBatches, "3"): "41", under(pathHistoryBatches, "490"): "5"} {
+	for path, value := range map[string]string{pathHistoryBase: "7000000", store.Under(pathHistoryBatches, "3"): "41", store.Under(pathHistoryBatches, "490"): "5"} {
 		if err := h.restore(registry.Entry{Path: path, Value: []byte(value)}); err != nil {
 			t.Fatal(err)
 		}
