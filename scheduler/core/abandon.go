@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 )
 
 // abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
@@ -16,10 +17,10 @@ func (c *Core) abandon(ref taskRef, why reason.Reason) {
 	if s.stuckStaging {
 		o.Staged = s.Launched
 	}
-	o.known = o.known && !c.killsKept()
+	o.Known = o.Known && !c.killsKept()
 	c.addOrphan(o)
 	if c.killsKept() {
-		c.killOrphan(o)
+		c.killOrphan(&o)
 		c.askAgainSoon()
 	}
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: why, Problem: true})
@@ -34,25 +35,24 @@ func (c *Core) abandon(ref taskRef, why reason.Reason) {
 // kept: its agent may be back without having been given the task, and would start it beside the next attempt.
 func (c *Core) killsKept() bool { return c.opt.TaskExecutors }
 
-func (c *Core) killOrphan(o *orphan) {
+func (c *Core) killOrphan(o *orphans.Orphan) {
 	c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace), "it was given up while its agent did not answer")
 }
 
 // newOrphan is what is kept of an attempt that may still run.
-func (c *Core) newOrphan(ref taskRef) *orphan {
+func (c *Core) newOrphan(ref taskRef) orphans.Orphan {
 	s := ref.shard()
-	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID,
-		Grace: c.taskGrace(ref), known: ref.shard().known}
+	return orphans.Orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID,
+		Grace: c.taskGrace(ref), Known: ref.shard().known}
 }
 
-func (c *Core) addOrphan(o *orphan) {
-	c.orphans.add(o)
+func (c *Core) addOrphan(o orphans.Orphan) {
+	c.orphans.Add(o)
 	c.flow.needChanged()
 }
 
-func (c *Core) removeOrphan(o *orphan) {
-	c.orphans.remove(o)
-	if o.blocks() {
+func (c *Core) removeOrphan(taskID string) {
+	if c.orphans.Remove(taskID) {
 		c.shardUnblocked()
 	}
 }
@@ -66,9 +66,9 @@ func (c *Core) shardUnblocked() {
 // forget removes an orphan because an operator says that it has ended (rule E5).
 func (c *Core) forget(f ForgetRequested) {
 	var err *Error
-	if o := c.orphans.byID[f.TaskID]; o != nil {
-		c.auditForget(f.Actor, o)
-		c.removeOrphan(o)
+	if o, orphaned := c.orphans.Get(f.TaskID); orphaned {
+		c.auditForget(f.Actor, &o)
+		c.removeOrphan(f.TaskID)
 	} else {
 		err = Errorf(NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}
@@ -78,43 +78,39 @@ func (c *Core) forget(f ForgetRequested) {
 // updateOrphan takes a status update of an orphan (rule E5). One that is seen
 // alive blocks its shard even with failover until it has ended or its agent is away again for as
 // long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
-func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
+func (c *Core) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	if u.State != cluster.Unreachable || u.KillKept || !c.killsKept() {
-		c.orphanReported(o)
+		c.orphanReported(o.TaskID)
 	} else {
 		c.killOrphan(o)
 	}
 	stuck := c.orphanStuck(o, u.State)
 	switch u.State {
 	case cluster.Unreachable:
-		c.orphanAway(o)
+		c.orphans.AgentAway(o.TaskID, c.now)
 	case cluster.Unknown:
 		if c.agents.registered(o.Agent) && o.Until.IsZero() {
-			c.removeOrphan(o)
+			c.removeOrphan(o.TaskID)
 			return
 		}
-		c.orphanAway(o)
+		c.orphans.AgentAway(o.TaskID, c.now)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		if stuck {
-			c.orphanAway(o)
+			c.orphans.AgentAway(o.TaskID, c.now)
 		} else {
-			c.orphanAlive(o)
+			c.orphanAlive(o.TaskID)
 		}
 		c.killOrphan(o)
 	default:
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) { // a master says of what was removed that it is gone
-			c.removeOrphan(o)
+			c.removeOrphan(o.TaskID)
 		}
 	}
 }
 
 // orphanReported notes that the cluster has reported an orphan.
-func (c *Core) orphanReported(o *orphan) {
-	if o.known {
-		return
-	}
-	c.orphans.setKnown(o, true)
-	if !o.blocks() {
+func (c *Core) orphanReported(taskID string) {
+	if c.orphans.Reported(taskID) {
 		c.shardUnblocked()
 	}
 }
@@ -122,7 +118,7 @@ func (c *Core) orphanReported(o *orphan) {
 // orphanStuck takes the state that was reported of an orphan, and reports whether it has been STAGING for as long as a
 // live attempt is given. Such a one counts as if its agent were away, as a live one does: nobody takes the task up,
 // and the master says so for as long as the agent is registered. If it begins nevertheless, it is seen alive.
-func (c *Core) orphanStuck(o *orphan, state cluster.State) bool {
+func (c *Core) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	since := o.Staged
 	switch {
 	case state != cluster.Staging:
@@ -130,53 +126,34 @@ func (c *Core) orphanStuck(o *orphan, state cluster.State) bool {
 	case since.IsZero():
 		since = c.now
 	}
-	if !since.Equal(o.Staged) {
-		c.orphans.change(o, func(o *orphan) { o.Staged = since })
-	}
+	c.orphans.Staged(o.TaskID, since)
 	return !since.IsZero() && c.now.Sub(since) >= c.opt.StagingLost
 }
 
 // addEnding keeps an attempt that the cluster has removed as an orphan until it has ended for sure: no later attempt of its shard, in the next execution of
 // its job either, begins before that (promise 2).
-func (c *Core) addEnding(o *orphan, within time.Duration) {
+func (c *Core) addEnding(o orphans.Orphan, within time.Duration) {
 	o.Blocks, o.Until = true, c.now.Add(within)
 	c.addOrphan(o)
 }
 
 // orphanAlive notes that an orphan is known to be alive.
-func (c *Core) orphanAlive(o *orphan) {
-	if o.Away.IsZero() && o.Blocks {
-		return
-	}
-	blocked := o.Blocks
-	c.orphans.change(o, func(o *orphan) {
-		o.Away = time.Time{}
-		if !blocked {
-			o.Alive, o.Blocks = true, true
-		}
-	})
-	if !blocked {
+func (c *Core) orphanAlive(taskID string) {
+	if c.orphans.SeenAlive(taskID) {
 		c.flow.needChanged()
-	}
-}
-
-// orphanAway notes that the agent of an orphan that was seen alive is away again.
-func (c *Core) orphanAway(o *orphan) {
-	if o.Alive && o.Away.IsZero() {
-		c.orphans.change(o, func(o *orphan) { o.Away = c.now })
 	}
 }
 
 // sweepOrphans removes those that are too old, and unblocks the shards of those whose agent is away for long
 // (rules E4, E5).
 func (c *Core) sweepOrphans() {
-	for _, o := range c.orphans.sorted() {
+	for _, o := range c.orphans.All() {
 		switch {
 		case c.now.Sub(o.Since) > c.opt.OrphanKept, !o.Until.IsZero() && !c.now.Before(o.Until):
-			c.removeOrphan(o)
-		case o.Away.IsZero() || !c.subscription.open || !o.known:
+			c.removeOrphan(o.TaskID)
+		case o.Away.IsZero() || !c.subscription.open || !o.Known:
 		case c.now.Sub(o.Away) >= c.opt.UnreachableFailover:
-			c.orphans.change(o, func(o *orphan) { o.Alive, o.Blocks, o.Away = false, false, time.Time{} })
+			c.orphans.AwayForLong(o.TaskID)
 			c.shardUnblocked()
 		}
 	}

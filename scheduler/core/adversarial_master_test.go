@@ -204,7 +204,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 					check("drain")
 				}
 			case 3:
-				s.step(ForgetRequested{Token: 2, TaskID: pick(append(sortedKeys(s.core.orphans.byID), "junk")...)}, ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
+				s.step(ForgetRequested{Token: 2, TaskID: pick(append(orphanIDs(s.core), "junk")...)}, ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.draining

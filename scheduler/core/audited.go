@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -148,7 +149,7 @@ func (c *Core) auditKill(by event.Actor, e *execution, target, name string, stat
 	c.audited(row)
 }
 
-func (c *Core) auditForget(by event.Actor, o *orphan) {
+func (c *Core) auditForget(by event.Actor, o *orphans.Orphan) {
 	c.audited(event.Audit{Actor: by, Action: "task.forget", Target: auditTask, TargetName: o.TaskID, App: c.config.appNameOf(o.Job), Before: string(store.Encode(struct {
 		Job   string `json:"job"`
 		Agent string `json:"agent"`

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -15,7 +16,7 @@ type Core struct {
 	starts        startFailures
 	unfit         unfit
 	executors     executors
-	orphans       orphans
+	orphans       orphans.Set
 	fires         fires
 	schedules     schedules
 	subscription  subscription
@@ -40,7 +41,7 @@ type Core struct {
 func New(opt Options) *Core {
 	c := &Core{
 		shared:    &shared{opt: opt, ofJobs: newJobStats(opt.JobMetrics)},
-		orphans:   newOrphans(),
+		orphans:   orphans.New(),
 		executors: newExecutors(),
 		fires:     newFires(),
 		schedules: newSchedules(),

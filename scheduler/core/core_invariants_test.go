@@ -50,7 +50,7 @@ func (s *stage) contradiction() string {
 				}
 				on[sh.Executor].n++
 				on[sh.Executor].used = on[sh.Executor].used.Plus(e.Settings.Job.Resources())
-				if o := c.orphans.of(e.Job, sh.Item); o != nil && !o.Alive && !e.Settings.Job.Failover && o.Framework != "" {
+				if o, blocks := c.orphans.Blocking(e.Job, sh.Item); blocks && !o.Alive && !e.Settings.Job.Failover && o.Framework != "" {
 					return "live beside a blocking orphan " + sh.TaskID
 				}
 			}
@@ -122,13 +122,6 @@ func (s *stage) contradiction() string {
 	}
 	if !slices.IsSortedFunc(c.executions.launchable, func(a, b *execution) int { return compareLaunchKeys(a.launchKey, b.launchKey) }) {
 		return "launchable out of order"
-	}
-	for job, of := range c.orphans.blocking {
-		for id, o := range of {
-			if c.orphans.byID[id] != o || !o.blocks() || o.Job != job {
-				return "an orphan blocks that does not exist " + id
-			}
-		}
 	}
 	return contradictionOfParts(c)
 }
@@ -202,8 +195,8 @@ func (s *stage) everything() string {
 		e.Shards = nil
 		out += "ended " + string(store.Encode(&e)) + string(store.Encode(sh)) + "\n"
 	}
-	for _, id := range sortedKeys(c.orphans.byID) {
-		out += string(store.Encode(c.orphans.byID[id])) + "\n"
+	for _, o := range c.orphans.All() {
+		out += string(store.Encode(o)) + "\n"
 	}
 	for _, id := range sortedKeys(c.executors.byID) {
 		out += string(store.Encode(c.executors.byID[id])) + "\n"

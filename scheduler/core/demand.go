@@ -70,7 +70,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 func (c *Core) itemsWaiting(e *execution) (items []int) {
 	for i := range e.Shards {
 		s := &e.Shards[i]
-		if s.State == Waiting && !s.NotBefore.After(c.now) && c.orphans.of(e.Job, s.Item) == nil {
+		if s.State == Waiting && !s.NotBefore.After(c.now) && !c.isBlocked(e, s) {
 			items = append(items, s.Item)
 		}
 	}
@@ -96,5 +96,15 @@ func (c *Core) executorSize(a *app.Config) resources.Amount {
 
 // canLaunch reports whether the first execution of a job's queue may be launched.
 func (c *Core) canLaunch(j *jobState) bool {
-	return j != nil && j.cfg != nil && c.config.inactive(j) == active && c.orphans.among(j.name, j.cfg.ShardingTotalCount) == nil
+	if j == nil || j.cfg == nil || c.config.inactive(j) != active {
+		return false
+	}
+	_, blocked := c.orphans.BlockingAmong(j.name, j.cfg.ShardingTotalCount)
+	return !blocked
+}
+
+// isBlocked reports whether an orphan of a shard keeps it from being launched (rule E5).
+func (c *Core) isBlocked(e *execution, s *shard) bool {
+	_, blocked := c.orphans.Blocking(e.Job, s.Item)
+	return blocked
 }

@@ -18,7 +18,7 @@
 //	agents          what is known of each: registered, capacity, maintenance        agents.go
 //	startFailures   where an app is not placed for a while                          startfailures.go
 //	executors       started or about to be; which are closing                       executors.go
-//	orphans         abandoned attempts that may still run                           orphans.go
+//	orphans         abandoned attempts that may still run                           package orphans: nothing else can change one
 //	placement       the round of matches, the reservation, ACCEPTs without answer   placement.go
 //	offerFlow       offers held, asked for and declined                             offerflow.go, flow.go, decline.go, need.go
 //	subscription    framework id, session, takeover of another's id                 subscription.go
@@ -50,7 +50,7 @@
 //	configuration   change.go (what a change by request would write), changed.go (what follows from a change), reload.go (external
 //	                edits), inactive.go (why a job is not run), pause.go, shutdown.go, mark.go (what disabled marks say), faulty.go,
 //	                documents.go
-//	store           step.go (Core.write: one commit of what all parts have changed), records.go, load.go (what a term begins with),
+//	store           package store (how parts write), step.go (Core.write: one commit of what all have changed), records.go, load.go (what a term begins with),
 //	                importing.go
 //	people          changedviews.go (what a step has changed for them), jobrow.go (lists of jobs), overview.go, queries.go, viewdaemon.go,
 //	                viewcluster.go, runs.go, grid.go, views.go, stats.go, jobstats.go, jobcheck.go, error.go

@@ -8,13 +8,14 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 )
 
 // endAttempt ends the present attempt of a shard: the shard has ended with it, or waits for another attempt (next). Its
 // processes may live on for as long as it lingers: until then no other attempt of the shard begins (promise 2).
 func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 	e, s := ref.exec, ref.shard()
-	var ending *orphan
+	var ending orphans.Orphan
 	if lingers > 0 {
 		ending = c.newOrphan(ref)
 	}
@@ -38,7 +39,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 	}
 	if v.state.terminal() {
 		c.completeShard(ref, v.state)
-		if ending != nil {
+		if lingers > 0 {
 			c.addEnding(ending, lingers)
 		}
 	} else {

@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 )
 
 // A framework that an operator tears down, or whose failover timeout has passed, is gone for the
@@ -51,13 +52,13 @@ func (c *Core) frameworkRemoved(by string) {
 			c.orphanUnknownTask(c.subscription.takeover.unknown[id])
 		}
 	}
-	for _, o := range c.orphans.sorted() {
+	for _, o := range c.orphans.All() {
 		if o.Framework == old {
-			c.orphans.change(o, func(o *orphan) { o.RemovedBy = by })
+			c.orphans.FrameworkRemoved(o.TaskID, by)
 		}
 	}
 	c.subscription.removed()
-	c.orphans.frameworkChanged()
+	c.orphans.FrameworkChanged()
 	for _, x := range c.executors.sorted() {
 		c.dropExecutor(x)
 	}
@@ -67,15 +68,15 @@ func (c *Core) frameworkRemoved(by string) {
 // orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
 func (c *Core) orphanUnknownTask(f *unknownTask) {
 	if id, err := jobs.ParseTaskID(f.id); err == nil {
-		c.addOrphan(&orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.subscription.frameworkID})
+		c.addOrphan(orphans.Orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.subscription.frameworkID})
 	}
 }
 
 // masterOfRemoved notes which master it was that has removed a framework.
 func (c *Core) masterOfRemoved() {
-	for _, o := range c.orphans.sorted() {
+	for _, o := range c.orphans.All() {
 		if o.RemovedBy == removedByUnknown {
-			c.orphans.change(o, func(o *orphan) { o.RemovedBy = c.subscription.masterID })
+			c.orphans.FrameworkRemoved(o.TaskID, c.subscription.masterID)
 		}
 	}
 }
@@ -89,8 +90,8 @@ func (c *Core) askAboutFormerAgents() {
 	}
 	var refs []cluster.TaskRef
 	asked := map[string]bool{}
-	for _, g := range c.orphans.sorted() {
-		if !c.subscription.isFormer(g) || asked[g.Agent] {
+	for _, g := range c.orphans.All() {
+		if !c.subscription.isFormer(&g) || asked[g.Agent] {
 			continue
 		}
 		asked[g.Agent] = true
@@ -108,14 +109,14 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 	case cluster.Gone:
 		c.agentStillRegistered(agentID)
 	case cluster.GoneByOperator: // an operator's word
-		for _, o := range c.orphans.formerOn(agentID, c.subscription.frameworkID) {
-			c.removeOrphan(o)
+		for _, o := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
+			c.removeOrphan(o.TaskID)
 		}
 	case cluster.Unreachable, cluster.Unknown:
 		c.agents.see(agentID).registeredSince = time.Time{}
-		for _, g := range c.orphans.formerOn(agentID, c.subscription.frameworkID) {
-			c.orphanReported(g)
-			c.orphanAway(g)
+		for _, g := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
+			c.orphanReported(g.TaskID)
+			c.orphans.AgentAway(g.TaskID, c.now)
 		}
 	}
 }
@@ -124,16 +125,16 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 // been so for long enough: to be found away by the master if its connection broke just when it was
 // told, to be told again, and to end the executors.
 func (c *Core) agentStillRegistered(agentID string) {
-	if len(c.orphans.byID) == 0 {
+	if c.orphans.Len() == 0 {
 		return
 	}
 	lasts := c.agents.stillRegistered(agentID)
-	for _, g := range c.orphans.formerOn(agentID, c.subscription.frameworkID) {
-		c.orphanReported(g)
-		c.orphanAlive(g)
+	for _, g := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
+		c.orphanReported(g.TaskID)
+		c.orphanAlive(g.TaskID)
 		// Another master may know nothing of the removal, and so may its agents.
 		if g.RemovedBy == c.subscription.masterID && lasts >= c.removedWait() {
-			c.removeOrphan(g)
+			c.removeOrphan(g.TaskID)
 		}
 	}
 }

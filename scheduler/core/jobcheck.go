@@ -66,8 +66,8 @@ func (c *Core) wouldPlace(j *jobState) PlacementView {
 		v.Why = whyOf(why)
 		return v
 	}
-	if o := c.orphans.among(j.name, j.cfg.ShardingTotalCount); o != nil {
-		v.Why = whyOf(c.orphanReason(o))
+	if o, blocks := c.orphans.BlockingAmong(j.name, j.cfg.ShardingTotalCount); blocks {
+		v.Why = whyOf(c.orphanReason(&o))
 		return v
 	}
 	if wait := c.starts.wait(a, ""); wait.waits() {

@@ -63,7 +63,7 @@ func taskEnded(id string, state State) *Error {
 
 // noTaskToKill says what is known of a task that is neither on the cluster nor among the ended ones.
 func (c *Core) noTaskToKill(id string) *Error {
-	if o := c.orphans.byID[id]; o != nil {
+	if o, orphaned := c.orphans.Get(id); orphaned {
 		return Errorf(Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
 	if parsed, err := jobs.ParseTaskID(id); err == nil && c.config.jobs[parsed.Job] != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 )
 
 // Stored is all that a term finds in the registry.
@@ -72,10 +73,10 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				c.executors.restore(&x)
 			}
 		case pathOrphan:
-			var g orphan
+			var g orphans.Orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
 				c.clampLoaded(0, &g.Since, &g.Away, &g.Staged)
-				c.orphans.restore(&g)
+				c.orphans.Restore(g)
 			}
 		case pathStartFailure:
 			var until time.Time // the apps are known: documents come first

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -16,7 +17,7 @@ func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	s := newStage(t)
 	l := s.runJob(oneShard, withFailover)
 	s.unreachable(l[0])
-	for len(s.core.orphans.byID) == 0 {
+	for s.core.orphans.Len() == 0 {
 		s.after(30 * time.Second)
 	}
 	d := s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
@@ -41,7 +42,7 @@ func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t
 	l := s.runJob(oneShard, withFailover)
 	s.unreachable(l[0])
 	s.until(3 * time.Minute)
-	if len(s.core.orphans.byID) != 1 {
+	if s.core.orphans.Len() != 1 {
 		t.Fatal("the attempt was not abandoned")
 	}
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
@@ -83,8 +84,8 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	}
 	s.step(ReconcileRequested{Token: 2, Explicit: true})
 	s.until(5 * time.Minute)
-	if len(s.core.orphans.byID) != 1 || s.core.orphans.of("my_job", 0) == nil {
-		t.Fatalf("orphans %v", s.core.orphans.byID)
+	if s.core.orphans.Len() != 1 || !s.core.isBlocked(&execution{Job: "my_job"}, &shard{}) {
+		t.Fatalf("orphans %v", s.core.orphans.All())
 	}
 	s.trigger()
 	if _, launched := s.launchedWithin(5*time.Minute, "S1", cluster.Gone); !launched {
@@ -123,7 +124,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 		"an earlier release gave it up": {func(s *stage, l cluster.TaskLaunch) {
 			stuckStaged(s, l)
 			path := store.Under(pathOrphan, l.TaskID)
-			var o orphan
+			var o orphans.Orphan
 			if err := json.Unmarshal(s.stored[path], &o); err != nil || o.Staged.IsZero() {
 				s.t.Fatalf("%s: %s, %v", path, s.stored[path], err)
 			}
@@ -148,7 +149,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			l := s.start(8)[0]
 			s.update(l, cluster.Staging, staged)
 			test.abandoned(s, l)
-			if len(s.core.orphans.byID) != 1 {
+			if s.core.orphans.Len() != 1 {
 				t.Fatal("it was not given up")
 			}
 			s.restart()
@@ -185,7 +186,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 // stuckStaged lets time pass until a task is given up that gets no further than STAGING.
 func stuckStaged(s *stage, l cluster.TaskLaunch) {
 	s.t.Helper()
-	for begin := s.now; len(s.core.orphans.byID) == 0 && s.now.Sub(begin) < time.Hour; s.until(30 * time.Second) {
+	for begin := s.now; s.core.orphans.Len() == 0 && s.now.Sub(begin) < time.Hour; s.until(30 * time.Second) {
 		s.update(l, cluster.Staging, fromMaster(cluster.ReasonReconciliation))
 	}
 }

@@ -44,7 +44,7 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 		}
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State == Waiting && c.orphans.of(e.Job, s.Item) == nil && !s.NotBefore.After(c.now) {
+			if s.State == Waiting && !c.isBlocked(e, s) && !s.NotBefore.After(c.now) {
 				return true, hopeless
 			}
 		}
@@ -86,7 +86,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		var first time.Time
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State != Waiting || !e.Kill.IsZero() || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.orphans.of(e.Job, s.Item) != nil {
+			if s.State != Waiting || !e.Kill.IsZero() || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.isBlocked(e, s) {
 				continue
 			}
 			items = append(items, s.Item)

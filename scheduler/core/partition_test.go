@@ -67,7 +67,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			if lost, waiting := left(); lost == failover || waiting != failover {
 				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, waits, lost, waiting)
 			}
-			if s.core.orphans.byID[l.TaskID] == nil {
+			if !isOrphan(s.core, l.TaskID) {
 				t.Errorf("%s, failover %v: no orphan remembers it (rule E5)", c.state, failover)
 			}
 		}

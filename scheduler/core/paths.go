@@ -3,6 +3,8 @@ package core
 import (
 	"strconv"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 )
 
 // Where things are in the registry. Documents, marks and the framework id are
@@ -27,7 +29,7 @@ const (
 	pathShards       = "/scheduler/shards"
 	pathDaemonRuns   = "/scheduler/daemon-runs"
 	pathExecutor     = "/scheduler/executor"
-	pathOrphan       = "/scheduler/orphan"
+	pathOrphan       = orphans.Path
 	pathKey          = "/scheduler/idempotency-key"
 	pathNotification = "/scheduler/notification"
 	pathOldFramework = "/scheduler/old-framework"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -200,8 +201,8 @@ func (c *Core) waitReason(j *jobState, e *execution) reason.Reason {
 	if why := c.config.inactiveReason(j); !why.IsZero() {
 		return why
 	}
-	if g := c.orphans.among(j.name, j.cfg.ShardingTotalCount); g != nil {
-		return c.orphanReason(g)
+	if o, blocks := c.orphans.BlockingAmong(j.name, j.cfg.ShardingTotalCount); blocks {
+		return c.orphanReason(&o)
 	}
 	return c.placeReason(e)
 }
@@ -213,8 +214,8 @@ func (c *Core) shardWaitReason(e *execution, s *shard) reason.Reason {
 	if j := c.config.jobs[e.Job]; j != nil && c.heldBack(e) {
 		return c.config.inactiveReason(j)
 	}
-	if g := c.orphans.of(e.Job, s.Item); g != nil {
-		return reason.AfterAttempt(c.orphanReason(g), s.Cause)
+	if o, blocks := c.orphans.Blocking(e.Job, s.Item); blocks {
+		return reason.AfterAttempt(c.orphanReason(&o), s.Cause)
 	}
 	why := c.placeReason(e)
 	if s.NotBefore.After(c.now) {
@@ -369,7 +370,7 @@ func (c *Core) FailoverShards() []FailoverView {
 }
 
 // orphanReason says what a shard waits for that an orphan blocks.
-func (c *Core) orphanReason(o *orphan) reason.Reason {
+func (c *Core) orphanReason(o *orphans.Orphan) reason.Reason {
 	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
 	switch former := c.subscription.isFormer(o); {
 	case !o.Until.IsZero():

@@ -105,7 +105,7 @@ func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 	s.answerAboutAgent("S1", cluster.Gone)
 	s.until(3 * time.Minute)
 	s.answerAboutAgent("S1", cluster.Gone)
-	if len(s.core.orphans.byID) != 1 {
+	if s.core.orphans.Len() != 1 {
 		t.Error("the orphan has ended")
 	}
 }

@@ -45,9 +45,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		c.checkIdle(x)
 	}
 	c.executions.sessionBegan()
-	for _, o := range c.orphans.byID {
-		c.orphans.setKnown(o, false)
-	}
+	c.orphans.AllUnreported()
 	c.subscription.takeover.begin()
 	if c.executors.counter > 0 {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
@@ -157,14 +155,14 @@ func (c *Core) askAboutAgentsBack() {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}
-	for _, o := range c.orphans.sorted() {
+	for _, o := range c.orphans.All() {
 		if !back[o.Agent] || !c.agents.registered(o.Agent) {
 			continue
 		}
-		c.orphans.setKnown(o, false)
+		c.orphans.Unreported(o.TaskID)
 		c.flow.needChanged()
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
-		if c.subscription.isFormer(o) { // an answer about it would be about the framework id
+		if c.subscription.isFormer(&o) { // an answer about it would be about the framework id
 			ref.TaskID = c.agents.ask(o.Agent)
 		} else {
 			c.askAgainSoon()
@@ -186,10 +184,10 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 		}
 	}
 	n := len(refs)
-	for _, o := range c.orphans.sorted() {
-		if !c.subscription.isFormer(o) {
+	for _, o := range c.orphans.All() {
+		if !c.subscription.isFormer(&o) {
 			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
-			if !o.known {
+			if !o.Known {
 				n++
 			}
 		}

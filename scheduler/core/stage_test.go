@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -378,3 +379,13 @@ func (s *stage) explain(job string) Explanation {
 	}
 	return x
 }
+
+// orphanIDs are the tasks of all orphans.
+func orphanIDs(c *Core) (ids []string) {
+	for _, o := range c.orphans.All() {
+		ids = append(ids, o.TaskID)
+	}
+	return ids
+}
+
+func isOrphan(c *Core, task string) bool { return slices.Contains(orphanIDs(c), task) }

@@ -124,7 +124,7 @@ func (c *Core) nextWake() time.Duration {
 		earlier(at)
 		earlier(later(at.Add(-c.flow.lead()), c.now))
 	}
-	if len(c.executions.tasks)+len(c.orphans.byID) > 0 {
+	if len(c.executions.tasks)+c.orphans.Len() > 0 {
 		earlier(c.executions.nextSweep)
 	}
 	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.placement.again {
@@ -157,7 +157,7 @@ func (c *Core) write() {
 	c.stateVersion.write(&r)
 	c.subscription.write(&r)
 	c.executors.write(&r)
-	c.orphans.write(&r)
+	c.orphans.Write(&r)
 	c.starts.write(&r)
 	c.executions.write(&r, c.recording.storedEnd(), c.recording.recordedEnd())
 	c.config.write(&r)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -156,4 +157,4 @@ func (t *takeover) reason() reason.Reason {
 }
 
 // isFormer reports whether an orphan ran under a framework id that was removed.
-func (s *subscription) isFormer(o *orphan) bool { return o.Framework != s.frameworkID }
+func (s *subscription) isFormer(o *orphans.Orphan) bool { return o.Framework != s.frameworkID }

@@ -109,7 +109,7 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	if s.core.subscription.takeover != nil {
 		t.Fatal("not taken over after the task was unreachable for ten minutes")
 	}
-	if s.core.orphans.byID[former] == nil || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
+	if !isOrphan(s.core, former) || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
 		t.Error("no orphan remembers the task, or its entry is still there")
 	}
 	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, "may still run") {

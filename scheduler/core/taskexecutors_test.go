@@ -363,8 +363,8 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	}
 	kills := func(d Decision) int { return len(calls[CallKill](d)) }
 	unreachable(false)
-	for len(s.core.orphans.byID) == 0 {
-		if kills(s.after(5*time.Second)) > 0 && len(s.core.orphans.byID) == 0 {
+	for s.core.orphans.Len() == 0 {
+		if kills(s.after(5*time.Second)) > 0 && s.core.orphans.Len() == 0 {
 			t.Fatal("it is killed before it is given up")
 		}
 	}

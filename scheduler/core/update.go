@@ -28,13 +28,13 @@ func (c *Core) update(u cluster.Update) {
 	}
 	ref, open := c.executions.tasks[u.TaskID]
 	agent, asked := c.agents.questions[u.TaskID]
-	orphan := c.orphans.byID[u.TaskID]
+	orphan, orphaned := c.orphans.Get(u.TaskID)
 	switch {
 	case asked:
 		c.agentAnswered(agent, u)
-	case orphan != nil:
-		if !c.subscription.isFormer(orphan) { // what is said of it under this id says nothing
-			c.updateOrphan(orphan, u)
+	case orphaned:
+		if !c.subscription.isFormer(&orphan) { // what is said of it under this id says nothing
+			c.updateOrphan(&orphan, u)
 		}
 	case open:
 		c.updateAttempt(ref, u)

@@ -1,0 +1,271 @@
+// Package orphans keeps the attempts that the scheduler core has given up and that may still run (rule E5). It decides
+// which shards they block; who gives an attempt up, and what is killed and asked for then, decides the core.
+package orphans
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// Path is where orphans are in the registry, each below it by its task's id.
+const Path = "/scheduler/orphan"
+
+// Orphan is an attempt that was given up and may still run. It is a copy: a Set alone changes its orphans.
+type Orphan struct {
+	TaskID    string    `json:"taskId"`
+	Job       string    `json:"job"`
+	Item      int       `json:"item"`
+	Agent     string    `json:"agent"`
+	Execution string    `json:"execution"`
+	Since     time.Time `json:"since"`
+	// Blocks is set when no later attempt of the shard may start until it has ended.
+	Blocks bool `json:"blocks,omitempty"`
+	// Alive is set while it blocks only because it was seen alive, although its
+	// job has failover.
+	Alive bool `json:"alive,omitempty"`
+	// Away is since when the agent of one seen alive is away again, if it is, or it counts as if it were because the
+	// task gets no further than STAGING.
+	Away time.Time `json:"away,omitzero"`
+	// Staged is since when nothing but STAGING was reported of it, zero if anything else was reported last. One that
+	// was given up for that has it since its launch.
+	Staged time.Time `json:"staged,omitzero"`
+	// Until is when it has ended at the latest, of one that the cluster has removed: what is still ending of it nobody reports.
+	Until time.Time `json:"until,omitzero"`
+	// Framework is the id that it ran under; RemovedBy is the master that
+	// removed it, "" while it is the present one (rule T7).
+	Framework string `json:"framework"`
+	RemovedBy string `json:"removedBy,omitempty"`
+	// Grace is what its kills name, the server's if 0.
+	Grace time.Duration `json:"grace,omitempty"`
+
+	// Known is set when the cluster has reported it since this session began and since its agent registered last, and
+	// keeps its kill where it keeps kills. It is not stored: a new leader has to ask.
+	Known bool `json:"-"`
+}
+
+// IsBlocking reports whether no later attempt of the shard may start. One of a job with failover lets it start only
+// while the present master says that its agent is away: before that answer it may be alive on an agent that is back
+// (promise 2).
+func (o *Orphan) IsBlocking() bool { return o.Blocks || !o.Known }
+
+// Set has all orphans, with indexes over them. These hold between any two calls of its methods:
+//
+//   - blocking has, by job and task id, exactly those that block;
+//   - former, unless it is nil, has by agent the id of every one that ran under another framework id than the present;
+//   - changed has the id of every one that differs from what is stored, or is stored and was removed.
+type Set struct {
+	byID     map[string]*Orphan
+	blocking map[string]map[string]*Orphan
+	former   map[string][]string
+	changed  store.Changed
+}
+
+// New is an empty set.
+func New() Set { return Set{byID: map[string]*Orphan{}, blocking: map[string]map[string]*Orphan{}} }
+
+// Len is how many there are.
+func (s *Set) Len() int { return len(s.byID) }
+
+// Get returns the orphan of a task's id.
+func (s *Set) Get(taskID string) (o Orphan, found bool) {
+	if p := s.byID[taskID]; p != nil {
+		return *p, true
+	}
+	return o, false
+}
+
+// All are all of them, by task id.
+func (s *Set) All() []Orphan {
+	all := make([]Orphan, 0, len(s.byID))
+	for _, o := range s.byID {
+		all = append(all, *o)
+	}
+	slices.SortFunc(all, func(a, b Orphan) int { return strings.Compare(a.TaskID, b.TaskID) })
+	return all
+}
+
+// Blocking is one that blocks a shard.
+func (s *Set) Blocking(job string, item int) (o Orphan, blocks bool) {
+	return s.first(job, func(o *Orphan) bool { return o.Item == item })
+}
+
+// BlockingAmong is one that blocks one of the first shards of a job.
+func (s *Set) BlockingAmong(job string, shards int) (o Orphan, blocks bool) {
+	return s.first(job, func(o *Orphan) bool { return o.Item < shards })
+}
+
+func (s *Set) first(job string, match func(*Orphan) bool) (first Orphan, found bool) {
+	for _, o := range s.blocking[job] {
+		if match(o) && (!found || o.TaskID < first.TaskID) {
+			first, found = *o, true
+		}
+	}
+	return first, found
+}
+
+// FormerOn are those on an agent that ran under another framework id than the present one, by task id.
+func (s *Set) FormerOn(agent, present string) (of []Orphan) {
+	if s.former == nil {
+		s.former = map[string][]string{}
+		for _, o := range s.All() {
+			if o.Framework != present {
+				s.former[o.Agent] = append(s.former[o.Agent], o.TaskID)
+			}
+		}
+	}
+	for _, id := range s.former[agent] {
+		if o := s.byID[id]; o != nil {
+			of = append(of, *o)
+		}
+	}
+	return of
+}
+
+// FrameworkChanged forgets what was indexed by the present framework id.
+func (s *Set) FrameworkChanged() { s.former = nil }
+
+// Restore takes in one that is stored.
+func (s *Set) Restore(o Orphan) {
+	s.byID[o.TaskID], s.former = &o, nil
+	s.index(&o)
+}
+
+// Add keeps another one.
+func (s *Set) Add(o Orphan) {
+	s.Restore(o)
+	s.changed.Add(o.TaskID)
+}
+
+// Remove forgets one, which has ended, and returns whether it blocked its shard.
+func (s *Set) Remove(taskID string) (blocked bool) {
+	o := s.byID[taskID]
+	if o == nil {
+		return false
+	}
+	delete(s.byID, taskID)
+	s.unindex(o)
+	s.changed.Add(taskID)
+	return o.IsBlocking()
+}
+
+// Reported notes that the cluster has reported one, and returns whether that unblocks its shard.
+func (s *Set) Reported(taskID string) (unblocked bool) {
+	o := s.byID[taskID]
+	if o == nil || o.Known {
+		return false
+	}
+	s.setKnown(o, true)
+	return !o.IsBlocking()
+}
+
+// Unreported notes that what the cluster has reported of one counts no more.
+func (s *Set) Unreported(taskID string) {
+	if o := s.byID[taskID]; o != nil {
+		s.setKnown(o, false)
+	}
+}
+
+// AllUnreported is Unreported of all of them: a session begins.
+func (s *Set) AllUnreported() {
+	for _, o := range s.byID {
+		s.setKnown(o, false)
+	}
+}
+
+func (s *Set) setKnown(o *Orphan, known bool) {
+	s.unindex(o)
+	o.Known = known
+	s.index(o)
+}
+
+// Staged notes since when nothing but STAGING was reported of one, zero if anything else was.
+func (s *Set) Staged(taskID string, since time.Time) {
+	s.change(taskID, func(o *Orphan) bool {
+		differs := !since.Equal(o.Staged)
+		o.Staged = since
+		return differs
+	})
+}
+
+// SeenAlive notes that one is known to be alive: it blocks its shard until it has ended or its agent is away again for
+// long. It returns whether that is news.
+func (s *Set) SeenAlive(taskID string) (blocksNow bool) {
+	s.change(taskID, func(o *Orphan) bool {
+		if o.Away.IsZero() && o.Blocks {
+			return false
+		}
+		blocksNow = !o.Blocks
+		o.Away = time.Time{}
+		if blocksNow {
+			o.Alive, o.Blocks = true, true
+		}
+		return true
+	})
+	return blocksNow
+}
+
+// AgentAway notes since when the agent of one that was seen alive is away again.
+func (s *Set) AgentAway(taskID string, since time.Time) {
+	s.change(taskID, func(o *Orphan) bool {
+		if !o.Alive || !o.Away.IsZero() {
+			return false
+		}
+		o.Away = since
+		return true
+	})
+}
+
+// AwayForLong notes that the agent of one that was seen alive is away for so long that its shard is not blocked any
+// more.
+func (s *Set) AwayForLong(taskID string) {
+	s.change(taskID, func(o *Orphan) bool {
+		o.Alive, o.Blocks, o.Away = false, false, time.Time{}
+		return true
+	})
+}
+
+// FrameworkRemoved notes which master has removed the framework that one ran under.
+func (s *Set) FrameworkRemoved(taskID, master string) {
+	s.change(taskID, func(o *Orphan) bool {
+		o.RemovedBy = master
+		return true
+	})
+}
+
+// change lets fn change one, and keeps the indexes true. fn returns whether it has.
+func (s *Set) change(taskID string, fn func(*Orphan) bool) {
+	o := s.byID[taskID]
+	if o == nil {
+		return
+	}
+	s.unindex(o)
+	if fn(o) {
+		s.changed.Add(taskID)
+	}
+	s.index(o)
+}
+
+func (s *Set) index(o *Orphan) {
+	if !o.IsBlocking() {
+		return
+	}
+	of := s.blocking[o.Job]
+	if of == nil {
+		of = map[string]*Orphan{}
+		s.blocking[o.Job] = of
+	}
+	of[o.TaskID] = o
+}
+
+func (s *Set) unindex(o *Orphan) {
+	delete(s.blocking[o.Job], o.TaskID)
+	if len(s.blocking[o.Job]) == 0 {
+		delete(s.blocking, o.Job)
+	}
+}
+
+// Write adds what has changed to a commit.
+func (s *Set) Write(c *store.Commit) { store.PutChanged(c, Path, s.byID, &s.changed) }

@@ -1,0 +1,121 @@
+package orphans
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// TestIndexes plays random changes of a set: what blocks, and what is of a former framework, agrees with a walk over
+// all, and what is written makes the same set again, in which nothing is known.
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s, now, present := New(), time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC), "F1"
+		stored := map[string][]byte{}
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			now = now.Add(time.Second)
+			id := fmt.Sprint("task-", rapid.IntRange(0, 5).Draw(t, "task"))
+			switch rapid.IntRange(0, 10).Draw(t, "change") {
+			case 0, 1, 2:
+				if _, there := s.Get(id); !there {
+					s.Add(Orphan{TaskID: id, Job: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "job"), Item: rapid.IntRange(0, 2).Draw(t, "item"),
+						Agent: "S1", Since: now, Blocks: rapid.Bool().Draw(t, "blocks"), Known: rapid.Bool().Draw(t, "known"), Framework: present})
+				}
+			case 3:
+				before, there := s.Get(id)
+				if blocked := s.Remove(id); blocked != (there && before.IsBlocking()) {
+					t.Fatalf("%+v blocked: %v", before, blocked)
+				}
+			case 4:
+				before, _ := s.Get(id)
+				if unblocked, after := s.Reported(id), orZero(s.Get(id)); unblocked != (before.TaskID != "" && before.IsBlocking() && !after.IsBlocking()) {
+					t.Fatalf("%+v became %+v, unblocked: %v", before, after, unblocked)
+				}
+			case 5:
+				s.Unreported(id)
+			case 6:
+				s.Staged(id, now)
+			case 7:
+				before, _ := s.Get(id)
+				news := s.SeenAlive(id)
+				if after, there := s.Get(id); there && (!after.Blocks || !after.Away.IsZero() || news == before.Blocks) {
+					t.Fatalf("%+v became %+v, news: %v", before, after, news)
+				}
+			case 8:
+				s.AgentAway(id, now)
+				if o, _ := s.Get(id); !o.Away.IsZero() && !o.Alive {
+					t.Fatalf("%+v", o)
+				}
+			case 9:
+				s.AwayForLong(id)
+			default:
+				s.FrameworkRemoved(id, "M1")
+				present += "'"
+				s.FrameworkChanged()
+			}
+			agree(t, &s, present)
+			var c store.Commit
+			s.Write(&c)
+			for _, w := range c.Writes() {
+				if stored[w.Path] = w.Value; w.Delete {
+					delete(stored, w.Path)
+				}
+			}
+		}
+		again := New()
+		for _, value := range stored {
+			var o Orphan
+			if err := json.Unmarshal(value, &o); err != nil {
+				t.Fatal(err)
+			}
+			again.Restore(o)
+		}
+		s.AllUnreported()
+		if got, want := fmt.Sprintf("%+v", again.All()), fmt.Sprintf("%+v", s.All()); got != want {
+			t.Fatalf("what is stored is\n%s, not\n%s", got, want)
+		}
+	})
+}
+
+func orZero(o Orphan, _ bool) Orphan { return o }
+
+func agree(t *rapid.T, s *Set, present string) {
+	all, former := s.All(), 0
+	for _, o := range all {
+		if o.Framework != present {
+			former++
+		}
+	}
+	for _, job := range []string{"a", "b"} {
+		for item := range 4 {
+			want, among := "", ""
+			for i := range all {
+				o := &all[i]
+				if o.Job != job || !o.IsBlocking() {
+					continue
+				}
+				if o.Item == item && want == "" {
+					want = o.TaskID
+				}
+				if o.Item < item && among == "" {
+					among = o.TaskID
+				}
+			}
+			if o, blocks := s.Blocking(job, item); o.TaskID != want || blocks != (want != "") {
+				t.Fatalf("%s/%d is blocked by %q, not %q", job, item, o.TaskID, want)
+			}
+			if o, blocks := s.BlockingAmong(job, item); o.TaskID != among || blocks != (among != "") {
+				t.Fatalf("the first %d of %s are blocked by %q, not %q", item, job, o.TaskID, among)
+			}
+		}
+	}
+	if n := len(s.FormerOn("S1", present)); n != former || s.Len() != len(all) {
+		t.Fatalf("%d are of former frameworks, not %d; %d in all", n, former, s.Len())
+	}
+}
