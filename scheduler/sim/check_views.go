@@ -132,11 +132,11 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 		}
 		whole := encoded(view, err)
 		if view.State == core.Waiting {
-			view.Reason = ""
+			view.Why = core.Why{}
 		}
 		for i := range view.Shards {
 			if view.Shards[i].State == core.Waiting {
-				view.Shards[i].Reason = ""
+				view.Shards[i].OptionalWhy = core.OptionalWhy{}
 			}
 		}
 		v.execs[e.ExecutionID] = [2]string{whole, encoded(view, err)}
@@ -155,7 +155,7 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 		of.whole = encoded([]any{x, job, row}, err)
 		row.WaitingSince, x.Notes = time.Time{}, nil
 		for i := range x.Waiting {
-			x.Waiting[i].Reason, x.Waiting[i].Since = "", time.Time{}
+			x.Waiting[i].Why, x.Waiting[i].Since = core.Why{}, time.Time{}
 		}
 		for i := range x.Running {
 			x.Running[i].Since = time.Time{}
