@@ -14,9 +14,10 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
-const newest = 13
+const newest = 14
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
@@ -25,7 +26,7 @@ func TestMigrate(t *testing.T) {
 		if is, want, err := d.Versions(t.Context()); is != 0 || want != newest || err != nil {
 			t.Errorf("of an empty database: version %d of %d, %v", is, want, err)
 		}
-		for _, want := range []string{"0 13", "13 13"} {
+		for _, want := range []string{"0 14", "14 14"} {
 			from, to, err := d.Migrate(t.Context())
 			if got := fmt.Sprint(from, " ", to); got != want || err != nil {
 				t.Errorf("migrated %s, %v; want %s", got, err, want)
@@ -52,7 +53,7 @@ func TestOnlyOneMigratesAtATime(t *testing.T) {
 		}
 		all.Wait()
 		d := open()
-		if n := countOf(t, d, versionTable+" WHERE version_id = 13"); n != 1 {
+		if n := countOf(t, d, versionTable+" WHERE version_id = 14"); n != 1 {
 			t.Errorf("the last step was taken %d times", n)
 		}
 		write(t, d, oneOfEach())
@@ -105,7 +106,7 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := d.Migrate(t.Context())
-		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "57") || !strings.Contains(err.Error(), "13") {
+		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "57") || !strings.Contains(err.Error(), "14") {
 			t.Errorf("got %v, want both numbers", err)
 		}
 	})
@@ -190,7 +191,7 @@ func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
 			}
 			// What the original's columns are too narrow for, and its ids not unique for.
 			for range 2 {
-				write(t, d, event.Rows{Traces: []event.Trace{{ID: "x", State: "TASK_GONE_BY_OPERATOR_AND_MORE", Agent: strings.Repeat("a", 100), Message: "😀", Time: noon}}})
+				write(t, d, event.Rows{Traces: []event.Trace{{ID: "x", State: "TASK_GONE_BY_OPERATOR_AND_MORE", Agent: strings.Repeat("a", 100), Message: reason.FromText("😀"), Time: noon}}})
 			}
 			if n := countOf(t, d, "JOB_STATUS_TRACE_LOG WHERE message = '😀'"); n != 1 {
 				t.Errorf("a row written twice stands %d times", n)

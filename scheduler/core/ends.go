@@ -186,7 +186,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
 	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause.String(), Problem: s.Kill.IsZero()})
-	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause.String()}, s.TaskID)
+	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
 	if s.live() {
 		c.releaseTask(e, s)
 		c.stats.TasksRequeued++

@@ -52,7 +52,7 @@ func (c *Core) killTaskByID(id string, by event.Actor) *Error {
 		c.auditKill(by, e, auditTask, id, s.State)
 	}
 	s.Kill = reason.Of(reason.KilledOnRequest)
-	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: s.Kill.String()}, s.TaskID)
+	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: s.Kill}, s.TaskID)
 	c.executions.touchShard(e, ref.index)
 	if s.KillSince.IsZero() || s.Drain {
 		s.KillSince, s.Drain, s.killTry = c.now, false, 0
