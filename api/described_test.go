@@ -13,6 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/test/described"
 )
 
@@ -232,5 +233,44 @@ func TestExamplesAreAsDescribed(t *testing.T) {
 	}
 	if seen < 60 {
 		t.Errorf("there are %d examples", seen)
+	}
+}
+
+// TestReasonsAreDescribed: each code and each map of arguments beside a sentence is described in words, and examples have
+// codes that there are.
+func TestReasonsAreDescribed(t *testing.T) {
+	t.Parallel()
+	text, err := api.New(api.Options{Scheduler: newFakeScheduler(), Access: noUsers{}}).Description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Description string }
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for name, schema := range d.Components.Schemas {
+		for field, of := range schema.Properties {
+			if beside := regexp.MustCompile(`^(reason|failure|waitingFor|cause|message)(Code|Args)$`); !beside.MatchString(field) {
+				continue
+			}
+			if found[field] = true; of.Description == "" {
+				t.Errorf("nothing says what %s of %s is", field, name)
+			}
+		}
+	}
+	if len(found) != 10 {
+		t.Errorf("described are %v", found)
+	}
+	for _, example := range regexp.MustCompile(`"(?:reason|failure|waitingFor|cause|message)Code": ?"([^"]*)"`).FindAllSubmatch(text, -1) {
+		if !slices.Contains(reason.Codes(), reason.Code(example[1])) {
+			t.Errorf("an example has the code %q", example[1])
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -156,11 +157,29 @@ func describedTypes() openapi.Types {
 			case reflect.TypeFor[jobs.Config](), reflect.TypeFor[core.JobView]():
 				return ofJob[field].Description
 			}
-			return ""
+			return aboutReasons[field]
 		},
 		Words: exampleWords,
 	}
 }
+
+// aboutReasons says what stands beside sentences of reasons.
+var aboutReasons = map[string]string{
+	"reasonCode": codeOf + "reason" + leftOut, "reasonArgs": argsOf + "reasonCode.",
+	"failureCode": codeOf + "failureCause" + leftOut, "failureArgs": argsOf + "failureCode.",
+	"waitingForCode": codeOf + "waitingFor" + leftOut, "waitingForArgs": argsOf + "waitingForCode.",
+	"causeCode": codeOf + "cause" + leftOut, "causeArgs": argsOf + "causeCode.",
+	"messageCode": codeOf + "message" + leftOut, "messageArgs": argsOf + "messageCode.",
+}
+
+const (
+	codeOf  = "The code of what stands in "
+	leftOut = ", for programs: docs/reasons.md has all codes. Left out where there is none."
+	argsOf  = "By name the arguments, each a text or a reason in turn, with code and args, of "
+)
+
+// exampleWait is what a job waits for.
+var exampleWait = reason.OneAtATime(exampleExecution, "running")
 
 // exampleWords are what examples have in fields of these names.
 var exampleWords = map[string]any{
@@ -171,6 +190,8 @@ var exampleWords = map[string]any{
 	"appCacheEnable": true, "eventTraceSamplingCount": 0, "jobExecutionType": jobs.Transient, "cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
 	"shardingItemParameters": "0=north,1=east,2=south", "jobParameter": "2026-05-01", "description": "", "timeZone": "Europe/Berlin", "words": "at 03:00, from Monday to Friday",
 	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0, "packageSHA256": "", "note": "", "lifeNote": "",
+	"reasonCode": "", "reasonArgs": nil, "failureCode": "", "failureArgs": nil, "causeCode": "", "causeArgs": nil, "messageCode": "", "messageArgs": nil,
+	"waitingFor": exampleWait.String(), "waitingForCode": exampleWait.Code(), "waitingForArgs": exampleWait.Args(),
 	"local": "2026-05-01T14:00:00+02:00", "version": "1.0.0", "leader": "10.0.0.5:8899", "address": "10.0.0.5:8899", "name": "alice", "username": "alice", "password": "correct horse", "current": "battery staple",
 	"apps": []string{"billing-*"}, "by": "alice", "who": "alice", "from": "10.0.0.7", "action": "job.update", "target": "job", "targetName": "my_job", "kind": "user", "accessToken": "ejl_…", "token": "ejt_…",
 	"code": "invalid", "message": "this request changed nothing: memoryMb: unknown field", "field": "memoryMb", "value": "64",

@@ -100,7 +100,7 @@ func TestSearchesAreRefused(t *testing.T) {
 // storedExecutions are as the database has them: exec-1 as it was some time ago, one that seems to run still, and one that the scheduler has forgotten.
 func storedExecutions() []search.Execution {
 	took, reason, attempt, state, agent, cause := int64(2500), "shard 1 failed", 2, "FAILED", "S0", "boom"
-	shard := search.Run{ShardingItem: 1, TaskID: "t", State: &state, Attempt: &attempt, Agent: &agent, StartTime: at(noon.Add(-time.Hour)), FailureCause: &cause, FailureCode: "task_said"}
+	shard := search.Run{ShardingItem: 1, TaskID: "t", State: &state, Attempt: &attempt, Agent: &agent, StartTime: at(noon.Add(-time.Hour)), FailureCause: &cause, FailureCode: "text"}
 	return []search.Execution{
 		{ID: "exec-2", Job: "my_job", Source: "TRIGGER", State: "RUNNING", Fire: at(noon.Add(time.Second))},
 		{ID: "exec-1", Job: "my_job", Source: "NORMAL_TRIGGER", State: "WAITING", Fire: at(noon)},
@@ -184,7 +184,7 @@ func TestAnExecutionHasALife(t *testing.T) {
 	const life = `"life":[{"time":"2026-05-01T11:00:00Z","afterMillis":null,"kind":"FIRED","item":null,"taskId":"","agent":"","reason":"","message":"cron"},` +
 		`{"time":"2026-05-01T11:59:00Z","afterMillis":3540000,"kind":"TASK_RUNNING","item":1,"taskId":"t","agent":"S0","reason":"","message":""}`
 	answer, got := call(t, server, "GET", "/api/execution/exec-0", "")
-	want := forgotten + `"shards":[{"item":1,"state":"FAILED","attempt":2,"agent":"S0","taskId":"t","startTime":"2026-05-01T11:00:00Z","completeTime":null,"exitStatus":null,"failureCause":"boom","failureCode":"task_said","packageSHA256":""}],` + life + "]}\n"
+	want := forgotten + `"shards":[{"item":1,"state":"FAILED","attempt":2,"agent":"S0","taskId":"t","startTime":"2026-05-01T11:00:00Z","completeTime":null,"exitStatus":null,"failureCause":"boom","failureCode":"text","packageSHA256":""}],` + life + "]}\n"
 	if answer.StatusCode != http.StatusOK || got != want {
 		t.Errorf("%d %s\nwant %s", answer.StatusCode, got, want)
 	}

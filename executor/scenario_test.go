@@ -191,16 +191,18 @@ func (s *scene) await(id, state string) {
 	s.t.Fatalf("task %s has no process", id)
 }
 
+// running counts the tasks whose process is one of the executor's session: one that is dead, and that nobody has reaped
+// yet, is not.
 func (s *scene) running() (n int) {
+	alive := inSession(s.agent.cmd.Process.Pid)
 	files, err := filepath.Glob(filepath.Join(s.dir, "*.pid"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	for _, file := range files {
-		if pid, err := os.ReadFile(file); err == nil {
-			if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
-				n++
-			}
+		text, _ := os.ReadFile(file)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && slices.Contains(alive, pid) {
+			n++
 		}
 	}
 	return n

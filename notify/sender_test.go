@@ -143,7 +143,9 @@ func TestWebhook(t *testing.T) {
 	t.Parallel()
 	url, got := endpoint(t, 204, "")
 	p := props{jobs.PropWebhookURL: url, jobs.PropWebhookSecret: token}
-	if err := sender().Notify(t.Context(), failed(jobs.HandlerWebhook, p)); err != nil {
+	n := failed(jobs.HandlerWebhook, p)
+	n.Shards = append(n.Shards, core.FailedShard{Item: 4, State: core.Lost, TaskID: "u4", Agent: "S2", Cause: reason.LostTooOften(2, reason.FromText("exit status 3"))})
+	if err := sender().Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
 	s := <-got
@@ -153,7 +155,8 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("signed %q, want %q", s.header.Get("X-Elasticjob-Signature"), want)
 	}
 	want := fmt.Sprintf(`{"timestamp":%d,"jobName":"my_job","executionId":"my_job@20260501T120000Z","fireTime":"2026-05-01T12:00:00Z",`+
-		`"shards":[{"item":2,"state":"FAILED","taskId":"my_job@-@2@-@READY@-@S1@-@u","agent":"S1","failureCause":"exit status 1; end of stderr:\n\u003cb\u003e北京\u003c/b\u003e is down"}],`+
+		`"shards":[{"item":2,"state":"FAILED","taskId":"my_job@-@2@-@READY@-@S1@-@u","agent":"S1","failureCause":"exit status 1; end of stderr:\n\u003cb\u003e北京\u003c/b\u003e is down","failureCode":"text"},`+
+		`{"item":4,"state":"LOST","taskId":"u4","agent":"S2","failureCause":"lost 2 times; last: exit status 3","failureCode":"lost_too_often","failureArgs":{"last":{"args":{"text":"exit status 3"},"code":"text"},"times":"2"}}],`+
 		`"failedShards":2,"furtherFailures":3,"text":"Job 'my_job'`, now.UnixMilli())
 	if !strings.HasPrefix(string(s.body), want) || s.header.Get("Content-Type") != "application/json; charset=utf-8" {
 		t.Errorf("got  %s\nwant %s", s.body, want)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -30,11 +31,13 @@ type webhookBody struct {
 }
 
 type webhookShard struct {
-	Item   int        `json:"item"`
-	State  core.State `json:"state"`
-	TaskID string     `json:"taskId"`
-	Agent  string     `json:"agent"`
-	Cause  string     `json:"failureCause"`
+	Item      int            `json:"item"`
+	State     core.State     `json:"state"`
+	TaskID    string         `json:"taskId"`
+	Agent     string         `json:"agent"`
+	Cause     string         `json:"failureCause"`
+	CauseCode reason.Code    `json:"failureCode,omitempty"`
+	CauseArgs map[string]any `json:"failureArgs,omitempty"`
 }
 
 func (s *Sender) webhook(ctx context.Context, n core.Notification) error {
@@ -43,7 +46,7 @@ func (s *Sender) webhook(ctx context.Context, n core.Notification) error {
 		FailedShards: n.FailedShards, FurtherFailures: n.Further, Text: text(n, mostDingtalk),
 	}
 	for _, one := range n.Shards {
-		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String()})
+		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String(), one.Cause.Code(), one.Cause.Args()})
 	}
 	body, err := json.Marshal(b)
 	if err != nil {

@@ -1,13 +1,10 @@
 package reason
 
-import (
-	"time"
-	"unicode/utf8"
-)
+import "time"
 
 // Codes of ends that decisions or tests read.
 const (
-	TaskSaid         Code = "task_said"
+	PlainText        Code = "text"
 	FrameworkRemoved Code = "framework_removed"
 	LostBeforeImport Code = "lost_before_import"
 )
@@ -20,7 +17,7 @@ func FromText(words string) Reason {
 	if code, known := earlierWords[words]; known {
 		return build(code)
 	}
-	return build(TaskSaid, text("text", words))
+	return build(PlainText, text("text", words))
 }
 
 // earlierWords are sentences that earlier releases stored, and decided by.
@@ -39,7 +36,7 @@ func OverMemoryLimit(message string) Reason {
 // OverDiskLimit is like OverMemoryLimit.
 func OverDiskLimit(message string) Reason { return build("over_disk_limit", text("message", message)) }
 
-// ExecutorEnded: a task ended with its executor. executor is "" for one that runs this task alone.
+// ExecutorEnded says that a task ended with its executor. executor is "" for one that runs this task alone.
 func ExecutorEnded(executor, agent, state, reported, message string) Reason {
 	code := Code("executor_ended")
 	if executor == "" {
@@ -49,29 +46,30 @@ func ExecutorEnded(executor, agent, state, reported, message string) Reason {
 		text("message", message))
 }
 
-// AgentDraining: an operator drains the task's agent.
+// AgentDraining says that an operator drains the task's agent.
 func AgentDraining(reported, message string) Reason {
 	return build("agent_draining", text("reason", reported), text("message", message))
 }
 
-// ClusterReported: the cluster reported an end, in its own words. reported is its reason, a word like "RECONCILIATION".
+// ClusterReported says that the cluster reported an end, in its own words. reported is its reason, a word like
+// "RECONCILIATION".
 func ClusterReported(state, reported, message string) Reason {
 	return build("cluster_reported", text("state", state), text("reason", reported), text("message", message))
 }
 
-// EndUnexplained: the cluster said that a task has ended, and its agent never said why (rule S5).
+// EndUnexplained says that the cluster said that a task has ended, and its agent never said why (rule S5).
 func EndUnexplained(state string) Reason { return build("end_unexplained", text("state", state)) }
 
-// LaunchRefused: the master refused the call that was to launch the task.
+// LaunchRefused says that the master refused the call that was to launch the task.
 func LaunchRefused(message string) Reason { return build("launch_refused", text("message", message)) }
 
-// LostTooOften: a shard has lost as many attempts as it may (rule E2).
+// LostTooOften says that a shard has lost as many attempts as it may (rule E2).
 func LostTooOften(times int, last Reason) Reason {
 	return build("lost_too_often", number("times", times), because("last", last))
 }
 
-// NotStartedTooOften: a shard could not be started on as many agents as it may (rule L6). task is set where each task
-// has an executor of its own.
+// NotStartedTooOften says that a shard could not be started on as many agents as it may (rule L6). task is set where
+// each task has an executor of its own.
 func NotStartedTooOften(task bool, times int, agent string, last Reason) Reason {
 	code := Code("executor_not_started_too_often")
 	if task {
@@ -80,22 +78,22 @@ func NotStartedTooOften(task bool, times int, agent string, last Reason) Reason 
 	return build(code, number("times", times), text("agent", agent), because("last", last))
 }
 
-// TimedOut: a task ran for longer than its job's timeoutSeconds. end is what was reported of its end, or none.
+// TimedOut says that a task ran for longer than its job's timeoutSeconds. end is what was reported of its end, or none.
 func TimedOut(ran time.Duration, limitSeconds int, end Reason) Reason {
 	return build("timed_out", duration("ran", ran), number("limitSeconds", limitSeconds), because("end", end))
 }
 
-// StuckStaging: an agent did not get a task further than STAGING.
-func StuckStaging(agent string, for_ time.Duration) Reason {
-	return build("stuck_staging", text("agent", agent), duration("duration", for_))
+// StuckStaging says that an agent did not get a task further than STAGING.
+func StuckStaging(agent string, length time.Duration) Reason {
+	return build("stuck_staging", text("agent", agent), duration("duration", length))
 }
 
-// AgentUnreachable: an agent did not answer the master for so long that its task was given up (rule E4).
-func AgentUnreachable(agent string, for_ time.Duration) Reason {
-	return build("agent_unreachable", text("agent", agent), duration("duration", for_))
+// AgentUnreachable says that an agent did not answer the master for so long that its task was given up (rule E4).
+func AgentUnreachable(agent string, length time.Duration) Reason {
+	return build("agent_unreachable", text("agent", agent), duration("duration", length))
 }
 
-// CannotStay: a daemon's shard fails again and again before it runs.
+// CannotStay says that a daemon's shard fails again and again before it runs.
 func CannotStay(attempts int, last Reason) Reason {
 	return build("does_not_come_up", number("attempts", attempts), because("last", last))
 }
@@ -132,15 +130,4 @@ func (r Reason) Shortened(shorten func(string) string) Reason {
 		return r
 	}
 	return Reason{&content{code: r.code, args: args}}
-}
-
-// Len is how many characters a reason has, for bounds.
-func (r Reason) Len() (n int) {
-	if r.IsZero() {
-		return 0
-	}
-	for _, a := range r.args {
-		n += utf8.RuneCountInString(a.text) + a.inner.Len()
-	}
-	return n
 }

@@ -29,18 +29,18 @@ func JobPaused(job string) Reason { return build(Paused, text("job", job)) }
 // AppIsDisabled is AppDisabled with the app's name.
 func AppIsDisabled(app string) Reason { return build(AppDisabled, text("app", app)) }
 
-// ShardingTotalCountChanged: a daemon's shards all end before those of another number begin.
+// ShardingTotalCountChanged says that a daemon's shards all end before those of another number begin.
 func ShardingTotalCountChanged(from, to int) Reason {
 	return build(ShardsChanged, number("from", from), number("to", to))
 }
 
-// OverridesDoNotFit: what a trigger asked for is not possible with the job as it is now.
+// OverridesDoNotFit says that what a trigger asked for is not possible with the job as it is now.
 func OverridesDoNotFit(problems string) Reason {
 	return build(OverridesUnfit, text("problems", problems))
 }
 
-// DroppedFromQueue: a fire made room for a later one of its job.
+// DroppedFromQueue says that a fire made room for a later one of its job.
 func DroppedFromQueue(limit int) Reason { return build(QueueFull, number("limit", limit)) }
 
-// DroppedOfTooMany: a fire made room for a later one, since the runs of all jobs together are too many.
+// DroppedOfTooMany says that a fire made room for a later one, since the runs of all jobs together are too many.
 func DroppedOfTooMany(limit int) Reason { return build(TooManyOpen, number("limit", limit)) }

@@ -37,16 +37,18 @@ func (n Need) reason() Reason {
 	case n.Together:
 		code = "needs_together"
 	}
-	return build(code, number("shards", n.Shards), text("each", n.Each), text("executor", n.Executor), text("app", n.app()))
+	return build(code, number("shards", n.Shards), text("each", n.Each), text("executor", n.Executor),
+		text("app", n.app()))
 }
 
-// NoAgentUsable: none of the agents on offer may be used, since others does not let it.
+// NoAgentUsable says that none of the agents on offer may be used, since others does not let it.
 func NoAgentUsable(n Need, onOffer int, others Reason) Reason {
 	return build("no_agent_usable", because("need", n.reason()), number("agents", onOffer), because("why", others))
 }
 
-// NoRoom: agents offer room for fewer shards than wait, or for none. nearest lacks least for one more, and short is
-// what it lacks, "" where all agents are full. others says which agents may not be used, and why; it may be none.
+// NoRoom says that agents offer room for fewer shards than wait, or for none. nearest lacks least for one more, and
+// short is what it lacks, "" where all agents are full. others says which agents may not be used, and why; it may be
+// none.
 func NoRoom(n Need, usable, room int, nearest Agent, short string, others Reason) Reason {
 	args := []arg{because("need", n.reason()), number("agents", usable)}
 	if room > 0 {
@@ -60,18 +62,18 @@ func NoRoom(n Need, usable, room int, nearest Agent, short string, others Reason
 
 // Why some agents may not be used. agents is how many there are, and such is one of them.
 
-// AgentsReserved: another execution has them.
+// AgentsReserved says that another execution has them.
 func AgentsReserved(agents int, such Agent, execution string) Reason {
 	return build(oneOrMore("agent_reserved", agents), because("agent", such.reason()), number("agents", agents),
 		text("execution", execution))
 }
 
-// AgentsFull: they have as many tasks as they take.
+// AgentsFull says that they have as many tasks as they take.
 func AgentsFull(agents int, such Agent) Reason {
 	return build(oneOrMore("agent_full", agents), because("agent", such.reason()), number("agents", agents))
 }
 
-// AgentsAvoided: they are not to be used by this app.
+// AgentsAvoided says that they are not to be used by this app.
 func AgentsAvoided(agents int, such Agent, why Reason) Reason {
 	return build(oneOrMore("agent_avoided", agents), because("agent", such.reason()), number("agents", agents),
 		because("why", why))
@@ -97,26 +99,26 @@ func All(rs ...Reason) (all Reason) {
 	return all
 }
 
-// WithNextLaunch: there is room for the shards, and a call to an agent has none for their settings.
+// WithNextLaunch says that there is room for the shards, and a call to an agent has none for their settings.
 func WithNextLaunch(shards int, each, limit string) Reason {
 	return build("with_next_launch", number("shards", shards), text("each", each), text("limit", limit))
 }
 
-// NeverFits: no agent, even empty, can hold one shard.
+// NeverFits says that no agent, even empty, can hold one shard.
 func NeverFits(n Need, nearest Agent, has string) Reason {
 	return build("never_fits", because("nearest", nearest.reason()), text("each", n.Each), text("executor", n.Executor),
 		text("app", n.app()), text("has", has))
 }
 
-// HolderNotOnOffer: none of the agents on offer can hold a shard, and one that has nothing on offer could.
+// HolderNotOnOffer says that none of the agents on offer can hold a shard, and one that has nothing on offer could.
 func HolderNotOnOffer(agent string) Reason { return build("holder_not_on_offer", text("agent", agent)) }
 
-// HolderClosed: the same, and why the cluster places nothing on that agent.
+// HolderClosed says that the same, and why the cluster places nothing on that agent.
 func HolderClosed(agent, why string) Reason {
 	return build("holder_closed", text("agent", agent), text("why", why))
 }
 
-// AgentsClosed: no agent takes tasks; why the first of them does not, and how many others there are.
+// AgentsClosed says that no agent takes tasks; why the first of them does not, and how many others there are.
 func AgentsClosed(agent, why string, others int) Reason {
 	args := []arg{text("agent", agent), text("why", why)}
 	if others > 0 {
@@ -125,8 +127,8 @@ func AgentsClosed(agent, why string, others int) Reason {
 	return build("agents_closed", args...)
 }
 
-// StartFailed: what an app's tasks need did not start on an agent, and is tried there again at that time of day (rule
-// L6). task is set where each task has an executor of its own.
+// StartFailed says that what an app's tasks need did not start on an agent, and is tried there again at that time of
+// day (rule L6). task is set where each task has an executor of its own.
 func StartFailed(task bool, times int, last Reason, at time.Time) Reason {
 	code := Code("executor_start_failed")
 	if task {
@@ -151,24 +153,24 @@ func maintenance(code Code, from, until time.Time) Reason {
 	return build(code, args...)
 }
 
-// ClusterRule: a rule of the cluster keeps an app off an agent, in the words of its driver.
+// ClusterRule says that a rule of the cluster keeps an app off an agent, in the words of its driver.
 func ClusterRule(why string) Reason { return build("cluster_rule", text("why", why)) }
 
 // Previews of a placement: what the agents seen so far have room for. offersHeld tells whether offers are held, which
 // have no room then.
 
-// WouldFit: they have room for all shards.
+// WouldFit says that they have room for all shards.
 func WouldFit(offersHeld bool, shards int) Reason {
 	return build(preview("would_fit", offersHeld), number("shards", shards))
 }
 
-// WouldNotFit: they have room for some of the shards.
+// WouldNotFit says that they have room for some of the shards.
 func WouldNotFit(n Need, room int) Reason {
 	return build("would_not_fit", number("room", room), number("shards", n.Shards), text("each", n.Each),
 		text("executor", n.Executor), text("app", n.app()))
 }
 
-// NoAgentSeen: no agent has offered anything yet.
+// NoAgentSeen says that no agent has offered anything yet.
 func NoAgentSeen() Reason { return build("no_agent_seen") }
 
 func preview(code Code, offersHeld bool) Code {

@@ -5,7 +5,8 @@
 // sentences, and a console can show them in its reader's language.
 //
 // To add a reason, add a constructor with its code beside those of its kind (kills.go, ends.go, waits.go, placement.go,
-// fires.go), its words to en.txt and zh.txt, and an example to reason_test.go.
+// fires.go), its words to en.txt and zh.txt, and an example to reason_test.go. make docs then brings its words to the
+// console and to docs/reasons.md.
 package reason
 
 import (
@@ -100,7 +101,7 @@ func (r Reason) arg(name string) (arg, bool) {
 // Args are the arguments for an answer: strings, and for a reason in turn a map of "code" and "args". Nil without any,
 // and for a text, which stands beside them.
 func (r Reason) Args() map[string]any {
-	if r.Is(TaskSaid) {
+	if r.Is(PlainText) {
 		return nil
 	}
 	return r.allArgs()

@@ -22,7 +22,8 @@ var (
 
 // examples has each code at least once, with all arguments that it can have.
 var examples = []Reason{
-	Of(KilledOnRequest), Of(ServerStopped), Of(SettingsChanged), Of(Deregistered), Of(Disabled), Of(ShutDown), Of(AppMissing),
+	Of(KilledOnRequest), Of(ServerStopped), Of(SettingsChanged), Of(Deregistered), Of(Disabled), Of(ShutDown),
+	Of(AppMissing),
 	Of(NoDaemonAnyMore), Of(BecameDaemon), Of(DestinationMoved), JobPaused("JOB"), AppIsDisabled("APP"),
 	ShardingTotalCountChanged(2, 3), OverridesDoNotFit("PROBLEM"), DroppedFromQueue(100), DroppedOfTooMany(1000),
 
@@ -35,23 +36,29 @@ var examples = []Reason{
 	CannotStay(5, said), ShardsFailed(1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
 
 	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", "WHY"),
-	AppNotRegistered("APP"), AppDocumentFaulty("APP", "WHY"), BeingEnded("EXECUTION", said), DaemonBeingEnded("EXECUTION"),
+	AppNotRegistered("APP"), AppDocumentFaulty("APP", "WHY"), BeingEnded("EXECUTION", said),
+	DaemonBeingEnded("EXECUTION"),
 	OneAtATime("EXECUTION", "running"), orphan.MayBeEnding(at), orphan.StuckStaging(), orphan.KillUnconfirmed(),
-	orphan.Unanswered(), orphan.MayRun(), orphan.OfOtherMaster("FRAMEWORK"), orphan.OfRemovedFramework("FRAMEWORK", time.Minute),
+	orphan.Unanswered(), orphan.MayRun(), orphan.OfOtherMaster("FRAMEWORK"),
+	orphan.OfRemovedFramework("FRAMEWORK", time.Minute),
 	PackageUnfetchable(HostSilent("HOST"), 1, at), PackageBeingTried(AnswerBad("HOST"), 2, "EXECUTION"),
-	SettingsTooLarge(false, 3, "1 MB", "3 MB", "2 MB", "EXECUTION"), SettingsTooLarge(true, 3, "1 MB", "3 MB", "2 MB", "EXECUTION"),
+	SettingsTooLarge(false, 3, "1 MB", "3 MB", "2 MB", "EXECUTION"),
+	SettingsTooLarge(true, 3, "1 MB", "3 MB", "2 MB", "EXECUTION"),
 	LaunchesHeld("WHY"), TakeoverUnreported(), TakeoverEnding("TASKS", 2), TakeoverEnding("", 1), NotConnected("WHY"),
 	RetryAt(at), AfterAttempt(RetryAt(at), said),
 
 	Of(NothingOnOffer), NoAgentUsable(one, 1, AgentsReserved(1, agent, "EXECUTION")),
 	NoRoom(many, 2, 1, agent, "1 CPU", All(AgentsFull(1, agent), AgentsAvoided(1, agent, said))),
 	NoRoom(several, 2, 1, agent, "1 CPU", All(AgentsReserved(2, agent, "EXECUTION"), AgentsFull(2, agent), AgentsAvoided(2, agent, said))),
-	WithNextLaunch(2, "1 MB", "2 MB"), NeverFits(one, agent, "4 CPU"), HolderNotOnOffer("AGENT"), HolderClosed("AGENT", "WHY"),
-	AgentsClosed("AGENT", "WHY", 1), StartFailed(false, 1, said, at), StartFailed(true, 1, said, at), MaintenanceBegins(at, later),
+	WithNextLaunch(2, "1 MB", "2 MB"), NeverFits(one, agent, "4 CPU"), HolderNotOnOffer("AGENT"),
+	HolderClosed("AGENT", "WHY"),
+	AgentsClosed("AGENT", "WHY", 1), StartFailed(false, 1, said, at), StartFailed(true, 1, said, at),
+	MaintenanceBegins(at, later),
 	InMaintenance(at, later), ClusterRule("WHY"), WouldFit(false, 1), WouldFit(true, 3), WouldNotFit(several, 1),
 	NoAgentSeen(),
 
-	FireFoundBusy(at, "EXECUTION", "RUNNING"), OldestDropped(100, at), OldestOfAllDropped(1000, at), FiresSkipped(2, at, 1),
+	FireFoundBusy(at, "EXECUTION", "RUNNING"), OldestDropped(100, at), OldestOfAllDropped(1000, at),
+	FiresSkipped(2, at, 1),
 	ShardWasDown(1, at, later), FiresMissed(at, later), FiresMadeUp(at, later, 3),
 }
 
@@ -109,24 +116,32 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// sentences are reasons with some of their arguments, and their words in English.
+var sentences = []struct {
+	r    Reason
+	want string
+}{
+	{Reason{}, ""},
+	{Of(Paused), "the job is paused"},
+	{JobPaused("a"), "the job is paused: POST /api/job/a/resume"},
+	{Of(AppDisabled), "its app is disabled"},
+	{ClusterReported("LOST", "", ""), "LOST: the cluster gave no message"},
+	{LostTooOften(1, ClusterReported("LOST", "REMOVED", "gone")), "lost 1 time; last: LOST (REMOVED): gone"},
+	{LostTooOften(2, said), "lost 2 times; last: exit status 3"},
+	{TimedOut(5*time.Second, 3, Reason{}), "timed out: it ran for 5s, the job's timeoutSeconds is 3"},
+	{AfterAttempt(RetryAt(at), said), "tried again at 2026-11-26T08:00:00Z; the last attempt: exit status 3"},
+	{NoAgentUsable(one, 1, AgentsFull(1, Agent{ID: "a"})), "1 shard needs 1 CPU (and 2 CPU once per agent for the " +
+		"executor of APP), but the only agent on offer may not be used: agent a is full: it has as many tasks as it takes"},
+	{NoRoom(Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}, 2, 0, agent, "1 CPU", Reason{}), "3 shards, which " +
+		"start together, need 1 CPU each: 2 agents offer room for none; nearest to one more: agent AGENT (host HOST), " +
+		"short by 1 CPU"},
+}
+
 func TestSentences(t *testing.T) {
 	t.Parallel()
-	for want, r := range map[string]Reason{
-		"":                  {},
-		"the job is paused": Of(Paused),
-		"the job is paused: POST /api/job/a/resume":                            JobPaused("a"),
-		"its app is disabled":                                                  Of(AppDisabled),
-		"LOST: the cluster gave no message":                                    ClusterReported("LOST", "", ""),
-		"lost 1 time; last: LOST (REMOVED): gone":                              LostTooOften(1, ClusterReported("LOST", "REMOVED", "gone")),
-		"lost 2 times; last: exit status 3":                                    LostTooOften(2, said),
-		"timed out: it ran for 5s, the job's timeoutSeconds is 3":              TimedOut(5*time.Second, 3, Reason{}),
-		"tried again at 2026-11-26T08:00:00Z; the last attempt: exit status 3": AfterAttempt(RetryAt(at), said),
-		"1 shard needs 1 CPU (and 2 CPU once per agent for the executor of APP), but the only agent on offer may not be used: agent a is full: " +
-			"it has as many tasks as it takes": NoAgentUsable(one, 1, AgentsFull(1, Agent{ID: "a"})),
-		"3 shards, which start together, need 1 CPU each: 2 agents offer room for none; nearest to one more: agent AGENT (host HOST), short by 1 CPU": NoRoom(Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}, 2, 0, agent, "1 CPU", Reason{}),
-	} {
-		if got := r.String(); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+	for _, c := range sentences {
+		if got := c.r.String(); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
 	if got := LostTooOften(2, said).Words(Chinese); got != "已丢失 2 次；最近一次：exit status 3" {
@@ -142,6 +157,9 @@ func TestStored(t *testing.T) {
 	t.Parallel()
 	for i, r := range append(examples, Reason{}) {
 		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got Reason
 		if err = json.Unmarshal(data, &got); err != nil || !got.Equal(r) || got.String() != r.String() {
 			t.Errorf("%s became %s, %v", data, got, err)

@@ -10,63 +10,63 @@ const (
 	AboutToPlace   Code = "about_to_be_placed"
 )
 
-// DocumentFaulty: a job's document can't be used, at that path of the registry.
+// DocumentFaulty says that a job's document can't be used, at that path of the registry.
 func DocumentFaulty(path, why string) Reason {
 	return build("document_faulty", text("path", path), text("why", why))
 }
 
-// AppNotRegistered: a job's app is not there.
+// AppNotRegistered says that a job's app is not there.
 func AppNotRegistered(app string) Reason { return build("app_not_registered", text("app", app)) }
 
-// AppDocumentFaulty: the document of a job's app can't be used.
+// AppDocumentFaulty says that the document of a job's app can't be used.
 func AppDocumentFaulty(app, why string) Reason {
 	return build("app_document_faulty", text("app", app), text("why", why))
 }
 
-// BeingEnded: an execution of the job before is being ended first, for that reason.
+// BeingEnded says that an execution of the job before is being ended first, for that reason.
 func BeingEnded(execution string, why Reason) Reason {
 	return build("former_execution_ending", text("execution", execution), because("why", why))
 }
 
-// DaemonBeingEnded: the job was a daemon, and its standing execution is being ended first.
+// DaemonBeingEnded says that the job was a daemon, and its standing execution is being ended first.
 func DaemonBeingEnded(execution string) Reason {
 	return build("former_daemon_ending", text("execution", execution))
 }
 
-// OneAtATime: the job's execution before has not ended, and is in that state.
+// OneAtATime says that the job's execution before has not ended, and is in that state.
 func OneAtATime(execution, state string) Reason {
 	return build("one_at_a_time", text("execution", execution), text("state", state))
 }
 
-// Orphaned: an attempt that was given up may still run (rule E5).
+// Orphaned says that an attempt that was given up may still run (rule E5).
 type Orphaned struct{ Task, Agent string }
 
-// MayBeEnding: the cluster has removed the task, which counts as ended at that time.
+// MayBeEnding says that the cluster has removed the task, which counts as ended at that time.
 func (o Orphaned) MayBeEnding(at time.Time) Reason {
 	return build("orphan_ending", text("task", o.Task), text("agent", o.Agent), moment("at", at))
 }
 
-// StuckStaging: it was given up since it got no further than STAGING, and may have begun since.
+// StuckStaging says that it was given up since it got no further than STAGING, and may have begun since.
 func (o Orphaned) StuckStaging() Reason { return o.because("orphan_staging") }
 
-// KillUnconfirmed: the cluster has not confirmed that the agent will not begin it.
+// KillUnconfirmed says that the cluster has not confirmed that the agent will not begin it.
 func (o Orphaned) KillUnconfirmed() Reason { return o.because("orphan_kill_unconfirmed") }
 
-// Unanswered: the cluster has not said whether its agent is back with it.
+// Unanswered says that the cluster has not said whether its agent is back with it.
 func (o Orphaned) Unanswered() Reason { return o.because("orphan_unanswered") }
 
-// MayRun: it may still run.
+// MayRun says that it may still run.
 func (o Orphaned) MayRun() Reason { return o.because("orphan_may_run") }
 
-// OfOtherMaster: it ran under a removed framework, and the master that removed it leads no more (rule T7).
+// OfOtherMaster says that it ran under a removed framework, and the master that removed it leads no more (rule T7).
 func (o Orphaned) OfOtherMaster(framework string) Reason {
 	return build("orphan_of_other_master", text("task", o.Task), text("agent", o.Agent), text("framework", framework))
 }
 
-// OfRemovedFramework: it counts as ended when its agent has been registered for so long.
-func (o Orphaned) OfRemovedFramework(framework string, for_ time.Duration) Reason {
-	return build("orphan_of_removed_framework", text("task", o.Task), text("agent", o.Agent), text("framework", framework),
-		duration("duration", for_))
+// OfRemovedFramework says that it counts as ended when its agent has been registered for so long.
+func (o Orphaned) OfRemovedFramework(framework string, length time.Duration) Reason {
+	return build("orphan_of_removed_framework", text("task", o.Task), text("agent", o.Agent),
+		text("framework", framework), duration("duration", length))
 }
 
 func (o Orphaned) because(code Code) Reason {
@@ -79,18 +79,19 @@ func HostSilent(host string) Reason { return build("host_silent", text("host", h
 // AnswerBad is like HostSilent.
 func AnswerBad(host string) Reason { return build("answer_bad", text("host", host)) }
 
-// PackageUnfetchable: a package can't be fetched, and is tried again at that time of day (rule L8).
+// PackageUnfetchable says that a package can't be fetched, and is tried again at that time of day (rule L8).
 func PackageUnfetchable(why Reason, times int, at time.Time) Reason {
-	return build("package_unfetchable", because("why", why), number("times", times), text("at", at.Format(time.TimeOnly)))
+	return build("package_unfetchable", because("why", why), number("times", times),
+		text("at", at.Format(time.TimeOnly)))
 }
 
-// PackageBeingTried: another execution of the app finds out whether its package can be fetched again.
+// PackageBeingTried says that another execution of the app finds out whether its package can be fetched again.
 func PackageBeingTried(why Reason, times int, execution string) Reason {
 	return build("package_being_tried", because("why", why), number("times", times), text("execution", execution))
 }
 
-// SettingsTooLarge: what shards are given together is more than may be launched. waiting is set if it is said of the
-// shards that wait alone. Sizes are for people.
+// SettingsTooLarge says that what shards are given together is more than may be launched. waiting is set if it is
+// said of the shards that wait alone. Sizes are for people.
 func SettingsTooLarge(waiting bool, shards int, each, together, limit, execution string) Reason {
 	code := Code("settings_too_large")
 	if waiting {
@@ -100,13 +101,14 @@ func SettingsTooLarge(waiting bool, shards int, each, together, limit, execution
 		text("execution", execution))
 }
 
-// LaunchesHeld: the server launches nothing, for that reason in words of its own.
+// LaunchesHeld says that the server launches nothing, for that reason in words of its own.
 func LaunchesHeld(why string) Reason { return build("launches_held", text("why", why)) }
 
-// TakeoverUnreported: the master has not reported all tasks of the scheduler before this one (rule T8).
+// TakeoverUnreported says that the master has not reported all tasks of the scheduler before this one (rule T8).
 func TakeoverUnreported() Reason { return build("takeover_unreported") }
 
-// TakeoverEnding: tasks of the scheduler before this one are being ended first: some of their ids, and how many more.
+// TakeoverEnding says that tasks of the scheduler before this one are being ended first: some of their ids, and how
+// many more.
 func TakeoverEnding(tasks string, more int) Reason {
 	switch {
 	case tasks == "":
@@ -117,7 +119,7 @@ func TakeoverEnding(tasks string, more int) Reason {
 	return build("takeover_ending", text("tasks", tasks), number("more", more))
 }
 
-// NotConnected: there is no connection to the cluster, and why in words of the cluster's client.
+// NotConnected says that there is no connection to the cluster, and why in words of the cluster's client.
 func NotConnected(why string) Reason {
 	if why == "" {
 		return build(Connecting)
@@ -125,10 +127,10 @@ func NotConnected(why string) Reason {
 	return build("not_connected", text("why", why))
 }
 
-// RetryAt: the shard is tried again at that time.
+// RetryAt says that the shard is tried again at that time.
 func RetryAt(at time.Time) Reason { return build("retry_at", moment("at", at)) }
 
-// AfterAttempt: it waits for now, and its last attempt ended for that reason; now alone if that is none.
+// AfterAttempt says that it waits for now, and its last attempt ended for that reason; now alone if that is none.
 func AfterAttempt(now, last Reason) Reason {
 	if last.IsZero() {
 		return now

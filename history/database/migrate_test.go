@@ -146,11 +146,11 @@ func TestTheSchemaOfAnEarlierReleaseLosesNothing(t *testing.T) {
 		for _, d := range unmigrated {
 			write(t, d, oneOfEach())
 			e, _, err := d.Execution(t.Context(), "old")
-			if err != nil || e.ReasonCode != "task_said" || value(e.Reason) != "exit status 3" {
+			if err != nil || e.ReasonCode != "text" || value(e.Reason) != "exit status 3" {
 				t.Errorf("%v %+v", err, e)
 			}
 			life, _, err := d.Life(t.Context(), "old", 10)
-			if last := life[len(life)-1]; err != nil || last.MessageCode != "task_said" || last.Message != "FAILED: exit status 3" {
+			if last := life[len(life)-1]; err != nil || last.MessageCode != "text" || last.Message != "FAILED: exit status 3" {
 				t.Errorf("%v %+v", err, life)
 			}
 		}

@@ -109,7 +109,7 @@ func TestAnExecutionIsRead(t *testing.T) {
 		for _, s := range e.Shards {
 			shards = append(shards, fmt.Sprintf("%d %d %s %s %d %d %s %s", s.ShardingItem, *s.Attempt, *s.State, s.TaskID, value(s.ExitStatus), value(s.DurationMillis), s.FailureCode, value(s.FailureCause)))
 		}
-		if diff := godiff.Diff([]string{"0 2 FINISHED task-0-2 0 250  ", "1 1 FAILED task-1-1 3 250 task_said boom \U0001F4A5",
+		if diff := godiff.Diff([]string{"0 2 FINISHED task-0-2 0 250  ", "1 1 FAILED task-1-1 3 250 text boom \U0001F4A5",
 			"2 3 FAILED task-2-3 0 0 over_memory_limit over the memory limit of its container, which executor and tasks share: the cluster gave no message"}, shards); diff != "" {
 			t.Error(diff)
 		}
@@ -118,10 +118,10 @@ func TestAnExecutionIsRead(t *testing.T) {
 		want := `[{"time":"2026-05-04T12:00:00Z","afterMillis":null,"kind":"FIRED","item":null,"taskId":"","agent":"","reason":"","message":"NORMAL_TRIGGER"},` +
 			`{"time":"2026-05-04T12:00:00.002Z","afterMillis":2,"kind":"LAUNCHED","item":null,"taskId":"","agent":"","reason":"","message":""},` +
 			`{"time":"2026-05-04T12:00:00.004Z","afterMillis":2,"kind":"TASK_STAGING","item":0,"taskId":"task-0-1","agent":"S0","reason":"","message":""},` +
-			`{"time":"2026-05-04T12:00:01.25Z","afterMillis":1246,"kind":"TASK_LOST","item":0,"taskId":"task-0-1","agent":"S0","reason":"REASON_AGENT_REMOVED","message":"agent removed","messageCode":"task_said"},` +
+			`{"time":"2026-05-04T12:00:01.25Z","afterMillis":1246,"kind":"TASK_LOST","item":0,"taskId":"task-0-1","agent":"S0","reason":"REASON_AGENT_REMOVED","message":"agent removed","messageCode":"text"},` +
 			`{"time":"2026-05-04T12:00:01.3Z","afterMillis":50,"kind":"REQUEUED","item":0,"taskId":"task-0-1","agent":"","reason":"","message":"lost by shutdown of the scheduler","messageCode":"server_stopped"},` +
 			`{"time":"2026-05-04T12:00:02.25Z","afterMillis":950,"kind":"ENDED","item":null,"taskId":"","agent":"","reason":"","message":"FAILED: item 1: boom 💥",` +
-			`"messageCode":"of_item","messageArgs":{"cause":{"args":{"text":"boom 💥"},"code":"task_said"},"item":"1"}}]`
+			`"messageCode":"of_item","messageArgs":{"cause":{"args":{"text":"boom 💥"},"code":"text"},"item":"1"}}]`
 		if err != nil || more || string(text) != want {
 			t.Errorf("%v %v %s\nwant %s", err, more, text, want)
 		}

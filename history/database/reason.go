@@ -16,7 +16,7 @@ const mostValue = 4000
 // valueOf is a reason's value, or NULL: where there is no reason, for a text, which is the sentence, and for what is
 // too long for the column.
 func valueOf(r reason.Reason) any {
-	if r.IsZero() || r.Is(reason.TaskSaid) {
+	if r.IsZero() || r.Is(reason.PlainText) {
 		return nil
 	}
 	value, err := r.MarshalJSON()

@@ -21,13 +21,13 @@ func TestCodesOfRows(t *testing.T) {
 	}{
 		"nothing":                                {nil, nil, ``},
 		"no sentence":                            {text(""), nil, ``},
-		"a text":                                 {text("exit status 3"), nil, `task_said`},
+		"a text":                                 {text("exit status 3"), nil, `text`},
 		"a sentence of an earlier release":       {text("killed on request"), nil, `killed_on_request`},
 		"a value":                                {text("whatever it says"), text(`{"code":"end_unexplained","args":{"state":"LOST"}}`), `end_unexplained {"state":"LOST"}`},
 		"a value alone":                          {nil, text(`{"code":"server_stopped"}`), `server_stopped`},
 		"the code of a later release":            {text("a"), text(`{"code":"later","args":{"a":{"code":"b"}}}`), `later {"a":{"code":"b"}}`},
-		"a value that is none":                   {text("exit status 3"), text(`{"code":`), `task_said`},
-		"a value without a code":                 {text("exit status 3"), text(`{}`), `task_said`},
+		"a value that is none":                   {text("exit status 3"), text(`{"code":`), `text`},
+		"a value without a code":                 {text("exit status 3"), text(`{}`), `text`},
 		"a value that is none, without sentence": {nil, text(`3`), ``},
 	} {
 		code, args := codeOf(c.sentence, c.value)
@@ -50,7 +50,7 @@ func TestValuesThatAreTooLongAreLeftOut(t *testing.T) {
 		return reason.OverMemoryLimit(strings.Repeat("😀", most-len(empty)+1))
 	}
 	eachMigrated(t, func(t *testing.T, d *DB) {
-		for length, want := range map[int]string{mostValue: "over_memory_limit", mostValue + 1: "task_said"} {
+		for length, want := range map[int]string{mostValue: "over_memory_limit", mostValue + 1: "text"} {
 			id, why := fmt.Sprint(length), of(length)
 			write(t, d, event.Rows{
 				Executions: []event.Execution{{ID: id, Revision: event.Ended, Job: id, State: "FAILED", Reason: why, Fire: noon, End: noon}},
@@ -73,7 +73,7 @@ func TestValuesThatAreTooLongAreLeftOut(t *testing.T) {
 					t.Errorf("%d characters: %v, the %d. is not %s", length, codes, i+1, want)
 				}
 			}
-			if !strings.HasPrefix(*e.Reason, "over the memory limit") || (want == "task_said") != (e.ReasonArgs == nil) {
+			if !strings.HasPrefix(*e.Reason, "over the memory limit") || (want == "text") != (e.ReasonArgs == nil) {
 				t.Errorf("%s %v", *e.Reason, e.ReasonArgs)
 			}
 		}

@@ -51,7 +51,7 @@ func oneOfEach() event.Rows {
 var stored = map[string][]map[string]any{
 	"JOB_EXECUTION": {{
 		"id": "e1", "revision": int64(3), "job_name": "job", "app_name": "app", "source": "NORMAL_TRIGGER", "state": "FAILED", "reason": "item 0: boom",
-		"reason_value": `{"code":"of_item","args":{"item":"0","cause":{"code":"task_said","args":{"text":"boom"}}}}`,
+		"reason_value": `{"code":"of_item","args":{"item":"0","cause":{"code":"text","args":{"text":"boom"}}}}`,
 		"fire_time":    "2026-05-04 12:00:00.000", "made_time": "2026-05-04 12:00:00.001", "launch_time": "2026-05-04 12:00:01.000",
 		"begin_time": "2026-05-04 12:00:02.000", "end_time": "2026-05-04 12:00:05.000", "duration_ms": int64(3000), "shards": int64(2),
 		"shard_states": `{"FAILED":1,"FINISHED":1}`,

@@ -25,7 +25,7 @@ func (c *Core) abandon(ref taskRef, why reason.Reason) {
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why.String(), Problem: true})
 	s.Cause = why
 	c.traceDecided(ref, cluster.Lost, why)
-	c.endAttempt(ref, outcomeLost)
+	c.endAttempt(ref, outcomeLost, 0)
 	c.executions.forgetTask(o.TaskID)
 }
 

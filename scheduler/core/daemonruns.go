@@ -29,10 +29,10 @@ type daemonRuns struct {
 }
 
 // daemonLaunched makes the record of a shard's runs ready for its next attempt.
-func (c *Core) daemonLaunched(e *execution, s *shard) {
-	s.Need, s.Settings, s.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, s.Item), c.killGrace(e)
-	first := c.daemons.of(e.Job, s.Item) == nil
-	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
+func (c *Core) daemonLaunched(e *execution, item int, next *attempt) {
+	next.Need, next.Settings, next.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, item), c.killGrace(e)
+	first := c.daemons.of(e.Job, item) == nil
+	c.daemons.change(e.Job, item, func(r *daemonRuns) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
 		if !e.Settings.Job.Failover {
 			r.Rerun = time.Time{} // it may have had failover when that fire was cut off

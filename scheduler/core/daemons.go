@@ -178,9 +178,7 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 				}
 				return
 			}
-			s.KillSince, s.Kill, s.Replacing = c.now, reason.Of(reason.SettingsChanged), true
-			c.executions.touchShard(e, i)
-			c.sendKill(taskRef{e, i})
+			c.wantKill(taskRef{e, i}, wantedKill{why: reason.Of(reason.SettingsChanged), replace: true})
 		}
 		return
 	}
@@ -282,9 +280,7 @@ const drainGrace = 7 * 24 * time.Hour
 func (c *Core) drainShards(e *execution, why reason.Reason) {
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.live() && s.KillSince.IsZero() {
-			s.KillSince, s.Kill, s.Drain = c.now, why, true
-			c.executions.touchShard(e, i)
-			c.sendKill(taskRef{e, i})
+			c.wantKill(taskRef{e, i}, wantedKill{why: why, drain: true})
 		}
 	}
 }

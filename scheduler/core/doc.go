@@ -38,9 +38,10 @@
 //	                startexecutor.go, reserve.go (rule L2), evict.go, held.go (a term that launches nothing),
 //	                rolereserved.go (rule L7)
 //	                outlook.go (what the flow of offers depends on)
-//	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates), causes.go (what people are told of an end), executorreports.go (progress and
-//	                health, which decide nothing)
-//	attempts        classify.go (what an end means), ends.go (what follows from it), retry.go, sweep.go (timeouts of the cluster),
+//	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates), causes.go (why an attempt ended),
+//	                executorreports.go (progress and health, which decide nothing)
+//	attempts        classify.go (what an end means), next.go (what follows from it), ends.go, transitions.go (what can happen to a
+//	                shard and its attempts), sweep.go (timeouts of the cluster),
 //	                timeout.go (of jobs), kill.go, killrequest.go, drain.go, sandbox.go (where output is)
 //	daemons         daemons.go (the standing execution, its rollout, draining), daemonruns.go (what executors say of runs)
 //	executors       executoridle.go, executorshutdown.go

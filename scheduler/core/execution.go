@@ -112,12 +112,7 @@ type shard struct {
 	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
 	NotBefore time.Time `json:"nb,omitzero"`
 	WaitSince time.Time `json:"ws,omitzero"`
-	// How often attempts were refused by the master, were lost, failed and were retried, and failed to start on
-	// agents (rules E1-E3, L6).
-	Errors int `json:"ne,omitempty"`
-	Losses int `json:"nl,omitempty"`
-	Fails  int `json:"nf,omitempty"`
-	Starts int `json:"ns,omitempty"`
+	tries
 	// Replacing is set on a daemon's shard from when it is killed for new settings until it runs well with them.
 	Replacing bool `json:"rp,omitempty"`
 

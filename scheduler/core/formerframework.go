@@ -43,7 +43,7 @@ func (c *Core) frameworkRemoved(by string) {
 		c.addOrphan(g)
 		c.note(Note{Kind: NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
 		s.Cause = reason.Of(reason.FrameworkRemoved)
-		c.endAttempt(ref, outcomeLost)
+		c.endAttempt(ref, outcomeLost, 0)
 		c.executions.forgetTask(id)
 	}
 	if c.subscription.takeover != nil {

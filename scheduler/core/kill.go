@@ -30,11 +30,16 @@ func (c *Core) killExecution(e *execution, why reason.Reason) {
 		case s.State == Waiting && !why.Is(reason.ServerStopped):
 			s.Cause = why
 			c.completeShard(taskRef{e, i}, Killed)
-		case s.live() && (s.KillSince.IsZero() || s.Drain):
-			s.KillSince, s.Drain, s.killTry = c.now, false, 0
-			c.executions.touchShard(e, i)
-			c.sendKill(taskRef{e, i})
+		case s.live():
+			c.wantKill(taskRef{e, i}, wantedKill{})
 		}
+	}
+}
+
+// wantKill wants the task of a live shard killed.
+func (c *Core) wantKill(ref taskRef, k wantedKill) {
+	if c.executions.wantKill(ref, k) {
+		c.sendKill(ref)
 	}
 }
 
@@ -44,8 +49,7 @@ func (c *Core) sendKill(ref taskRef) {
 	if s.acceptSeq != 0 || !c.subscription.open {
 		return
 	}
-	s.killSent = c.now
-	s.killTry++
+	c.executions.killSent(ref)
 	grace := c.taskGrace(ref)
 	if s.Drain {
 		grace += drainGrace

@@ -51,13 +51,9 @@ func (c *Core) killTaskByID(id string, by event.Actor) *Error {
 	if !s.Kill.Is(reason.KilledOnRequest) || s.KillSince.IsZero() || s.Drain {
 		c.auditKill(by, e, auditTask, id, s.State)
 	}
-	s.Kill = reason.Of(reason.KilledOnRequest)
-	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: s.Kill}, s.TaskID)
-	c.executions.touchShard(e, ref.index)
-	if s.KillSince.IsZero() || s.Drain {
-		s.KillSince, s.Drain, s.killTry = c.now, false, 0
-		c.sendKill(ref)
-	}
+	why := reason.Of(reason.KilledOnRequest)
+	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: why}, s.TaskID)
+	c.wantKill(ref, wantedKill{why: why})
 	return nil
 }
 

@@ -203,21 +203,18 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	if s.Type == FailoverSource {
 		lost = s.TaskID
 	}
-	s.State, s.NotBefore = Launching, time.Time{}
-	s.Attempt++
 	on := c.agents.byID[agentID]
 	var info cluster.Executor
 	if x != nil {
 		info = x.Info
 	}
-	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: on.url, Host: on.host, Original: lost, Executor: info.ID,
+	next := attempt{TaskID: id, Agent: agentID, AgentURL: on.url, Host: on.host, Original: lost, Executor: info.ID,
 		Launched: c.now, acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
 	need := d.with.Job.Resources()
 	if e.daemon() {
-		c.daemonLaunched(e, s)
+		c.daemonLaunched(e, item, &next)
 	}
-	c.executions.begin(taskRef{e, item})
-	c.executions.touchShard(e, item)
+	c.executions.launch(taskRef{e, item}, next)
 	c.stats.TasksLaunched++
 	c.traceDecided(taskRef{e, item}, cluster.Staging, reason.Reason{})
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})

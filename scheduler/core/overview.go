@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -50,8 +51,10 @@ type Trouble struct {
 	// Count is of how many tries, tasks or runs it speaks.
 	Count int
 	// Since is when it began, zero where that is not known.
-	Since   time.Time
+	Since time.Time
+	// Message says what is wrong; where there is a code for it, Why does, and Message is empty.
 	Message string
+	Why     reason.Reason
 }
 
 // Counts are totals since the term began, for rates.
@@ -75,7 +78,7 @@ func (c *Core) Facts() Facts {
 		f.Apps = append(f.Apps, name)
 	}
 	if !f.Subscribed {
-		f.trouble(Trouble{Kind: TroubleNotSubscribed, Message: c.placeReason(&execution{}).String()})
+		f.trouble(Trouble{Kind: TroubleNotSubscribed, Why: c.placeReason(&execution{})})
 	}
 	away := c.awayAgents()
 	for _, id := range sortedKeys(away) {
@@ -158,9 +161,9 @@ func (c *Core) startTroubles(f *Facts) {
 			if !s.until().After(c.now) && c.now.Sub(s.Since) > startBackoff {
 				continue // it may be placed there again, and has not been tried since
 			}
-			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Message: s.Reason.String()}
+			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Why: s.Reason}
 			if agent == everyAgent {
-				t.Agent, t.Message = "", "the app's package can't be fetched: "+s.whatFailed().String()
+				t.Agent, t.Why, t.Message = "", reason.Reason{}, "the app's package can't be fetched: "+s.whatFailed().String()
 				if s.Package != "" && !c.starts.isShared(app, s) {
 					t.Message += ", last: " + s.Reason.String()
 				}

@@ -82,7 +82,7 @@ func TestReasonsAreRecordedAsValues(t *testing.T) {
 	s.update(l[0], cluster.Killed, fromAgent(""), func(u *cluster.Update) { u.Status = &wire.Status{Cause: "exit status 3"} })
 	look()
 	want := []string{"WAITED never_fits", "REQUEUED executor_ended", "run executor_ended", "TASK_LOST executor_ended", "KILLING killed_on_request",
-		"execution killed_on_request", "run killed_on_request", "TASK_KILLED task_said"}
+		"execution killed_on_request", "run killed_on_request", "TASK_KILLED text"}
 	if !slices.Equal(recorded, want) {
 		t.Errorf("recorded %q, want %q", recorded, want)
 	}

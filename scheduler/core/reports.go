@@ -146,13 +146,13 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 			continue
 		}
 		s := ref.shard()
-		s.acceptSeq = 0
+		c.executions.answered(ref)
 		switch {
 		case !s.live():
 		case !a.OK:
 			s.Cause = reason.LaunchRefused(a.Message)
 			c.traceDecided(ref, cluster.Dropped, s.Cause)
-			c.endAttempt(ref, outcomeNeverStarted)
+			c.endAttempt(ref, outcomeNeverStarted, 0)
 		case !s.KillSince.IsZero():
 			c.sendKill(ref)
 		}

@@ -44,10 +44,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, true, time.Time{}, 0
 		c.checkIdle(x)
 	}
-	for _, ref := range c.executions.tasks {
-		s := ref.shard()
-		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
-	}
+	c.executions.sessionBegan()
 	for _, o := range c.orphans.byID {
 		c.orphans.setKnown(o, false)
 	}

@@ -225,14 +225,6 @@ func (f *startFailures) avoid(appName string, maintained map[string]reason.Reaso
 	return out
 }
 
-// whatStarts is what an agent is to start first, for people.
-func (s *shared) whatStarts() string {
-	if s.opt.TaskExecutors {
-		return "a task of the app"
-	}
-	return "the app's executor"
-}
-
 // unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its
 // host was not reached. Only the first attempt that finds that out gets a time until which it holds.
 func (f *startFailures) unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {

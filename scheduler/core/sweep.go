@@ -48,7 +48,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			c.readEnd(ref, u)
 			s.Cause = reason.EndUnexplained(s.EndState)
 			c.traceDecided(ref, u.State, s.Cause)
-			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
+			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)), 0)
 		}
 	case !s.Unreachable.IsZero() && c.agents.registered(s.Agent) && !s.stuckStaging:
 		// Its agent is back: the master has been asked whether the task is, too.

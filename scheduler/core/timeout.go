@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
@@ -53,32 +52,6 @@ func (c *Core) killTimedOut(ref taskRef) {
 	if !s.live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.now.Before(s.RunningAt.Add(ref.exec.timeout())) {
 		return
 	}
-	s.TimedOut, s.KillSince = true, c.now
-	c.executions.touchShard(ref.exec, ref.index)
 	c.note(Note{Kind: NoteTimedOut, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.exec.timeout().String(), Problem: true})
-	c.sendKill(ref)
-}
-
-// endTimedOutShard ends, or has run again, a shard whose attempt ran for too long, and reports whether it was one. What somebody
-// wanted to end meanwhile is killed instead. What was lost with its agent may have been so before its time was over, and is failed
-// over as ever (rule E2). One that its executor reports as finished had finished before the kill came to it; an exit status of 0 after
-// SIGTERM says only that the process ended as it was asked to.
-func (c *Core) endTimedOutShard(ref taskRef, how outcome) bool {
-	e, s := ref.exec, ref.shard()
-	switch {
-	case !s.TimedOut || !e.goesOn():
-		return false
-	case how == outcomeLost && e.Settings.Job.Failover && (!s.Unreachable.IsZero() || !c.agents.registered(s.Agent)):
-		if e.Kill.IsZero() {
-			s.TimedOut, s.KillSince = false, time.Time{}
-		}
-		return false
-	case how == outcomeFinished:
-		c.completeShard(ref, Finished)
-	default:
-		// What the executor says of the end includes that it killed the task: it does not know why.
-		s.Cause = reason.TimedOut(c.now.Sub(s.RunningAt).Round(100*time.Millisecond), e.Settings.Job.TimeoutSeconds, s.Cause)
-		c.failShard(ref, TimedOut)
-	}
-	return true
+	c.wantKill(ref, wantedKill{timeout: true})
 }

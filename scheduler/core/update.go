@@ -105,10 +105,7 @@ func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		c.alive(ref, u)
 	case cluster.Unreachable:
-		if !s.Away {
-			s.Away = true
-			c.executions.touchShard(ref.exec, ref.index)
-		}
+		c.executions.markedAway(ref)
 		c.unreachable(ref, c.unreachableSince(u))
 	case cluster.Unknown:
 		c.unknown(ref, u)
@@ -128,11 +125,9 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	if s.stuckStaging && seen == seenStaging {
 		return // it counts as unreachable until it gets on
 	}
-	changed := false
-	if !s.Unreachable.IsZero() || !s.EndUnclear.IsZero() {
+	changed := c.executions.reached(ref)
+	if changed {
 		c.traceUpdate(ref, u, reason.Reason{}) // it is back
-		s.Unreachable, s.Away, s.EndUnclear, s.EndState = time.Time{}, false, time.Time{}, ""
-		changed = true
 	}
 	st := u.Status
 	switch fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting; {
@@ -155,7 +150,8 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		c.learnRuns(ref, st)
 	}
 	if s.Seen >= seenRunning && s.State == Launching {
-		s.State, s.runningSince, changed = Running, c.now, true
+		c.executions.running(ref)
+		changed = true
 		if s.Start.IsZero() {
 			c.learnStart(ref, c.timeOf(u))
 		}
@@ -214,9 +210,8 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 	if !s.Unreachable.IsZero() {
 		return
 	}
-	s.Unreachable = since
+	c.executions.unreachable(ref, since)
 	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent+" does not answer"), c.wall, since.Format(time.RFC3339Nano))
-	c.executions.touchShard(ref.exec, ref.index)
 	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
 
@@ -238,10 +233,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		switch u.State {
 		case cluster.Gone, cluster.GoneByOperator, cluster.Unknown, cluster.Dropped:
 		default:
-			if s.EndUnclear.IsZero() {
-				s.EndUnclear, s.EndState = c.now, string(u.State)
-				c.executions.touchShard(ref.exec, ref.index)
-			}
+			c.executions.endUnclear(ref, string(u.State))
 			return
 		}
 	}
@@ -272,16 +264,11 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
 		s.Complete = c.wall
 	}
-	within, ends, ending := c.taskGrace(ref)+refusedWithin, c.mayStillEnd(&s.attempt, u), c.newOrphan(ref)
-	c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
-	switch { // until then the next attempt waits (promise 2)
-	case ends && s.State == Waiting:
-		s.NotBefore = c.now.Add(within)
-		c.placement.wakeAt(s.NotBefore)
-		c.seeWhenDue(ref.exec, s)
-	case ends:
-		c.addEnding(ending, within)
+	lingers := time.Duration(0)
+	if c.mayStillEnd(&s.attempt, u) {
+		lingers = c.taskGrace(ref) + refusedWithin
 	}
+	c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)), lingers)
 }
 
 // mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it is over.

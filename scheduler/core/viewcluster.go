@@ -133,7 +133,10 @@ type StartFailureView struct {
 	Failures int    `json:"failures"`
 	// NotBefore is when it may be tried again; it may have passed.
 	NotBefore time.Time `json:"notBefore"`
-	Cause     string    `json:"cause"`
+	// Cause says why it failed, and CauseCode and CauseArgs the same for programs.
+	Cause     string         `json:"cause"`
+	CauseCode string         `json:"causeCode,omitempty"`
+	CauseArgs map[string]any `json:"causeArgs,omitempty"`
 }
 
 // AgentDetail is one agent with all that runs there.
@@ -293,7 +296,8 @@ func (c *Core) startFailures(on func(agent string) bool) (shown []StartFailureVi
 			if !on(agentID) {
 				continue
 			}
-			v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.shown(t.until()).UTC().Truncate(time.Millisecond), Cause: t.Reason.String()}
+			v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.shown(t.until()).UTC().Truncate(time.Millisecond),
+				Cause: t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
 			if agentID == everyAgent {
 				v.Agent = ""
 			} else if a := c.agents.byID[agentID]; a != nil {

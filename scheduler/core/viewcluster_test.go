@@ -169,7 +169,7 @@ func TestStartFailuresAreShown(t *testing.T) {
 	s.update(s.accepted()[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed), func(u *cluster.Update) { u.Message = "no such file" })
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
-	s.core.starts.unreachable(a, "my_job@1", s.now, reason.FromText("did not answer"))
+	s.core.starts.unreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
 	for when, list := range map[string]func() ([]StartFailureView, int){
 		"of all": func() ([]StartFailureView, int) {
 			v := s.core.Cluster(nil)
@@ -180,9 +180,9 @@ func TestStartFailuresAreShown(t *testing.T) {
 			return v.StartFailures, len(v.StartFailures)
 		},
 	} {
-		want := `[{"app":"my_app","agent":"S1","hostname":"S1","host":"","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"FAILED (CONTAINER_LAUNCH_FAILED): no such file"}]`
+		want := `[{"app":"my_app","agent":"S1","hostname":"S1","host":"","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"FAILED (CONTAINER_LAUNCH_FAILED): no such file","causeCode":"cluster_reported","causeArgs":{"message":"no such file","reason":"CONTAINER_LAUNCH_FAILED","state":"FAILED"}}]`
 		if when == "of all" {
-			want = `[{"app":"my_app","agent":"","hostname":"","host":"127.0.0.1:80","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"did not answer"},` + want[1:]
+			want = `[{"app":"my_app","agent":"","hostname":"","host":"127.0.0.1:80","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"h:80 did not answer","causeCode":"host_silent","causeArgs":{"host":"h:80"}},` + want[1:]
 		}
 		shown, total := list()
 		if got, _ := json.Marshal(shown); string(got) != want || total != len(shown) {

@@ -260,6 +260,8 @@ func (l *leader) do(e term.Effect) {
 			w.count(AbdicatedRefused)
 		case errors.Is(e.Err, term.ErrUnsubscribed):
 			w.count(AbdicatedForStandby)
+		case errors.Is(e.Err, term.ErrContradiction):
+			w.fail("nothing contradicts itself", "%v", e.Err)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package term
 
 import (
+	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -38,7 +40,12 @@ func (m *Machine) stepAll(edits []core.Event) {
 // step lets the core decide, and has the effects follow the commit of what it decided: write, then act. then gets
 // the decision once its effects are on their way, or why there are none.
 func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
-	d := m.core.Step(m.now, m.rnd, events)
+	d, err := m.decide(events)
+	if err != nil {
+		m.fail(err)
+		then(nil, err)
+		return
+	}
 	m.wake = d.Wake
 	m.uncommitted = true
 	m.do(Decided{events, &d})
@@ -75,6 +82,21 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 		return
 	}
 	m.commit(Commit{Writes: d.Writes, History: d.History}, committed)
+}
+
+// ErrContradiction is wrapped by what ends a term whose core has panicked.
+var ErrContradiction = errors.New("the scheduler core contradicts itself, which is a bug: report it with the stack in the log")
+
+// decide has the core decide. A panic of the core is a bug of its own: nothing of the step is written or leaves, and the
+// next term begins with what is stored.
+func (m *Machine) decide(events []core.Event) (d core.Decision, err error) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			err = fmt.Errorf("%w: %v", ErrContradiction, bug)
+			m.do(Log{Problem: true, Message: "scheduler core panicked", Attrs: []any{"panic", bug, "stack", string(debug.Stack())}})
+		}
+	}()
+	return m.core.Step(m.now, m.rnd, events), nil
 }
 
 func (m *Machine) commit(c Commit, then func(error)) {

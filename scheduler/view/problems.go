@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -74,6 +75,9 @@ func (j *Jobs) problems(ctx context.Context, f *facts, covers func(app string) b
 			continue
 		}
 		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count, Since: moment(millis(t.Since)), Message: t.Message}
+		if !t.Why.IsZero() {
+			p.say(t.Why)
+		}
 		if covers != nil {
 			p.Agent = ""
 		}
@@ -186,10 +190,29 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 // shorten leaves of messages what fits into a line: the end of a failed process' output has several.
 func shorten(shown []Problem) {
 	for i := range shown {
-		text := strings.Join(strings.Fields(shown[i].Message), " ")
-		if runes := []rune(text); len(runes) > messageMost {
-			text = string(runes[:messageMost-1]) + "…"
-		}
-		shown[i].Message = text
+		shown[i].Message = inLine(shown[i].Message)
+		shown[i].MessageArgs = argsInLine(shown[i].MessageArgs)
 	}
+}
+
+func inLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > messageMost {
+		text = string(runes[:messageMost-1]) + "…"
+	}
+	return text
+}
+
+// argsInLine is a copy of arguments, with those of reasons among them.
+func argsInLine(args map[string]any) map[string]any {
+	short := maps.Clone(args)
+	for name, value := range short {
+		switch value := value.(type) {
+		case string:
+			short[name] = inLine(value)
+		case map[string]any:
+			short[name] = argsInLine(value)
+		}
+	}
+	return short
 }

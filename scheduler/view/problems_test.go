@@ -52,7 +52,7 @@ func TestProblems(t *testing.T) {
 	for kind, play := range map[string]func(t *testing.T, s *stage){
 		"NOT_SUBSCRIBED": func(t *testing.T, s *stage) {
 			s.step(core.SessionEnded{Session: 1, Reason: "connection refused"})
-			if p := s.problem("NOT_SUBSCRIBED"); p.Severity != "error" || !strings.Contains(p.Message, "connection refused") {
+			if p := s.problem("NOT_SUBSCRIBED"); p.Severity != "error" || !strings.Contains(p.Message, "connection refused") || p.MessageCode != "not_connected" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -112,7 +112,7 @@ func TestProblems(t *testing.T) {
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},
 				core.ClusterEvent{Session: 1, Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", ExecutorID: task.Executor.ID, State: cluster.Failed, Source: cluster.FromAgent,
 					Reason: cluster.ReasonExecutorTerminated, Message: "no such binary", UUID: []byte("u"), Timestamp: s.now}})
-			if p := s.problem("START_FAILURES"); p.App != "a" || p.Agent != "S1" || p.Count != 1 || p.Message == "" {
+			if p := s.problem("START_FAILURES"); p.App != "a" || p.Agent != "S1" || p.Count != 1 || p.Message == "" || p.MessageCode != "executor_ended" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -176,8 +176,8 @@ func TestWorstComeFirst(t *testing.T) {
 	if len(all) != 3 || all[0].Kind != "NOT_SUBSCRIBED" || all[1].Job != "other" || all[2].Job != "job" {
 		t.Errorf("%+v", all)
 	}
-	if n := len([]rune(all[0].Message)); n != 200 {
-		t.Errorf("a message of %d characters", n)
+	if n, why := len([]rune(all[0].Message)), all[0].MessageArgs["why"].(string); n != 200 || len([]rune(why)) != 200 || !strings.HasPrefix(why, "éé") {
+		t.Errorf("a message of %d characters, because of %q", n, why)
 	}
 	if w := view.WarningOf("disk full\nmore"); w.Kind != "WARNING" || w.Severity != "warning" || w.Message != "disk full more" {
 		t.Errorf("%+v", w)

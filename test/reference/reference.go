@@ -29,13 +29,34 @@ func Check(t testing.TB, path, part, want string) {
 		t.Fatalf("%s has no part %q", filepath.Base(path), part)
 	}
 	if *write {
-		if err := os.WriteFile(path, []byte(strings.TrimSuffix(string(text), rest)+want+"<!-- end -->"+tail), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		replace(t, path, strings.TrimSuffix(string(text), rest)+want+"<!-- end -->"+tail)
 		return
 	}
 	if diff := cmp.Diff(has, want); diff != "" {
 		t.Errorf("%s differs from the code behind %q (- document, + code; make docs rewrites it):\n%s", filepath.Base(path), head[strings.LastIndex(head, "\n#")+1:], diff)
+	}
+}
+
+// CheckFile is Check of a file that is made from the code as a whole.
+func CheckFile(t testing.TB, path, want string) {
+	t.Helper()
+	if *write {
+		replace(t, path, want)
+		return
+	}
+	has, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("make docs writes it: %v", err)
+	}
+	if diff := cmp.Diff(string(has), want); diff != "" {
+		t.Errorf("%s differs from the code (- file, + code; make docs rewrites it):\n%s", filepath.Base(path), diff)
+	}
+}
+
+func replace(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

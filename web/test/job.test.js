@@ -27,6 +27,8 @@ scene('what a job waits for, and how it failed, stands on its page', server, asy
   const waiting = await open('/jobs/job/mine-large', { as: 'viewer' })
   await waiting.getByText(/no agent can ever hold one shard: it needs 64 CPU/).first().waitFor()
   await accessible(waiting)
+  const chinese = await open('/jobs/job/mine-large', { as: 'viewer', language: 'zh' })
+  await chinese.getByText(/没有 Agent 能容纳一个分片：需要 64 CPU/).first().waitFor()
   const failing = await open('/jobs/job/mine-failing', { as: 'viewer' })
   await failing.getByText('no ledger').first().waitFor()
   await failing.getByRole('link', { name: 'Logs' }).waitFor()

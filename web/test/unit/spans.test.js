@@ -1,3 +1,4 @@
+import '../lib/nobrowser.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { spansOf, ticks } from '../../static/js/lib/spans.js'

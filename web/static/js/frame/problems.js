@@ -1,5 +1,6 @@
 // Each page answers first: is anything wrong, and where?
 import { html, useEffect } from '../lib/html.js'
+import { messageOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { signal, useSignal } from '../lib/signal.js'
 import { texts } from '../lib/texts.js'
@@ -74,7 +75,7 @@ export function inShort(problems, cut) {
   for (const p of problems) byKind.set(p.kind, [...(byKind.get(p.kind) ?? []), p])
   return [...byKind].flatMap(([kind, of]) => {
     const known = kinds[kind]
-    if (!known) return of.map((p) => ({ text: p.message, to: '/', since: p.since, severity: p.severity }))
+    if (!known) return of.map((p) => ({ text: messageOf(p), to: '/', since: p.since, severity: p.severity }))
     const [first] = of
     if (of.length === 1 && known.one) return [{ text: t(known.one, { ...first }), to: first.job ? link.job(first.job) : first.agent && !first.app ? link.agent(first.agent) : known.to, since: first.since, severity: first.severity }]
     return [{ text: t(known.many, { n: cut && of.length > 1 ? `${of.length}+` : of.length }), to: known.to, since: '', severity: first.severity }]

@@ -1,4 +1,5 @@
 // What happened to each shard of an execution, as stretches of time that can be drawn.
+import { causeOf, reasonOf } from './reasons.js'
 
 /**
  * @typedef {object} Attempt one task of a shard
@@ -71,7 +72,7 @@ export function attemptsOf(execution, rows) {
     if (!s.taskId || (s.state === 'WAITING' && !tasks.has(s.taskId))) continue
     const one = task(s.taskId, s.item)
     if (s.state === 'WAITING') continue // what it tells of is the attempt before
-    Object.assign(one, { attempt: s.attempt, agent: s.agent || one.agent, began: ms(s.startTime) ?? one.began, ended: ms(s.completeTime) ?? (over.includes(s.state) ? one.ended : null), state: s.state, cause: s.failureCause || '', exitStatus: s.exitStatus })
+    Object.assign(one, { attempt: s.attempt, agent: s.agent || one.agent, began: ms(s.startTime) ?? one.began, ended: ms(s.completeTime) ?? (over.includes(s.state) ? one.ended : null), state: s.state, cause: causeOf(s), exitStatus: s.exitStatus })
   }
   /** @type {Map<number, Attempt[]>} */
   const byShard = new Map(execution.shards.map((/** @type {any} */ s) => [s.item, []]))
@@ -116,7 +117,7 @@ export function spansOf(execution, rows, waiting, now) {
       at = Math.max(at, end)
     }
     const waitsNow = shard.state === 'WAITING' || (mine.length === 0 && shard.state !== 'FINISHED')
-    if (waitsNow && to > at) bars.push({ kind: 'wait', from: at, to, reason: waiting.find((w) => w.executionId === execution.executionId && w.item === shard.item)?.reason ?? reason(shard.item, at, to) })
+    if (waitsNow && to > at) bars.push({ kind: 'wait', from: at, to, reason: reasonOf(waiting.find((w) => w.executionId === execution.executionId && w.item === shard.item)) || reason(shard.item, at, to) })
     return { item: shard.item, shard, attempts: mine, bars }
   })
   return { from, to: Math.max(to, from + 1), running, shards }

@@ -2,6 +2,7 @@
 import { html, useEffect } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { memory, moment, number } from '../lib/format.js'
+import { startCauseOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { useQuery } from '../lib/router.js'
 import { may } from '../lib/session.js'
@@ -141,5 +142,5 @@ export const StartFailures = ({ rows }) => html`<${Table} label=${t('starts')} r
   { key: 'agent', label: t('agent'), cell: (/** @type {any} */ r) => (r.agent ? html`<a href=${link.agent(r.agent)}>${r.hostname || r.agent}</a>` : t('everywhere', { host: r.host })) },
   { key: 'failures', label: t('failures'), num: true, cell: (/** @type {any} */ r) => number(r.failures) },
   { key: 'notBefore', label: t('notBefore'), cell: (/** @type {any} */ r) => html`<${Time} at=${r.notBefore} />` },
-  { key: 'cause', label: t('cause'), cell: (/** @type {any} */ r) => r.cause },
+  { key: 'cause', label: t('cause'), cell: startCauseOf },
 ]} />`

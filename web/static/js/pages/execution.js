@@ -3,6 +3,7 @@ import { html, useEffect, useMemo, useRef } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
 import { useNow } from '../lib/clock.js'
 import { duration } from '../lib/format.js'
+import { reasonOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { go, queryWith, useQuery } from '../lib/router.js'
 import { hasEarlier, isOver, spansOf } from '../lib/spans.js'
@@ -107,7 +108,7 @@ function Drawn({ execution: e, rows, waiting, job, reload, now }) {
       <${Fact} label=${t('ended')} below=${over(e) && html`<${Time} at=${spans.to} jobZone=${zone} />`}>${over(e) ? html`<${Time} at=${spans.to} jobZone=${zone} exact />` : t('not')}</${Fact}>
       <${Fact} label=${over(e) ? t('took') : t('runs')}>${Number.isFinite(began) ? duration(Math.floor((spans.to - began) / (over(e) ? 1 : 1000)) * (over(e) ? 1 : 1000)) : '–'}</${Fact}>
     </dl>
-    ${e.reason && html`<section class=${`box said s-${e.state === 'FAILED' ? 'failed' : e.state === 'WAITING' ? 'waiting' : 'killed'}`}><h2>${t(e.state === 'WAITING' ? 'waitsFor' : 'reason')}</h2><pre class="cause">${e.reason}</pre></section>`}
+    ${e.reason && html`<section class=${`box said s-${e.state === 'FAILED' ? 'failed' : e.state === 'WAITING' ? 'waiting' : 'killed'}`}><h2>${t(e.state === 'WAITING' ? 'waitsFor' : 'reason')}</h2><pre class="cause">${reasonOf(e)}</pre></section>`}
     <section class="box"><h2>${t('line')}</h2>
       <${Timeline} spans=${spans} jobZone=${zone} to=${shard} zoom=${zoom ? [Number(zoom[1]), Math.max(Number(zoom[2]), Number(zoom[1]) + 1)] : null} onZoom=${(/** @type {[number, number] | null} */ z) => setQuery({ zoom: z ? z.join('-') : '' })} />
     </section>

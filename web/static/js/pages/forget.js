@@ -1,6 +1,7 @@
 // What something waits for; where that is the end of a task on an agent that is away, a way to say that it has ended.
 import { html } from '../lib/html.js'
 import { seg } from '../lib/api.js'
+import { reasonOf, taskToForget } from '../lib/reasons.js'
 import { may } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { ActButton } from '../pieces/act.js'
@@ -14,10 +15,10 @@ const t = texts(
   },
 )
 
-/** @param {{text: string, app: string, then?: () => void}} props */
-export function Reason({ text, app, then }) {
-  const task = /POST \/api\/task\/(\S+)\/forget/.exec(text)?.[1]
-  return html`<div class="reason">${text}</div>
+/** @param {{of: import('../lib/reasons.js').Answer, app: string, then?: () => void}} props */
+export function Reason({ of, app, then }) {
+  const task = taskToForget(of ?? {})
+  return html`<div class="reason">${reasonOf(of)}</div>
     ${task && may('operator', app) && html`<${ActButton} small danger label=${t('forget')} requests=${[{ method: 'POST', path: `/api/task/${seg(task)}/forget` }]} done=${t('done')} then=${then}
       confirm=${{ title: t('title'), text: html`<p>${t('sure')}</p><p>${t('risk')}</p><p class="small muted">${t('task')} <code>${task}</code></p>` }} />`}`
 }

@@ -2,6 +2,7 @@
 import { html } from '../lib/html.js'
 import { number, percent } from '../lib/format.js'
 import { groupBy, ranges } from '../lib/ranges.js'
+import { reasonOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
 import { State } from '../pieces/state.js'
 import { Since, Time } from '../pieces/time.js'
@@ -29,11 +30,11 @@ export function Explain({ explain: e, app, jobZone }) {
   const failed = e.lastRun?.state === 'FAILED' ? e.lastRun : null
   return html`<section class="box" style=${{ minHeight: '88px' }}><h2>${t('title')}</h2><ul class="explain">
     ${said.includes(e.state) && html`<li><${State} of=${e.state} /><div>${t(/** @type {any} */ (e.state))}</div></li>`}
-    ${waiting.map((of) => html`<${Group} key=${`w${of[0].executionId}${of[0].reason}`} state="WAITING" of=${of}><${Reason} text=${of[0].reason} app=${app} /></${Group}>`)}
-    ${running.map((of) => html`<${Group} key=${`r${of[0].executionId}${of[0].state}${of[0].reason ?? ''}`} state=${of[0].state} of=${of}>${of[0].reason && html`<div>${of[0].reason}</div>`}<${Progress} of=${of} /></${Group}>`)}
-    ${ended.map((of) => html`<${Group} key=${`e${of[0].executionId}${of[0].state}${of[0].reason}`} state=${of[0].state} of=${of}><pre class="cause">${of[0].reason}</pre></${Group}>`)}
+    ${waiting.map((of) => html`<${Group} key=${`w${of[0].executionId}${of[0].reason}`} state="WAITING" of=${of}><${Reason} of=${of[0]} app=${app} /></${Group}>`)}
+    ${running.map((of) => html`<${Group} key=${`r${of[0].executionId}${of[0].state}${of[0].reason ?? ''}`} state=${of[0].state} of=${of}>${of[0].reason && html`<div>${reasonOf(of[0])}</div>`}<${Progress} of=${of} /></${Group}>`)}
+    ${ended.map((of) => html`<${Group} key=${`e${of[0].executionId}${of[0].state}${of[0].reason}`} state=${of[0].state} of=${of}><pre class="cause">${reasonOf(of[0])}</pre></${Group}>`)}
     ${!waiting.length && !running.length && !said.includes(e.state) && html`<li class="muted">${t('quiet')}</li>`}
-    ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} jobZone=${jobZone} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${failed.reason}</pre></div></li>`}
+    ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} jobZone=${jobZone} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${reasonOf(failed)}</pre></div></li>`}
     ${e.droppedFires && html`<${Fires} text=${t('dropped', { n: e.droppedFires.count })} of=${e.droppedFires} jobZone=${jobZone} />`}
     ${e.missedFires && html`<${Fires} text=${t('missed', { n: e.missedFires.count })} of=${e.missedFires} jobZone=${jobZone} />`}
     ${(e.notes ?? []).map((/** @type {string} */ note) => html`<li key=${note}><span class="sign" aria-hidden="true">i</span><div>${note}</div></li>`)}
@@ -53,4 +54,4 @@ function Progress({ of }) {
 }
 
 /** @param {{text: string, of: any, jobZone: string}} props */
-const Fires = ({ text, of, jobZone }) => html`<li><span class="sign" aria-hidden="true">${number(of.count)}</span><div>${text} <${Time} at=${of.last} jobZone=${jobZone} />: ${of.reason}</div></li>`
+const Fires = ({ text, of, jobZone }) => html`<li><span class="sign" aria-hidden="true">${number(of.count)}</span><div>${text} <${Time} at=${of.last} jobZone=${jobZone} />: ${reasonOf(of)}</div></li>`

@@ -1,5 +1,6 @@
 // What needs a look, the worst first.
 import { html, useState } from '../lib/html.js'
+import { messageOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
 import { Icon } from '../pieces/icon.js'
 import { Time } from '../pieces/time.js'
@@ -33,7 +34,7 @@ export function ProblemList({ problems, total }) {
     <ul class="problem-list">${shown.map((p) => html`<li key=${p.kind + p.job + p.app + p.agent + p.path}>
       <span class=${p.severity}><${Icon} name="warning" /></span>
       <span class="what">${where(p)}<span>${what(p)}</span></span>
-      <span class="cut muted" title=${p.message}>${p.message}</span>
+      <span class="cut muted" title=${messageOf(p)}>${messageOf(p)}</span>
       <span class="small muted"><${Time} at=${p.since} none="" /></span></li>`)}</ul>
     ${problems.length > shown.length && html`<button type="button" class="link-button" onClick=${() => setAll(true)}>${t('all', { n: problems.length })}</button>`}
     ${all && (total ?? 0) > problems.length && html`<p class="muted small">${t('further', { n: (total ?? 0) - problems.length })}</p>`}

@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from '../lib/html.js'
 import { bodyOf, get, send, withQuery } from '../lib/api.js'
 import { duration, moment } from '../lib/format.js'
+import { reasonOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { texts } from '../lib/texts.js'
 import { useZone } from '../lib/zone.js'
@@ -120,7 +121,7 @@ function Rows({ rows, job, jobZone }) {
     { key: 'by', label: t('by'), cell: (/** @type {any} */ r) => sourceWord(r.source) },
     { key: 'took', label: t('took'), num: true, cell: (/** @type {any} */ r) => (r.durationMillis == null && r.startTime && !r.completeTime ? html`<${Since} at=${r.startTime} />` : duration(r.durationMillis)) },
     { key: 'shards', label: t('shards'), cell: (/** @type {any} */ r) => html`<span class="row tight">${Object.entries(r.shards).map(([state, n]) => html`<${State} key=${state} of=${state} count=${n} bare />`)}</span>`, title: (/** @type {any} */ r) => Object.entries(r.shards).map(([s, n]) => `${stateWord(s)} ${n}`).join(', ') },
-    { key: 'reason', label: t('reason'), cell: (/** @type {any} */ r) => html`<span class="cut fill">${r.reason}</span>`, title: (/** @type {any} */ r) => r.reason },
+    { key: 'reason', label: t('reason'), cell: (/** @type {any} */ r) => html`<span class="cut fill">${reasonOf(r)}</span>`, title: reasonOf },
   ]} />`
 }
 

@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { duration, percent } from '../lib/format.js'
+import { causeOf, reasonOf } from '../lib/reasons.js'
 import { may } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { ActButton } from '../pieces/act.js'
@@ -54,7 +55,7 @@ export function Shards({ execution: e, spans, waiting, app, jobZone, query, setQ
   const page = Math.min(Math.max(1, Number(query.page) || 1), Math.max(1, Math.ceil(filtered.length / perPage)))
   const rows = filtered.slice((page - 1) * perPage, page * perPage)
   const progress = e.shards.some((/** @type {any} */ s) => s.progress)
-  const reasons = new Map(waiting.filter((w) => w.executionId === e.executionId).map((w) => [w.item, w.reason]))
+  const reasons = new Map(waiting.filter((w) => w.executionId === e.executionId).map((w) => [w.item, w]))
   const toggle = (/** @type {number} */ item) => {
     const next = new Set(open)
     if (!next.delete(item)) next.add(item)
@@ -70,7 +71,7 @@ export function Shards({ execution: e, spans, waiting, app, jobZone, query, setQ
     ${rows.length === 0 ? html`<p class="muted">${t('none')} <button type="button" class="link-button" onClick=${() => setQuery({ shard: '', show: '' })}>${t('all')}</button></p>` : html`<div class="table-box"><table class="table shards" aria-label=${t('title')}>
       <thead><tr><th class="pick"><span class="hidden">${t('attempts')}</span></th><th scope="col" class="num">${t('shard')}</th><th scope="col">${t('state')}</th><th scope="col" class="num">${t('attempt')}</th>${progress && html`<th scope="col">${t('progress')}</th>`}
         <th scope="col">${t('began')}</th><th scope="col" class="num">${t('took')}</th><th scope="col" class="num">${t('exit')}</th><th scope="col">${t('agent')}</th><th scope="col">${t('log')}</th><th scope="col">${t('cause')}</th>${acts && html`<th class="row-acts"><span class="hidden">${t('acts')}</span></th>`}</tr></thead>
-      ${rows.map((r) => html`<${Row} key=${r.item} r=${r} width=${width + 1} progress=${progress} acts=${acts} app=${app} jobZone=${jobZone} reason=${reasons.get(r.item) ?? r.shard.reason ?? ''} open=${open.has(r.item)} toggle=${() => toggle(r.item)} reload=${reload} />`)}
+      ${rows.map((r) => html`<${Row} key=${r.item} r=${r} width=${width + 1} progress=${progress} acts=${acts} app=${app} jobZone=${jobZone} why=${reasons.get(r.item) ?? r.shard} open=${open.has(r.item)} toggle=${() => toggle(r.item)} reload=${reload} />`)}
     </table></div>`}
     ${filtered.length > perPage && html`<${Pager} page=${page} perPage=${perPage} total=${filtered.length} onPage=${(/** @type {number} */ n) => setQuery({ page: n === 1 ? '' : n })} />`}
   </section>
@@ -80,10 +81,10 @@ export function Shards({ execution: e, spans, waiting, app, jobZone, query, setQ
 /** @param {any} shard */
 const alive = (shard) => shard.taskId && ['RUNNING', 'LAUNCHING'].includes(shard.state)
 
-/** @param {{r: import('../lib/spans.js').ShardSpans, width: number, progress: boolean, acts: boolean, app: string, jobZone: string, reason: string, open: boolean, toggle: () => void, reload: () => void}} props */
-function Row({ r, width, progress, acts, app, jobZone, reason, open, toggle, reload }) {
+/** @param {{r: import('../lib/spans.js').ShardSpans, width: number, progress: boolean, acts: boolean, app: string, jobZone: string, why: import('../lib/reasons.js').Answer, open: boolean, toggle: () => void, reload: () => void}} props */
+function Row({ r, width, progress, acts, app, jobZone, why, open, toggle, reload }) {
   const s = r.shard
-  const cause = s.failureCause || reason
+  const cause = causeOf(s) || reasonOf(why)
   const wait = r.bars.at(-1)
   return html`<tbody class=${open ? 'open' : ''}><tr>
       <td class="pick"><button type="button" class="button plain icon small" aria-expanded=${open} aria-label=${t('details', { item: r.item })} onClick=${toggle}><span class="turn" aria-hidden="true">▸</span></button></td>
@@ -98,7 +99,7 @@ function Row({ r, width, progress, acts, app, jobZone, reason, open, toggle, rel
       ${acts && html`<td class="row-acts">${alive(s) && html`<${ActButton} small danger noCurl label=${t('kill')} requests=${[{ method: 'POST', path: `/api/task/${seg(s.taskId)}/kill` }]} done=${t('killed', { item: r.item })} then=${reload} confirm=${{ title: t('killTitle', { item: r.item }), text: html`<p>${t('killText', { agent: s.agent })}</p>` }} />`}</td>`}
     </tr>
     ${open && html`<tr class="more"><td colspan=${width}><div class="stack tight">
-      ${reason && html`<div><h3>${t('waits')}</h3><${Reason} text=${reason} app=${app} then=${reload} /></div>`}
+      ${why?.reason && html`<div><h3>${t('waits')}</h3><${Reason} of=${why} app=${app} then=${reload} /></div>`}
       ${s.progress?.message && html`<p>${t('progress')}: ${s.progress.message}</p>`}
       <h3>${t('attempts')}</h3>
       <ol class="attempts">${[...r.attempts].reverse().map((a) => html`<li key=${a.taskId}><div class="row"><b>${a.attempt}</b><${State} of=${a.state} />${a.failover && html`<span>⇄ ${t('failover')}</span>`}<span class="muted"><${Time} at=${a.began ?? a.launched} jobZone=${jobZone} exact /></span>${a.began != null && a.ended != null && html`<span>${duration(a.ended - a.began)}</span>`}

@@ -2,6 +2,7 @@
 import { html, useState } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { duration, number } from '../lib/format.js'
+import { reasonOf, waitOf } from '../lib/reasons.js'
 import { may } from '../lib/session.js'
 import { useSignal } from '../lib/signal.js'
 import { remembered } from '../lib/store.js'
@@ -72,7 +73,7 @@ export function ColumnChoice() {
 
 /** @param {JobRow} j */
 function stateOf(j) {
-  const why = j.waiting && j.waitingFor ? t('waits', { what: j.waitingFor }) : undefined
+  const why = j.waiting && j.waitingFor ? t('waits', { what: waitOf(j) }) : undefined
   const count = j.state === 'RUNNING' ? j.running : j.state === 'WAITING' ? j.waiting : undefined
   return html`<${State} of=${j.state} count=${count || undefined} title=${why} />${j.waitingSince && html` <span class="small muted"><${Since} at=${j.waitingSince} /></span>`}`
 }
@@ -80,10 +81,10 @@ function stateOf(j) {
 /** @type {import('./table.js').Column<JobRow>[]} */
 const columns = [
   { key: 'name', label: '', sort: true, cell: (j) => html`<a class="short" href=${link.job(j.jobName)}>${j.jobName}</a>`, title: (j) => j.jobName },
-  { key: 'state', label: '', sort: true, cell: stateOf, title: (j) => (j.waitingFor ? t('waits', { what: j.waitingFor }) : j.running ? t('runsNow', { n: j.running }) : stateWord(j.state)) },
+  { key: 'state', label: '', sort: true, cell: stateOf, title: (j) => (j.waitingFor ? t('waits', { what: waitOf(j) }) : j.running ? t('runsNow', { n: j.running }) : stateWord(j.state)) },
   { key: 'app', label: '', sort: true, cell: (j) => html`<a class="short" href=${link.app(j.appName)}>${j.appName}</a>`, title: (j) => j.appName },
   {
-    key: 'lastRun', label: '', sort: true, title: (j) => j.lastRun?.reason || undefined,
+    key: 'lastRun', label: '', sort: true, title: (j) => reasonOf(j.lastRun) || undefined,
     cell: (j) => (j.lastRun ? html`<a class="plain" href=${link.execution(j.lastRun.executionId)}><${State} of=${j.lastRun.state} bare /></a> <span class="small muted when"><${Time} at=${j.lastRun.completeTime ?? j.lastRun.fireTime} jobZone=${j.timeZone} /></span>` : html`<span class="muted">–</span>`),
   },
   { key: 'runs', label: '', cell: (j) => html`<${Runs} runs=${j.runs} jobZone=${j.timeZone} />` },

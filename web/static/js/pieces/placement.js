@@ -1,5 +1,6 @@
 // Where a job's shards would go now.
 import { html } from '../lib/html.js'
+import { reasonOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
 import { link } from '../routes.js'
 
@@ -37,7 +38,7 @@ export function Placement({ checked }) {
   }
   return html`<section class="box placement" aria-live="polite"><h2>${t('title')}</h2>
     ${!placement ? html`<p class="muted">${t('unknown')}</p>` : html`
-      <p>${!placement.fits ? html`<span class="warn">${t('waits', { reason: placement.reason })}</span>` : agents.size ? t('fits') : placement.reason || t('asked')}</p>
+      <p>${!placement.fits ? html`<span class="warn">${t('waits', { reason: reasonOf(placement) })}</span>` : agents.size ? t('fits') : reasonOf(placement) || t('asked')}</p>
       ${agents.size > 0 && html`<dl class="facts">${[...agents].map(([agent, { hostname, items }]) => html`<dt><a href=${link.agent(agent)} title=${agent}>${hostname || agent}</a></dt><dd>${t('shards', { n: items.length })}: ${ranges(items.sort((a, b) => a - b))}</dd>`)}</dl>`}`}
   </section>`
 }

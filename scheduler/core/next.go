@@ -1,0 +1,295 @@
+package core
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
+)
+
+// ending is what decides what follows the end of an attempt.
+type ending struct {
+	how   outcome
+	cause reason.Reason // what was reported of the end
+	agent string
+
+	// away is set when the attempt was lost with its agent: that is no sign that the shard brings agents down.
+	away bool
+	// wanted is set when a kill of the task was wanted, kill says why if that was said of this task alone, and
+	// timedOut, with the time that it ran, if the kill was for its timeout (rules K1, K4).
+	wanted   bool
+	kill     reason.Reason
+	timedOut bool
+	ran      time.Duration
+
+	// tries are the shard's attempts, this one included, and counts how many of them were refused, lost, failed or did
+	// not start. next is the source that the next one has unless its end gives it another.
+	tries  int
+	counts tries
+	next   Source
+
+	// The run that the shard belongs to: whether it is a daemon's, and if all that is left of it is to end, why.
+	daemon   bool
+	runEnds  reason.Reason
+	source   Source
+	failover bool
+	retry    retryLimits
+
+	// servedElsewhere is set when its executor was to be fetched from the address of another leader, and ranBefore when
+	// its executor has run before.
+	servedElsewhere, ranBefore bool
+	taskExecutors              bool
+	limits                     attemptLimits
+}
+
+// tries are how often attempts of a shard were refused by the master, were lost, failed and were retried, and failed to
+// start on agents (rules E1-E3, L6).
+type tries struct {
+	Errors int `json:"ne,omitempty"`
+	Losses int `json:"nl,omitempty"`
+	Fails  int `json:"nf,omitempty"`
+	Starts int `json:"ns,omitempty"`
+}
+
+func (t tries) sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
+
+// retryLimits are what a job says of shards that failed or timed out (rules E3, E6, K4).
+type retryLimits struct {
+	max            int
+	first, most    time.Duration
+	timeoutSeconds int
+}
+
+// attemptLimits bound attempts that ended otherwise.
+type attemptLimits struct {
+	losses, errors, starts int
+	first, most            time.Duration
+}
+
+// verdict is what follows. The shard has ended when state is a terminal one, else it waits for another attempt.
+type verdict struct {
+	state State
+	cause reason.Reason
+	// attempt is the state that the attempt itself is recorded with.
+	attempt State
+	counts  tries
+	// source and delay are those of the next attempt.
+	source Source
+	delay  time.Duration
+	// closeExecutor says that its executor takes no more tasks, mismatch that this is since the master knows it
+	// otherwise, and blameAgent that the app is kept off the agent for a while.
+	closeExecutor, mismatch, blameAgent bool
+}
+
+// next says what follows the end of an attempt: the shard has ended with it, or waits for another attempt.
+func next(in ending) verdict {
+	v := in.follow()
+	switch {
+	case v.state.terminal():
+		v.attempt = v.state
+	case in.timedOut && !in.lostWithAgent():
+		v.attempt = TimedOut
+	case in.how == outcomeLost:
+		v.attempt = Lost
+	case in.how == outcomeKilled:
+		v.attempt = Killed
+	default:
+		v.attempt = Failed
+	}
+	return v
+}
+
+func (in *ending) follow() verdict {
+	wanted := in.wanted
+	switch {
+	case !in.kill.IsZero():
+		return in.killedAlone()
+	case in.timedOut && in.runGoesOn():
+		if !in.lostWithAgent() {
+			return in.timedOutAlone()
+		}
+		wanted = !in.runEnds.IsZero()
+	}
+	switch finished := in.how == outcomeFinished; {
+	case (!finished || in.daemon) && in.runEnds.Is(reason.ServerStopped) && in.reruns():
+		return in.again(in.runEnds, FailoverSource, 0) // for the next server (rule O4)
+	case !wanted && in.runEnds.IsZero():
+		return in.byItself()
+	case finished:
+		return in.complete(Finished, in.cause)
+	case in.runEnds.Is(reason.ServerStopped):
+		return in.complete(Lost, in.runEnds)
+	}
+	return in.complete(Killed, in.runEnds)
+}
+
+// killedAlone: a kill of this task was asked for. Neither failover nor the stop of a server runs it again, but a
+// daemon's shard always goes on.
+func (in *ending) killedAlone() verdict {
+	switch {
+	case in.daemon && in.runGoesOn():
+		return in.again(in.kill, in.source, 0)
+	case in.how == outcomeFinished:
+		return in.complete(Finished, in.cause)
+	case in.daemon:
+		return in.complete(Killed, in.runEnds) // it may have been drained or replaced before
+	}
+	return in.complete(Killed, in.kill)
+}
+
+// lostWithAgent reports whether the attempt may have been lost before its time was over: it is failed over, as any other
+// (rule E2).
+func (in *ending) lostWithAgent() bool { return in.how == outcomeLost && in.failover && in.away }
+
+// timedOutAlone: the task ran for too long (rule K4). One that its executor reports as finished had finished before the
+// kill came to it; an exit status of 0 after SIGTERM says only that the process ended as it was asked to. What its
+// executor says of the end includes that it killed the task: it does not know why.
+func (in *ending) timedOutAlone() verdict {
+	if in.how == outcomeFinished {
+		return in.complete(Finished, in.cause)
+	}
+	return in.failed(TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
+}
+
+// byItself: nobody wanted it to end (rules E1-E3, X1, L6). A daemon's shard is tried for ever, with a growing delay:
+// what keeps it from running may be mended, and explain says what it is.
+func (in *ending) byItself() verdict {
+	before := in.tries - 1
+	if in.daemon {
+		before = in.counts.sum() // its attempts are counted over months
+	}
+	mayRepeat := func(tries, most int) bool { return in.daemon || tries < most }
+	counts := in.counts
+	switch in.how {
+	case outcomeFinished, outcomeFailed:
+		if in.daemon {
+			counts.Fails++
+			return in.again(in.cause, in.source, counts.Fails-1).counting(counts)
+		}
+		if in.how == outcomeFinished {
+			return in.complete(Finished, in.cause)
+		}
+		return in.failed(Failed, in.cause)
+	case outcomeLost:
+		if !in.reruns() {
+			return in.complete(Lost, in.cause)
+		}
+		if !in.away {
+			counts.Losses++
+		}
+		if !mayRepeat(counts.Losses, in.limits.losses) {
+			return in.complete(Failed, reason.LostTooOften(counts.Losses, in.cause)).counting(counts)
+		}
+		return in.again(in.cause, FailoverSource, max(counts.Losses-1, 0)).counting(counts)
+	case outcomeRejected:
+		counts.Errors++
+		if !mayRepeat(counts.Errors, in.limits.errors) {
+			return in.complete(Failed, in.cause).counting(counts)
+		}
+		v := in.again(in.cause, in.next, counts.Errors-1).counting(counts)
+		v.closeExecutor = in.ranBefore && counts.Errors > 1 // it may be for the executor, in words that we don't know
+		return v
+	case outcomeExecutorInfoMismatch:
+		// No fault of the job: the executor runs, but the master compares what it was started with, our role included,
+		// and will refuse every task for it.
+		v := in.again(in.cause, in.next, before)
+		v.closeExecutor, v.mismatch = true, true
+		return v
+	case outcomeExecutorStartFailed:
+		if in.servedElsewhere {
+			// That blames no agent, and a new generation is fetched from ours (rules L6, X4).
+			v := in.again(in.cause, in.next, before)
+			v.closeExecutor = true
+			return v
+		}
+		counts.Starts++
+		v := in.again(in.cause, in.next, 0)
+		if !mayRepeat(counts.Starts, in.limits.starts) {
+			v = in.complete(Failed, reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
+		}
+		v.blameAgent = true
+		return v.counting(counts)
+	case outcomeNeverStarted:
+		return in.again(in.cause, in.next, before)
+	}
+	return in.complete(Killed, in.cause) // outcomeKilled is of an attempt whose kill was wanted
+}
+
+// failed ends the shard, or has it run again if its job's maxRetries allow that (rules E3, E6).
+func (in *ending) failed(state State, cause reason.Reason) verdict {
+	if in.counts.Fails >= in.retry.max {
+		return in.complete(state, cause)
+	}
+	v := in.again(cause, in.source, 0)
+	v.delay = Backoff(in.retry.first, in.retry.most, in.counts.Fails)
+	v.counts.Fails++
+	return v
+}
+
+func (in *ending) runGoesOn() bool { return goesOn(in.runEnds) }
+
+// reruns reports whether a lost shard is run again (rule E2).
+func (in *ending) reruns() bool { return in.daemon || in.failover }
+
+func (in *ending) complete(state State, cause reason.Reason) verdict {
+	return verdict{state: state, cause: cause, counts: in.counts}
+}
+
+// again is another attempt, after a delay that grows with the number of tries before.
+func (in *ending) again(cause reason.Reason, source Source, before int) verdict {
+	delay := Backoff(in.limits.first, in.limits.most, before)
+	return verdict{state: Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
+}
+
+func (v verdict) counting(counts tries) verdict {
+	v.counts = counts
+	return v
+}
+
+// goesOn reports whether a run with such a kill is to go on, at the latest with the next server (rule O4).
+func goesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
+
+// endingOf is what is known of a shard whose attempt has ended.
+func (c *Core) endingOf(ref taskRef, how outcome) ending {
+	e, s := ref.exec, ref.shard()
+	job := &e.Settings.Job
+	first, most := c.retryBackoff(job)
+	in := ending{
+		how: how, cause: s.Cause, agent: s.Agent,
+		away:   !s.Unreachable.IsZero() || !c.agents.registered(s.Agent),
+		wanted: !s.KillSince.IsZero(), kill: s.Kill, timedOut: s.TimedOut,
+		tries: s.Attempt, counts: s.tries, next: s.Type,
+		daemon: e.daemon(), runEnds: e.Kill, source: e.Source, failover: job.Failover,
+		retry:         retryLimits{max: job.MaxRetries, first: first, most: most, timeoutSeconds: job.TimeoutSeconds},
+		taskExecutors: c.opt.TaskExecutors,
+		limits: attemptLimits{
+			losses: c.opt.MaxLosses, errors: c.opt.MaxErrors, starts: c.opt.MaxStarts,
+			first: c.opt.BackoffFirst, most: c.opt.BackoffMost,
+		},
+	}
+	if s.TimedOut {
+		in.ran = c.now.Sub(s.RunningAt).Round(100 * time.Millisecond)
+	}
+	if x := c.executors.byID[s.Executor]; x != nil {
+		in.servedElsewhere, in.ranBefore = x.Info.BinaryURI != c.opt.ExecutorBinary, x.ran
+	}
+	return in
+}
+
+// retryBackoff is how long a shard of a job waits after its first failure, and how long at most after any (rule E6).
+func (c *Core) retryBackoff(job *jobs.Config) (first, most time.Duration) {
+	if job.RetryBackoffSeconds > 0 {
+		first = time.Duration(job.RetryBackoffSeconds) * time.Second
+		return first, max(first, c.opt.BackoffMost)
+	}
+	return c.opt.BackoffFirst, c.opt.BackoffMost
+}
+
+// longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock (rule F8).
+func (c *Core) longestDelay(e *execution) time.Duration {
+	if !e.launched() {
+		return c.opt.BackoffMost
+	}
+	_, most := c.retryBackoff(&e.Settings.Job)
+	return max(most, c.killGrace(e)+refusedWithin)
+}

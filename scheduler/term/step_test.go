@@ -1,0 +1,34 @@
+package term
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// TestACoreThatPanicsEndsTheTerm: nothing of the step is committed, and who asked for something is answered.
+func TestACoreThatPanicsEndsTheTerm(t *testing.T) {
+	t.Parallel()
+	m := New(&core.Core{}, rand.NewPCG(1, 2), Options{}) // it has no parts
+	m.Request(core.TriggerRequested{Token: 7, Job: "my_job"})
+	var answered, logged, ended bool
+	for _, e := range m.Ready() {
+		switch e := e.(type) {
+		case Answer:
+			answered = e.Reply.Token == 7 && e.Reply.Err.Kind == core.OutcomeUnknown
+		case Ended:
+			ended = errors.Is(e.Err, ErrContradiction)
+		case Log:
+			logged = e.Problem && strings.Contains(fmt.Sprint(e.Attrs...), "core.(*Core).Step")
+		default:
+			t.Errorf("%T leaves", e)
+		}
+	}
+	if !answered || !logged || !ended || !m.Over() {
+		t.Errorf("answered %v, logged %v, ended %v, over %v", answered, logged, ended, m.Over())
+	}
+}

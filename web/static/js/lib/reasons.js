@@ -1,0 +1,79 @@
+// Why something is as it is, in the user's language. The server says it in English, with a code and arguments beside it:
+// the words of the codes in Chinese are those of reason/zh.txt, and are filled in as reason/words.go says.
+import { chinese } from './reasonwords.js'
+import { language } from './store.js'
+
+/** @typedef {{[name: string]: string | {code: string, args?: Args}}} Args */
+/** @typedef {Record<string, any> | null | undefined} Answer */
+
+export const reasonOf = (/** @type {Answer} */ of) => said(of?.reason, of?.reasonCode, of?.reasonArgs)
+export const causeOf = (/** @type {Answer} */ of) => said(of?.failureCause, of?.failureCode, of?.failureArgs)
+export const waitOf = (/** @type {Answer} */ of) => said(of?.waitingFor, of?.waitingForCode, of?.waitingForArgs)
+export const startCauseOf = (/** @type {Answer} */ of) => said(of?.cause, of?.causeCode, of?.causeArgs)
+export const messageOf = (/** @type {Answer} */ of) => said(of?.message, of?.messageCode, of?.messageArgs)
+
+/**
+ * @param {string} sentence
+ * @param {string} code
+ * @param {Args} args
+ */
+const said = (sentence = '', code, args) => (language.get() === 'zh' ? inWords(chinese, sentence, code, args) : sentence)
+
+/**
+ * inWords fills in the template of a code. A code without one, here or in an argument, leaves the sentence as it is, and
+ * so does a text of the job's own.
+ * @param {Record<string, string>} templates
+ * @param {string} sentence
+ * @param {string} [code]
+ * @param {Args} [args]
+ */
+export const inWords = (templates, sentence, code, args) => (code && code !== 'text' ? (fill(templates, code, args) ?? sentence) : sentence)
+
+/**
+ * @param {Record<string, string>} templates
+ * @param {string} code
+ * @param {Args} [args]
+ * @returns {string | undefined} nothing without a template
+ */
+function fill(templates, code, args = {}) {
+  if (!Object.hasOwn(templates, code)) return undefined
+  let known = true
+  const section = (/** @type {string} */ template, /** @type {boolean} */ optional) => {
+    let complete = true
+    const text = template.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?(?:\?([^}]*))?\}/g, (_, name, one, many, otherwise) => {
+      const value = Object.hasOwn(args, name) ? args[name] : undefined
+      if (value === undefined) {
+        complete &&= otherwise !== undefined
+        return otherwise ?? ''
+      }
+      if (typeof value === 'string') return one === undefined ? value : (value === '1' ? one : many).replaceAll('#', () => value)
+      const words = fill(templates, value.code, value.args)
+      known &&= words !== undefined
+      return words ?? ''
+    })
+    return optional && !complete ? '' : text
+  }
+  const text = templates[code].split(/\[([^\]]*)\]/).map((part, i) => section(part, i % 2 === 1)).join('')
+  return known ? text : undefined
+}
+
+/**
+ * taskToForget is the task whose end is waited for, of which an operator may know that it has ended.
+ * @param {{reasonCode?: string, reasonArgs?: Args}} why
+ * @returns {string | undefined}
+ */
+export const taskToForget = ({ reasonCode, reasonArgs }) => orphanIn(reasonCode, reasonArgs)
+
+/**
+ * @param {string} [code]
+ * @param {Args} [args]
+ * @returns {string | undefined}
+ */
+function orphanIn(code, args = {}) {
+  if (code?.startsWith('orphan_')) return /** @type {string} */ (args.task)
+  for (const value of Object.values(args)) {
+    const found = typeof value === 'string' ? undefined : orphanIn(value.code, value.args)
+    if (found) return found
+  }
+  return undefined
+}

@@ -1,0 +1,51 @@
+import '../lib/nobrowser.js'
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { causeOf, inWords, messageOf, reasonOf, startCauseOf, taskToForget, waitOf } from '../../static/js/lib/reasons.js'
+import { chinese } from '../../static/js/lib/reasonwords.js'
+import { language } from '../../static/js/lib/store.js'
+
+// The words that package reason finds for its examples.
+const known = JSON.parse(readFileSync(new URL('../../../reason/testdata/words.json', import.meta.url), 'utf8'))
+
+test("reasons have the server's words", () => {
+  assert.ok(known.examples.length > 80)
+  for (const { code, args, english, chinese: own } of known.examples) {
+    assert.equal(inWords(known.english, code === 'text' ? english : 'a sentence', code, args), english)
+    assert.equal(inWords(chinese, english, code, args), own)
+  }
+})
+
+test('without words of its own a reason has its sentence', () => {
+  for (const [code, args] of /** @type {[string | undefined, any][]} */ ([
+    [undefined, undefined], ['', undefined], ['of_a_later_release', { a: 'b' }], ['constructor', undefined], ['text', undefined],
+    ['lost_too_often', { times: '2', last: { code: 'of_a_later_release' } }], ['lost_too_often', { times: '2', last: { code: 'of_item', args: { item: '1', cause: { code: 'of_a_later_release' } } } }],
+  ])) assert.equal(inWords(chinese, 'a sentence', code, args), 'a sentence', code)
+})
+
+test('what is in arguments is text', () => {
+  for (const text of ['{last}', '[a]', '$& $1', '<b>']) assert.equal(inWords(chinese, '', 'agent', { id: text }), `Agent ${text}`)
+})
+
+test('each field with a code is said in the language of the console', () => {
+  const of = {
+    reason: 'the job is disabled', reasonCode: 'job_disabled', waitingFor: 'tried again at T', waitingForCode: 'retry_at', waitingForArgs: { at: 'T' },
+    failureCause: 'lost 2 times; last: exit status 3', failureCode: 'lost_too_often', failureArgs: { times: '2', last: { code: 'text', args: { text: 'exit status 3' } } },
+    cause: 'HOST did not answer', causeCode: 'host_silent', causeArgs: { host: 'HOST' }, message: 'a warning',
+  }
+  const said = () => [reasonOf(of), causeOf(of), waitOf(of), startCauseOf(of), messageOf(of)]
+  assert.deepEqual(said(), [of.reason, of.failureCause, of.waitingFor, of.cause, of.message])
+  language.set('zh')
+  assert.deepEqual(said(), ['作业已禁用', '已丢失 2 次；最近一次：exit status 3', 'T 重试', 'HOST 没有应答', 'a warning'])
+  assert.deepEqual([reasonOf(null), causeOf({}), waitOf(undefined), messageOf({ message: '' })], ['', '', '', ''])
+  language.set('en')
+})
+
+test('the task that may have ended is that of the code', () => {
+  const orphan = { code: 'orphan_may_run', args: { task: 'TASK', agent: 'AGENT' } }
+  for (const [reasonCode, reasonArgs, task] of /** @type {[string | undefined, any, string | undefined][]} */ ([
+    ['orphan_may_run', orphan.args, 'TASK'], ['after_attempt', { now: orphan, last: { code: 'text', args: { text: 'POST /api/task/OTHER/forget' } } }, 'TASK'],
+    ['job_disabled', undefined, undefined], [undefined, undefined, undefined], ['text', undefined, undefined], ['lost_too_often', { task: 'TASK' }, undefined],
+  ])) assert.equal(taskToForget({ reasonCode, reasonArgs }), task, reasonCode)
+})
