@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // audit keeps the rows of what people have changed (rule A1): until the history has them for good, or, without one, the newest. These
@@ -76,7 +77,7 @@ func (a *audit) number(row event.Audit) auditRow {
 		r.Time = a.wall.UTC().Truncate(time.Millisecond) // as databases keep it
 		r.ID = event.ID("audit", strconv.FormatInt(a.opt.Term, 10), strconv.FormatInt(r.number, 10), a.wall.Format(time.RFC3339Nano), r.Action, r.TargetName)
 	}
-	r.encoded = encode(r.Audit)
+	r.encoded = store.Encode(r.Audit)
 	r.size = len(r.encoded)
 	return r
 }
@@ -89,21 +90,21 @@ func (a *audit) add(r auditRow) {
 
 // plan adds to a change of configuration, which is a commit of its own, the rows that tell of it.
 func (a *audit) plan(p *planned, rows []event.Audit) {
-	var r records
+	var r store.Commit
 	for _, row := range rows {
 		planned := a.number(row)
-		r.raw(planned.path(), planned.encoded)
+		r.Raw(planned.path(), planned.encoded)
 		planned.encoded = nil
 		p.audit = append(p.audit, planned)
 	}
-	p.writes = append(p.writes, r.writes...)
+	p.writes = append(p.writes, r.Writes()...)
 }
 
-func (r *auditRow) path() string { return under(pathAudit, strconv.FormatInt(r.number, 10)) }
+func (r *auditRow) path() string { return store.Under(pathAudit, strconv.FormatInt(r.number, 10)) }
 
 // write adds the new rows to the commit, and removes those up to a number, which are stored in the history; beyond the bounds also the
 // oldest of those up to another number, which are at least in one of its batches.
-func (a *audit) write(r *records, stored, recorded int64) {
+func (a *audit) write(r *store.Commit, stored, recorded int64) {
 	gone := 0
 	for gone < len(a.rows) {
 		row := &a.rows[gone]
@@ -111,7 +112,7 @@ func (a *audit) write(r *records, stored, recorded int64) {
 		if row.encoded != nil || row.number > stored && (row.number > recorded || !tooMany) {
 			break
 		}
-		r.remove(row.path())
+		r.Remove(row.path())
 		a.bytes -= row.size
 		delete(a.ids, row.ID)
 		gone++
@@ -124,7 +125,7 @@ func (a *audit) write(r *records, stored, recorded int64) {
 	}
 	for i := range a.rows[isNew:] {
 		row := &a.rows[isNew+i]
-		r.raw(row.path(), row.encoded)
+		r.Raw(row.path(), row.encoded)
 		row.encoded = nil
 	}
 }

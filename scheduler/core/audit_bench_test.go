@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // BenchmarkChange is what an operator changes: a job's document, which is planned, committed and seen.
@@ -47,7 +48,7 @@ func BenchmarkLoadAudits(b *testing.B) {
 	for i := range auditRows {
 		row := event.Audit{ID: event.ID(fmt.Sprint(i)), Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: auditJob,
 			TargetName: fmt.Sprint("job", i), App: "my_app", Before: `{"jobParameter":"` + strings.Repeat("x", 100) + `"}`, After: `{"jobParameter":"y"}`}
-		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathAudit, fmt.Sprint(i+1)), Value: encode(row)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathAudit, fmt.Sprint(i+1)), Value: store.Encode(row)})
 	}
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {

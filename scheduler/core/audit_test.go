@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // handIn hands in rows of a size, each with an id of its own.
@@ -263,7 +264,7 @@ func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 			}
 			rows = append(rows, row.Action)
 		}
-		removed = removed || w.Path == under(pathJobState, "my_job") && w.Delete
+		removed = removed || w.Path == store.Under(pathJobState, "my_job") && w.Delete
 	}
 	if want := []string{"job.pause", "job.delete"}; !slices.Equal(rows, want) || !removed {
 		t.Errorf("rows %v, want %v; the job's record is removed: %v", rows, want, removed)

@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // Kinds of things that rows tell of.
@@ -99,7 +100,7 @@ func auditOfDocument(row event.Audit, was, is *audited) []event.Audit {
 
 // auditOfMark is the row of a disabled mark that becomes another.
 func (k *configuration) auditOfMark(row event.Audit, dir string, becomes mark) []event.Audit {
-	was := k.marked[under(dir, row.TargetName)]
+	was := k.marked[store.Under(dir, row.TargetName)]
 	if was == becomes {
 		return nil
 	}
@@ -109,7 +110,7 @@ func (k *configuration) auditOfMark(row event.Audit, dir string, becomes mark) [
 }
 
 func auditedMark(m mark) string {
-	return string(encode(struct {
+	return string(store.Encode(struct {
 		Disabled bool `json:"disabled"`
 		Shutdown bool `json:"shutdown,omitempty"`
 	}{m.disables(), m == markedShutdown}))
@@ -137,7 +138,7 @@ func (c *Core) auditPause(p *PauseRequested) {
 
 // auditKill records that the end of an execution, or of one of its tasks, is wanted.
 func (c *Core) auditKill(by event.Actor, e *execution, target, name string, state State) {
-	row := event.Audit{Actor: by, Action: target + ".kill", Target: target, TargetName: name, Before: string(encode(struct {
+	row := event.Audit{Actor: by, Action: target + ".kill", Target: target, TargetName: name, Before: string(store.Encode(struct {
 		Job   string `json:"job"`
 		State State  `json:"state"`
 	}{e.Job, state}))}
@@ -148,7 +149,7 @@ func (c *Core) auditKill(by event.Actor, e *execution, target, name string, stat
 }
 
 func (c *Core) auditForget(by event.Actor, o *orphan) {
-	c.audited(event.Audit{Actor: by, Action: "task.forget", Target: auditTask, TargetName: o.TaskID, App: c.config.appNameOf(o.Job), Before: string(encode(struct {
+	c.audited(event.Audit{Actor: by, Action: "task.forget", Target: auditTask, TargetName: o.TaskID, App: c.config.appNameOf(o.Job), Before: string(store.Encode(struct {
 		Job   string `json:"job"`
 		Agent string `json:"agent"`
 	}{o.Job, o.Agent}))})

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // audited is a document as audit rows compare it, and as they show it: without its secrets.
@@ -18,7 +20,7 @@ func (d *audited) whole() string {
 	if d == nil {
 		return ""
 	}
-	if text := encode(d.shown); len(text) <= auditSide {
+	if text := store.Encode(d.shown); len(text) <= auditSide {
 		return string(text)
 	}
 	return cutFields(objectOf(d.shown))
@@ -43,7 +45,7 @@ func (d *audited) difference(then *audited) (before, after string, different boo
 // fields are those of a document, and those that may be shown: most documents have no secrets.
 func (d *audited) fields() (real, shown map[string]json.RawMessage) {
 	real = objectOf(d.real)
-	if bytes.Equal(encode(d.real), encode(d.shown)) {
+	if bytes.Equal(store.Encode(d.real), store.Encode(d.shown)) {
 		return real, maps.Clone(real)
 	}
 	return real, objectOf(d.shown)
@@ -51,15 +53,15 @@ func (d *audited) fields() (real, shown map[string]json.RawMessage) {
 
 // objectOf are the fields of what is an object in JSON.
 func objectOf(v any) (of map[string]json.RawMessage) {
-	if err := json.Unmarshal(encode(v), &of); err != nil {
-		return map[string]json.RawMessage{"unreadable": encode(err.Error())}
+	if err := json.Unmarshal(store.Encode(v), &of); err != nil {
+		return map[string]json.RawMessage{"unreadable": store.Encode(err.Error())}
 	}
 	return of
 }
 
 // cutFields are fields as JSON. Where that is too long the longest are cut, and say so.
 func cutFields(of map[string]json.RawMessage) string {
-	text := encode(of)
+	text := store.Encode(of)
 	for len(text) > auditSide {
 		longest := ""
 		for _, name := range sortedKeys(of) {
@@ -67,12 +69,12 @@ func cutFields(of map[string]json.RawMessage) string {
 				longest = name
 			}
 		}
-		cut := encode(fmt.Sprintf("cut: %d bytes", len(of[longest])))
+		cut := store.Encode(fmt.Sprintf("cut: %d bytes", len(of[longest])))
 		if len(cut) >= len(of[longest]) {
 			break // no document has so many fields
 		}
 		of[longest] = cut
-		text = encode(of)
+		text = store.Encode(of)
 	}
 	return string(text)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // manyJobs is a stage with n jobs that fire once a year, and one that fires
@@ -19,13 +20,13 @@ func manyJobs(b *testing.B, n int) *stage {
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
 	var stored Stored
 	put := func(path string, v any) {
-		stored.Entries = append(stored.Entries, registry.Entry{Path: path, Value: encode(v)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: path, Value: store.Encode(v)})
 	}
-	put(under(pathApps, a.AppName), a)
+	put(store.Under(pathApps, a.AppName), a)
 	job := func(name, cron string) {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, a.AppName, jobs.Transient, cron, 1, 0.1, 32
-		put(under(pathJobs, name), j)
+		put(store.Under(pathJobs, name), j)
 	}
 	for i := range n {
 		job(fmt.Sprintf("job_%06d", i), fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60%60))
@@ -97,10 +98,10 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkLoadYAML(b *testing.B) {
 	a, j := app.Default(), jobs.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
-	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: app.Schema.EncodeYAML(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: store.Under(pathApps, a.AppName), Value: app.Schema.EncodeYAML(a)}}}
 	for i := range 100_000 {
 		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient, fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60), 1, 0.1, 32
-		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: jobs.Schema.EncodeYAML(j)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathJobs, j.JobName), Value: jobs.Schema.EncodeYAML(j)})
 	}
 	opt := DefaultOptions()
 	opt.Documents = YAMLDocuments

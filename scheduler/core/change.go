@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // Change is a change of configuration that somebody asks for: one of the types below. They are data: what was merged into a
@@ -89,7 +90,7 @@ func (ch RegisterApp) plan(k *configuration) (planned, error) {
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
 		return p, err
 	}
-	version := k.putNew(&p, under(pathApps, cfg.AppName), document)
+	version := k.putNew(&p, store.Under(pathApps, cfg.AppName), document)
 	p.putMark(pathAppDisabled, cfg.AppName, notMarked)
 	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version, Bytes: len(document)})
 	return p, nil
@@ -109,7 +110,7 @@ func (ch UpdateApp) plan(k *configuration) (planned, error) {
 	if err := k.checkRoom(measured{name, len(document)}, measured{name, a.bytes}); err != nil {
 		return p, err
 	}
-	p.put(under(pathApps, name), document, a.version, false)
+	p.put(store.Under(pathApps, name), document, a.version, false)
 	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled, Bytes: len(document)})
 	return p, nil
 }
@@ -130,7 +131,7 @@ func (ch DisableApp) plan(k *configuration) (planned, error) {
 func (ch DeleteApp) plan(k *configuration) (planned, error) {
 	name := ch.Name
 	p := planned{appName: name, removed: true}
-	path := under(pathApps, name)
+	path := store.Under(pathApps, name)
 	a, f := k.apps[name], k.faulty[path]
 	if a == nil && !k.hasFault(path) {
 		return p, appNotFound(name)
@@ -168,7 +169,7 @@ func (ch RegisterJob) plan(k *configuration) (planned, error) {
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
 		return p, err
 	}
-	version := k.putNew(&p, under(pathJobs, cfg.JobName), document)
+	version := k.putNew(&p, store.Under(pathJobs, cfg.JobName), document)
 	p.putMark(pathJobDisabled, cfg.JobName, notMarked)
 	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version, Bytes: len(document)})
 	return p, nil
@@ -191,7 +192,7 @@ func (ch UpdateJob) plan(k *configuration) (planned, error) {
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{j.cfg.AppName, j.bytes}); err != nil {
 		return p, err
 	}
-	p.put(under(pathJobs, name), document, j.version, false)
+	p.put(store.Under(pathJobs, name), document, j.version, false)
 	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.mark.disables(), Shutdown: j.mark == markedShutdown, Bytes: len(document)})
 	return p, nil
 }
@@ -213,8 +214,8 @@ func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 	p := planned{jobName: name, removed: true}
 	j := k.jobs[name]
 	switch {
-	case k.hasFault(under(pathJobs, name)):
-		p.remove(under(pathJobs, name), k.faulty[under(pathJobs, name)].version)
+	case k.hasFault(store.Under(pathJobs, name)):
+		p.remove(store.Under(pathJobs, name), k.faulty[store.Under(pathJobs, name)].version)
 		p.putMark(pathJobDisabled, name, notMarked)
 		p.events = append(p.events, JobChanged{Name: name})
 	case j == nil || j.cfg == nil:
@@ -226,7 +227,7 @@ func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 }
 
 func (k *configuration) planRemoveJob(p *planned, j *jobState) {
-	p.remove(under(pathJobs, j.name), j.version)
+	p.remove(store.Under(pathJobs, j.name), j.version)
 	p.putMark(pathJobDisabled, j.name, notMarked)
 	p.events = append(p.events, JobChanged{Name: j.name})
 }

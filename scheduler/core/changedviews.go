@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // Changed names what people see otherwise after a step than before it. A name may stand in it more than once, and without a
@@ -167,9 +168,9 @@ func (c *Core) seeConfigured(e Event) {
 	path := ""
 	switch e := e.(type) {
 	case AppChanged:
-		path = under(pathApps, e.Name)
+		path = store.Under(pathApps, e.Name)
 	case JobChanged:
-		path = under(pathJobs, e.Name)
+		path = store.Under(pathJobs, e.Name)
 	case MarkChanged:
 		path = e.Path
 	case DocumentFaulty:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // TestClusterKind: a state is taken up by the kind of cluster that it was made with and by no other, and a registry with nothing but
@@ -51,10 +52,10 @@ func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 		core := New(opt)
 		core.rnd = rand.NewPCG(1, 2)
 		core.subscription.makeID()
-		var r records
+		var r store.Commit
 		core.subscription.write(&r)
 		written := map[string]string{}
-		for _, w := range r.writes {
+		for _, w := range r.Writes() {
 			written[w.Path] = string(w.Value)
 		}
 		if got, there := written[pathClusterKind]; got != kind || there != (kind != "") || written[pathFramework] == "" {

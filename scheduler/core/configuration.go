@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // configuration is what people have registered: apps and jobs as their documents and marks in the registry say, and
@@ -23,7 +24,7 @@ type configuration struct {
 	marked  map[string]mark
 	faulty  map[string]fault
 	sizes   documentSizes
-	changed changes
+	changed store.Changed
 	// planned is the change that is being committed, for the request with plannedToken.
 	planned      *planned
 	plannedToken uint64
@@ -35,15 +36,15 @@ func newConfiguration(s *shared) configuration {
 }
 
 // touch has a job's record be written.
-func (k *configuration) touch(j *jobState) { k.changed.add(j.name) }
+func (k *configuration) touch(j *jobState) { k.changed.Add(j.name) }
 
-func (k *configuration) write(r *records) {
-	for _, name := range k.changed.take() {
+func (k *configuration) write(r *store.Commit) {
+	for _, name := range k.changed.Take() {
 		if j := k.jobs[name]; j != nil && j.cfg != nil {
 			j.stored.Since = j.since
-			r.put(under(pathJobState, name), j.stored)
+			r.Put(store.Under(pathJobState, name), j.stored)
 		} else {
-			r.remove(under(pathJobState, name))
+			r.Remove(store.Under(pathJobState, name))
 		}
 	}
 }
@@ -72,10 +73,10 @@ func (k *configuration) loadJob(name string, d Document) {
 // loaded joins what was loaded: jobs to their apps, and marks to both.
 func (k *configuration) loaded() {
 	for name, a := range k.apps {
-		a.disabled = k.marked[under(pathAppDisabled, name)].disables()
+		a.disabled = k.marked[store.Under(pathAppDisabled, name)].disables()
 	}
 	for name, j := range k.jobs {
-		j.mark = k.marked[under(pathJobDisabled, name)]
+		j.mark = k.marked[store.Under(pathJobDisabled, name)]
 		k.join(j)
 	}
 }
@@ -99,9 +100,9 @@ func (k *configuration) committed(token uint64) *planned {
 // are its jobs, by name, and other is set when its executors are others from now on.
 func (k *configuration) appChanged(e AppChanged) (a *appState, jobs []*jobState, other bool) {
 	if !e.MarkOnly {
-		delete(k.faulty, under(pathApps, e.Name))
+		delete(k.faulty, store.Under(pathApps, e.Name))
 	}
-	k.setMark(under(pathAppDisabled, e.Name), markWhen(e.Disabled, false))
+	k.setMark(store.Under(pathAppDisabled, e.Name), markWhen(e.Disabled, false))
 	a = k.apps[e.Name]
 	if e.Config == nil {
 		if a == nil {
@@ -147,9 +148,9 @@ func (a *appState) sortedJobs() []*jobState {
 // jobChanged follows a committed change of a job, and returns it; nil for the removal of one that is not there.
 func (k *configuration) jobChanged(e JobChanged) *jobState {
 	if !e.MarkOnly {
-		delete(k.faulty, under(pathJobs, e.Name))
+		delete(k.faulty, store.Under(pathJobs, e.Name))
 	}
-	k.setMark(under(pathJobDisabled, e.Name), markWhen(e.Disabled, e.Shutdown))
+	k.setMark(store.Under(pathJobDisabled, e.Name), markWhen(e.Disabled, e.Shutdown))
 	if e.Config == nil && k.jobs[e.Name] == nil {
 		return nil
 	}
@@ -239,9 +240,9 @@ func (k *configuration) documentFaulty(e DocumentFaulty) {
 // isFaulty reports whether the job's document, or its app's, can't be used.
 func (k *configuration) isFaulty(j *jobState) bool {
 	if j.cfg == nil {
-		return k.hasFault(under(pathJobs, j.name))
+		return k.hasFault(store.Under(pathJobs, j.name))
 	}
-	return k.apps[j.cfg.AppName] == nil && k.hasFault(under(pathApps, j.cfg.AppName))
+	return k.apps[j.cfg.AppName] == nil && k.hasFault(store.Under(pathApps, j.cfg.AppName))
 }
 
 // removeEndedJob forgets a removed job whose executions have ended (rule K2).

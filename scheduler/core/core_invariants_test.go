@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // contradiction says what in the core contradicts itself, if anything does.
@@ -193,19 +194,19 @@ func (s *stage) everything() string {
 		e := *c.executions.open[id]
 		sh := e.Shards
 		e.Shards = nil
-		out += string(encode(&e)) + string(encode(sh)) + "\n"
+		out += string(store.Encode(&e)) + string(store.Encode(sh)) + "\n"
 	}
 	for _, id := range sortedKeys(c.executions.ended.byID) {
 		e := *c.executions.ended.byID[id]
 		sh := e.Shards
 		e.Shards = nil
-		out += "ended " + string(encode(&e)) + string(encode(sh)) + "\n"
+		out += "ended " + string(store.Encode(&e)) + string(store.Encode(sh)) + "\n"
 	}
 	for _, id := range sortedKeys(c.orphans.byID) {
-		out += string(encode(c.orphans.byID[id])) + "\n"
+		out += string(store.Encode(c.orphans.byID[id])) + "\n"
 	}
 	for _, id := range sortedKeys(c.executors.byID) {
-		out += string(encode(c.executors.byID[id])) + "\n"
+		out += string(store.Encode(c.executors.byID[id])) + "\n"
 	}
 	for _, id := range sortedKeys(c.config.jobs) {
 		j := c.config.jobs[id]

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -22,11 +23,11 @@ import (
 type daemons struct {
 	*shared
 	runs    map[string]*daemonRuns
-	changed changes
+	changed store.Changed
 	// items is, by job, the number of the last shard with a record, and one.
 	items map[string]int
 	// due are the jobs whose standing execution is to be looked at in this step.
-	due changes
+	due store.Changed
 }
 
 func newDaemons(s *shared) daemons {
@@ -34,13 +35,13 @@ func newDaemons(s *shared) daemons {
 }
 
 // look has a job's standing execution be looked at in this step.
-func (d *daemons) look(job string) { d.due.add(job) }
+func (d *daemons) look(job string) { d.due.Add(job) }
 
 func (d *daemons) lookAt(job string, at time.Time) {
-	d.timers.at(at, func(time.Time) { d.due.add(job) })
+	d.timers.at(at, func(time.Time) { d.due.Add(job) })
 }
 
-func (d *daemons) write(r *records) { putChanged(r, pathDaemonRuns, d.runs, &d.changed) }
+func (d *daemons) write(r *store.Commit) { store.PutChanged(r, pathDaemonRuns, d.runs, &d.changed) }
 
 // daemonShard names a daemon's shard in the registry. Its runs are kept by job, not by execution: they are of interest when
 // the standing execution was replaced, too.
@@ -69,7 +70,7 @@ func (d *daemons) change(job string, item int, fn func(*daemonRuns)) {
 		d.items[job] = max(d.items[job], item+1)
 	}
 	fn(d.runs[key])
-	d.changed.add(key)
+	d.changed.Add(key)
 }
 
 // forgetFrom forgets the runs of a job's shards from an item on: it has no more, or is no daemon.
@@ -77,7 +78,7 @@ func (d *daemons) forgetFrom(job string, item int) {
 	for i := item; i < d.items[job]; i++ {
 		if key := daemonShard(job, i); d.runs[key] != nil {
 			delete(d.runs, key)
-			d.changed.add(key)
+			d.changed.Add(key)
 		}
 	}
 	if d.items[job] = min(d.items[job], item); item == 0 {
@@ -87,8 +88,8 @@ func (d *daemons) forgetFrom(job string, item int) {
 
 // tendDaemons sees to it that each daemon job that has changed has one standing execution with the settings of now.
 func (c *Core) tendDaemons() {
-	for len(c.daemons.due) > 0 { // an execution that ends here has its job be looked at once more: for the next one
-		for _, name := range c.daemons.due.take() {
+	for c.daemons.due.Len() > 0 { // an execution that ends here has its job be looked at once more: for the next one
+		for _, name := range c.daemons.due.Take() {
 			if j := c.config.jobs[name]; j != nil {
 				c.tendDaemon(j)
 			} else {
@@ -207,9 +208,9 @@ func (c *Core) comingUp(e *execution) (item int, until time.Time) {
 
 // takeSettings makes settings those of a standing execution, which all its launches from now on take.
 func (c *Core) takeSettings(e *execution, now settings) {
-	encoded := encode(now)
+	encoded := store.Encode(now)
 	if e.settingsEncoded == nil {
-		e.settingsEncoded = encode(e.Settings)
+		e.settingsEncoded = store.Encode(e.Settings)
 	}
 	if !bytes.Equal(encoded, e.settingsEncoded) {
 		e.Settings, e.settingsEncoded, e.prepared, e.described = &now, encoded, nil, described{}
@@ -237,7 +238,7 @@ func (c *Core) settingsPrint(e *execution, item int) string {
 	if e.Settings.Job.Prop(jobs.PropScript) == "" {
 		t.PlainCommand = false // as in fingerprints of earlier releases: an update of the scheduler replaces no daemon
 	}
-	return fingerprint(string(encode([]any{t, e.Settings.Job.Resources(), e.prepare().executorKey})))
+	return fingerprint(string(store.Encode([]any{t, e.Settings.Job.Resources(), e.prepare().executorKey})))
 }
 
 // daemonOf is what an executor has to know to fire a daemon's shard.

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // readApp reads an app's document from the registry, in either form. Documents were
@@ -44,7 +45,7 @@ func readDocument[C any](format DocumentFormat, e registry.Entry, cfg C, decode 
 	if e.Unreadable != "" {
 		return cfg, nil, fmt.Errorf("it can't be read: %s", e.Unreadable)
 	}
-	if format == JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil && bytes.Equal(encode(cfg), e.Value) {
+	if format == JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil && bytes.Equal(store.Encode(cfg), e.Value) {
 		return cfg, nil, nil
 	}
 	return decode(e.Value)
@@ -54,14 +55,14 @@ func (k *configuration) writeApp(cfg app.Config) []byte {
 	if k.opt.Documents == YAMLDocuments {
 		return app.Schema.EncodeYAML(cfg)
 	}
-	return encode(cfg)
+	return store.Encode(cfg)
 }
 
 func (k *configuration) writeJob(cfg jobs.Config) []byte {
 	if k.opt.Documents == YAMLDocuments {
 		return jobs.Schema.EncodeYAML(cfg)
 	}
-	return encode(cfg)
+	return store.Encode(cfg)
 }
 
 // Document is what ReadDocument made of an entry.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // sized gives a job's document a description of so many bytes.
@@ -64,7 +65,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	refused(UpdateJob{sized("a", "my_app", 8001), 0})
 	do(UpdateJob{sized("a", "my_app", 7000), 0})
 	do(DisableJob{"c", true})
-	s.edit("/config/job/c", string(encode(sized("c", "other", 9000))), 1) // by hand
+	s.edit("/config/job/c", string(store.Encode(sized("c", "other", 9000))), 1) // by hand
 	do(DeregisterJob{"a"})
 	do(DeleteApp{Name: "other", WithJobs: true})
 	do(RegisterJob{sized("a", "my_app", 4000)})

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // executions are all that are open, with the indexes over them, and those that ended and are kept. These hold between any two
@@ -23,10 +25,10 @@ type executions struct {
 	launchable []*execution
 	ended      history
 	// changed has the id of every execution that differs from what is stored.
-	changed changes
+	changed store.Changed
 	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
 	keys        map[string]time.Time
-	changedKeys changes
+	changedKeys store.Changed
 	nextSweep   time.Time // the next look at the timeouts of all tasks
 }
 
@@ -37,13 +39,13 @@ func newExecutions(s *shared) executions {
 // touch has an execution be written without its chunks of shards.
 func (es *executions) touch(e *execution) {
 	e.dirty = true
-	es.changed.add(e.ID)
+	es.changed.Add(e.ID)
 }
 
 // touchShard marks one shard of an execution as changed.
 func (es *executions) touchShard(e *execution, index int) {
 	e.Shards[index].encoded = nil
-	es.changed.add(e.ID)
+	es.changed.Add(e.ID)
 	if len(e.Shards) <= inlineShards {
 		e.dirty = true
 		return
@@ -124,24 +126,24 @@ const keysKept = 24 * time.Hour
 // keepKey remembers a key, by the execution that it made, until it is old (rule T3).
 func (es *executions) keepKey(id string, at time.Time) {
 	es.keys[id] = at
-	es.changedKeys.add(id)
+	es.changedKeys.Add(id)
 	es.forgetKeyLater(id, at)
 }
 
 func (es *executions) forgetKeyLater(id string, at time.Time) {
 	es.timers.at(at.Add(keysKept), func(time.Time) {
 		delete(es.keys, id)
-		es.changedKeys.add(id)
+		es.changedKeys.Add(id)
 	})
 }
 
 // write adds what has changed, and removes what the history has no place for any more and may forget.
 // Those that ended up to stored are in the history for good; those up to recorded are at least in a batch (rule H1).
-func (es *executions) write(r *records, stored, recorded int64) {
+func (es *executions) write(r *store.Commit, stored, recorded int64) {
 	gone := es.ended.trim(es.now, es.opt.EndedKept, stored)
 	gone = append(gone, es.ended.trimUnstored(es.opt.UnstoredKept, recorded)...)
-	putChanged(r, pathKey, es.keys, &es.changedKeys)
-	for _, id := range es.changed.take() {
+	store.PutChanged(r, pathKey, es.keys, &es.changedKeys)
+	for _, id := range es.changed.Take() {
 		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {
 			e.write(r)
 		}
@@ -150,9 +152,9 @@ func (es *executions) write(r *records, stored, recorded int64) {
 		if !e.stored || es.open[e.ID] != nil {
 			continue // the id lives again
 		}
-		r.remove(under(pathExecution, e.ID))
+		r.Remove(store.Under(pathExecution, e.ID))
 		for i := range e.storedChunks {
-			r.remove(chunkPath(e.ID, i))
+			r.Remove(chunkPath(e.ID, i))
 		}
 	}
 }

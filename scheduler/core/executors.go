@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // executor is an executor that was started, or is about to be.
@@ -70,7 +71,7 @@ type executors struct {
 	byID    map[string]*executor
 	onAgent map[string][]*executor
 	closing map[string]*executor
-	changed changes
+	changed store.Changed
 	// counter is the last number that an executor's id was given. It never goes back (rule X1).
 	counter        int64
 	counterChanged bool
@@ -102,7 +103,7 @@ func (es *executors) number() int64 {
 }
 
 // touch has one be written.
-func (es *executors) touch(x *executor) { es.changed.add(x.Info.ID) }
+func (es *executors) touch(x *executor) { es.changed.Add(x.Info.ID) }
 
 // close marks one as closing: SHUTDOWN leaves once that is committed (rule X2).
 func (es *executors) close(x *executor, now time.Time) {
@@ -151,12 +152,12 @@ func (es *executors) sorted() []*executor {
 	return out
 }
 
-func (es *executors) write(r *records) {
+func (es *executors) write(r *store.Commit) {
 	if es.counterChanged {
-		r.raw(pathCounter, strconv.AppendInt(nil, es.counter, 10))
+		r.Raw(pathCounter, strconv.AppendInt(nil, es.counter, 10))
 		es.counterChanged = false
 	}
-	putChanged(r, pathExecutor, es.byID, &es.changed)
+	store.PutChanged(r, pathExecutor, es.byID, &es.changed)
 }
 
 // role is a role as records have it.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // FaultyView is a document in the registry that can't be used, and why ([D15]); or a disabled mark
@@ -48,7 +49,7 @@ func markUnreadable(e registry.Entry) error {
 
 // unreadableMarks are notes on the disabled marks of a job and its app.
 func (k *configuration) unreadableMarks(j *jobState) (notes []string) {
-	for _, path := range []string{under(pathJobDisabled, j.name), under(pathAppDisabled, j.cfg.AppName)} {
+	for _, path := range []string{store.Under(pathJobDisabled, j.name), store.Under(pathAppDisabled, j.cfg.AppName)} {
 		if k.hasFault(path) {
 			notes = append(notes, path+": "+k.faulty[path].why)
 		}

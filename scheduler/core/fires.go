@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // fireCursor is how far fires have been made: all before Time, and those at Time of the jobs
@@ -58,9 +59,9 @@ func newFires() fires {
 	return fires{timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{}}
 }
 
-func (f *fires) write(r *records) {
+func (f *fires) write(r *store.Commit) {
 	if f.cursorChanged {
-		r.put(pathCursor, f.cursor)
+		r.Put(pathCursor, f.cursor)
 		f.cursorChanged = false
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // ended makes an execution that has ended, the n-th of a job.
@@ -193,7 +194,7 @@ func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
 	writes := 0
 	for range 600 {
 		for _, w := range s.after(time.Second).Writes {
-			if w.Path == under(pathJobState, "my_job") {
+			if w.Path == store.Under(pathJobState, "my_job") {
 				writes++
 			}
 		}

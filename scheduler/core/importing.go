@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // What waits in the original's queues becomes our executions: the commit that writes them
@@ -86,8 +87,8 @@ func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
 func (c *Core) importable(job string) error {
 	j := c.config.jobs[job]
 	switch {
-	case c.config.hasFault(under(pathJobs, job)):
-		return fmt.Errorf("the job's document can't be used: %s", c.config.faulty[under(pathJobs, job)].why)
+	case c.config.hasFault(store.Under(pathJobs, job)):
+		return fmt.Errorf("the job's document can't be used: %s", c.config.faulty[store.Under(pathJobs, job)].why)
 	case j == nil || j.cfg == nil:
 		return fmt.Errorf("there is no job %q", job)
 	case c.config.apps[j.cfg.AppName] == nil:

@@ -1,5 +1,7 @@
 package core
 
+import "github.com/elasticjob-go/elasticjob/scheduler/core/store"
+
 // importEntry is an entry of the original's queues.
 type importEntry struct {
 	path, job, item, value string
@@ -14,9 +16,9 @@ type imports struct {
 // took notes entries that became ours: the commit that writes what they became removes them.
 func (m *imports) took(paths ...string) { m.done = append(m.done, paths...) }
 
-func (m *imports) write(r *records) {
+func (m *imports) write(r *store.Commit) {
 	for _, path := range m.done {
-		r.remove(path)
+		r.Remove(path)
 	}
 	m.done = nil
 }

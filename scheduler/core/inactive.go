@@ -1,6 +1,9 @@
 package core
 
-import "github.com/elasticjob-go/elasticjob/reason"
+import (
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
 
 // inactivity is why a job makes no fires and launches nothing.
 type inactivity int
@@ -20,7 +23,7 @@ const (
 // inactive says why a job makes no fires, or that it is active.
 func (k *configuration) inactive(j *jobState) inactivity {
 	switch {
-	case j.cfg == nil && k.hasFault(under(pathJobs, j.name)):
+	case j.cfg == nil && k.hasFault(store.Under(pathJobs, j.name)):
 		return jobFaulty
 	case j.cfg == nil:
 		return jobRemoved
@@ -44,7 +47,7 @@ func (k *configuration) inactive(j *jobState) inactivity {
 func (k *configuration) inactiveReason(j *jobState) reason.Reason {
 	switch k.inactive(j) {
 	case jobFaulty:
-		path := under(pathJobs, j.name)
+		path := store.Under(pathJobs, j.name)
 		return reason.DocumentFaulty(path, k.faulty[path].why)
 	case jobRemoved:
 		return reason.Of(reason.Deregistered)
@@ -76,7 +79,7 @@ func (k *configuration) endReason(j *jobState) reason.Reason {
 
 // appMissingReason says why a job has no app, and what to do.
 func (k *configuration) appMissingReason(name string) reason.Reason {
-	if f := k.faulty[under(pathApps, name)]; f.why != "" {
+	if f := k.faulty[store.Under(pathApps, name)]; f.why != "" {
 		return reason.AppDocumentFaulty(name, f.why)
 	}
 	return reason.AppNotRegistered(name)

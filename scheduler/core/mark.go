@@ -1,6 +1,9 @@
 package core
 
-import "github.com/elasticjob-go/elasticjob/registry"
+import (
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
 
 // mark is what the disabled mark of an app or a job says.
 type mark int
@@ -57,5 +60,5 @@ func (k *configuration) setMark(path string, m mark) {
 
 // putMark has a change put or remove a disabled mark.
 func (p *planned) putMark(dir, name string, m mark) {
-	p.writes = append(p.writes, registry.Write{Path: under(dir, name), Value: m.value(name), Delete: !m.disables()})
+	p.writes = append(p.writes, registry.Write{Path: store.Under(dir, name), Value: m.value(name), Delete: !m.disables()})
 }

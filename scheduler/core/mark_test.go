@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // TestF11MarksSetByHand disable a job, or shut it down, as requests do, whatever the job is called.
@@ -28,7 +29,7 @@ func TestF11MarksSetByHand(t *testing.T) {
 			s.triggerJob(c.job)
 			s.offer("S1", 8, 8192)
 			s.run(s.accepted())
-			entry := registry.Entry{Path: under(pathJobDisabled, c.job), Value: []byte(c.value)}
+			entry := registry.Entry{Path: store.Under(pathJobDisabled, c.job), Value: []byte(c.value)}
 			d := s.step(s.core.Reloaded(entry.Path, entry, true)...)
 			view, err := s.core.Job(c.job)
 			if err != nil || view.State != c.want || !view.Disabled || len(calls[CallKill](d)) != c.kills {

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // hourlyJobs is a core with n jobs of an hourly cron, of which every tenth has misfire.
@@ -16,12 +17,12 @@ func hourlyJobs(t *testing.T, n int, opt Options) (*Core, time.Time) {
 	t.Helper()
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
-	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: encode(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: store.Under(pathApps, a.AppName), Value: store.Encode(a)}}}
 	for i := range n {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), "my_app", jobs.Transient, 1, 0.1, 32
 		j.Cron, j.Misfire = fmt.Sprintf("%d %d * * * ?", i%60, i/60%60), i%10 == 0
-		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: encode(j)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathJobs, j.JobName), Value: store.Encode(j)})
 	}
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	c := New(opt)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // Failure is a run that failed: an execution, or one run of a daemon's shard.
@@ -83,7 +84,7 @@ type notifications struct {
 	// underWay is the message under way of a job, which may have been deregistered meanwhile, and registered again.
 	underWay map[string]int64
 	sent     map[string]time.Time
-	changed  changes
+	changed  store.Changed
 	lastSeq  int64
 }
 
@@ -106,13 +107,13 @@ func (ns *notifications) add(job string, f Failure) {
 		n.Further++
 	}
 	n.Failure = f
-	ns.changed.add(job)
+	ns.changed.Add(job)
 }
 
 func (ns *notifications) drop(job string) {
 	if ns.pending[job] != nil {
 		delete(ns.pending, job)
-		ns.changed.add(job)
+		ns.changed.Add(job)
 	}
 }
 
@@ -146,7 +147,7 @@ func (ns *notifications) answered(e NotificationSent) {
 		if n.Further -= n.told; n.Further < 0 {
 			ns.drop(e.Job)
 		}
-		ns.changed.add(e.Job)
+		ns.changed.Add(e.Job)
 		return
 	}
 	n.tries++
@@ -162,8 +163,8 @@ func (ns *notifications) answered(e NotificationSent) {
 	ns.drop(e.Job)
 }
 
-func (ns *notifications) write(r *records) {
-	putChanged(r, pathNotification, ns.pending, &ns.changed)
+func (ns *notifications) write(r *store.Commit) {
+	store.PutChanged(r, pathNotification, ns.pending, &ns.changed)
 }
 
 // reportFailure has people be notified of a run that failed, if its job, as it is now, has a handler for that. Whoever ends a run calls it in

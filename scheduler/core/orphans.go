@@ -2,6 +2,8 @@ package core
 
 import (
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // orphan is an abandoned attempt that may still run (rule E5).
@@ -51,7 +53,7 @@ type orphans struct {
 	byID     map[string]*orphan
 	blocking map[string]map[string]*orphan
 	former   map[string][]string
-	changed  changes
+	changed  store.Changed
 }
 
 func newOrphans() orphans {
@@ -66,13 +68,13 @@ func (os *orphans) restore(o *orphan) {
 
 func (os *orphans) add(o *orphan) {
 	os.restore(o)
-	os.changed.add(o.TaskID)
+	os.changed.Add(o.TaskID)
 }
 
 func (os *orphans) remove(o *orphan) {
 	delete(os.byID, o.TaskID)
 	os.unindex(o)
-	os.changed.add(o.TaskID)
+	os.changed.Add(o.TaskID)
 }
 
 // change lets fn change one, and keeps the indexes true.
@@ -80,7 +82,7 @@ func (os *orphans) change(o *orphan, fn func(*orphan)) {
 	os.unindex(o)
 	fn(o)
 	os.index(o)
-	os.changed.add(o.TaskID)
+	os.changed.Add(o.TaskID)
 }
 
 // setKnown notes whether the cluster has reported one. That is not stored: a new leader has to ask.
@@ -158,4 +160,4 @@ func (os *orphans) formerOn(agent, present string) (out []*orphan) {
 // frameworkChanged forgets what was indexed by the present framework id.
 func (os *orphans) frameworkChanged() { os.former = nil }
 
-func (os *orphans) write(r *records) { putChanged(r, pathOrphan, os.byID, &os.changed) }
+func (os *orphans) write(r *store.Commit) { store.PutChanged(r, pathOrphan, os.byID, &os.changed) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
@@ -121,13 +122,13 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 		}, nil, given + 2*time.Minute},
 		"an earlier release gave it up": {func(s *stage, l cluster.TaskLaunch) {
 			stuckStaged(s, l)
-			path := under(pathOrphan, l.TaskID)
+			path := store.Under(pathOrphan, l.TaskID)
 			var o orphan
 			if err := json.Unmarshal(s.stored[path], &o); err != nil || o.Staged.IsZero() {
 				s.t.Fatalf("%s: %s, %v", path, s.stored[path], err)
 			}
 			o.Staged = time.Time{}
-			s.stored[path] = encode(o)
+			s.stored[path] = store.Encode(o)
 		}, nil, given + 2*time.Minute},
 		"it runs": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
 			if d := s.update(l, cluster.Running); len(calls[CallKill](d)) != 1 {

@@ -43,8 +43,6 @@ const (
 // Paths are where a term that begins finds all that Load needs.
 func Paths() []string { return []string{"/config", "/state", "/ha", pathCore} }
 
-func under(path, name string) string { return path + "/" + name }
-
 func chunkPath(execution string, chunk int) string {
 	return pathShards + "/" + execution + "/" + strconv.Itoa(chunk)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // App returns an app, or an *Error.
@@ -18,8 +19,8 @@ func (c *Core) App(name string) (AppView, error) {
 		return AppView{}, appNotFound(name)
 	}
 	v := AppView{Config: a.cfg, Disabled: a.disabled, Version: a.version, Notes: slices.Clone(a.notes)}
-	if f := c.config.faulty[under(pathApps, name)]; f.why != "" {
-		v.Notes = append(v.Notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", under(pathApps, name), f.why))
+	if f := c.config.faulty[store.Under(pathApps, name)]; f.why != "" {
+		v.Notes = append(v.Notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", store.Under(pathApps, name), f.why))
 	}
 	return v, nil
 }
@@ -61,8 +62,8 @@ func (c *Core) notesOf(j *jobState) []string {
 	if a == nil {
 		notes = append(notes, c.config.appMissingReason(j.cfg.AppName).String())
 	}
-	for _, path := range []string{under(pathJobs, j.name), under(pathApps, j.cfg.AppName)} {
-		if f := c.config.faulty[path]; f.why != "" && (a != nil || path == under(pathJobs, j.name)) {
+	for _, path := range []string{store.Under(pathJobs, j.name), store.Under(pathApps, j.cfg.AppName)} {
+		if f := c.config.faulty[path]; f.why != "" && (a != nil || path == store.Under(pathJobs, j.name)) {
 			notes = append(notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", path, f.why))
 		}
 	}

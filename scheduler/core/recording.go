@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // recording is what the present step records in the history, and how far what this term has recorded is stored there (rule H1).
@@ -181,7 +182,7 @@ func (h *recording) ended(e *execution) {
 }
 
 // write makes the step's batch, if it records anything, and adds its number to the commit.
-func (h *recording) write(r *records) {
+func (h *recording) write(r *store.Commit) {
 	if !h.on() {
 		return
 	}
@@ -209,7 +210,7 @@ func (h *recording) write(r *records) {
 		h.wakeAt(h.now)
 	}
 	if h.rows.Len() == 0 {
-		if len(r.writes) > 0 {
+		if len(r.Writes()) > 0 {
 			h.writeStored(r)
 		}
 		return
@@ -221,13 +222,13 @@ func (h *recording) write(r *records) {
 	h.out.History = event.Batch{Term: h.term(), Number: h.batches, Rows: h.rows}
 	if h.isNew {
 		h.isNew = false
-		r.raw(pathHistoryBase, strconv.AppendInt(nil, h.base, 10))
+		r.Raw(pathHistoryBase, strconv.AppendInt(nil, h.base, 10))
 	}
 	h.rows = event.Rows{}
-	r.raw(under(pathHistoryBatches, strconv.FormatInt(h.opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
+	r.Raw(store.Under(pathHistoryBatches, strconv.FormatInt(h.opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
 	for _, t := range slices.Sorted(maps.Keys(h.former)) {
 		if t < h.opt.Term-formerTerms {
-			r.remove(under(pathHistoryBatches, strconv.FormatInt(t, 10)))
+			r.Remove(store.Under(pathHistoryBatches, strconv.FormatInt(t, 10)))
 			delete(h.former, t)
 		}
 	}
@@ -235,10 +236,10 @@ func (h *recording) write(r *records) {
 }
 
 // writeStored adds to a commit how far the history is stored. It makes no commit of its own: what a next leader records again stands once.
-func (h *recording) writeStored(r *records) {
+func (h *recording) writeStored(r *store.Commit) {
 	if h.stored != h.storedSaved {
 		h.storedSaved = h.stored
-		r.raw(pathHistoryStored, strconv.AppendInt(nil, h.stored, 10))
+		r.Raw(pathHistoryStored, strconv.AppendInt(nil, h.stored, 10))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // reloaded says what it means for the core that entry is at path now, or, with
@@ -30,7 +31,7 @@ func (k *configuration) reloadedApp(path, name string, entry registry.Entry, fou
 		if a == nil && !k.hasFault(path) {
 			return nil
 		}
-		return []Event{AppChanged{Name: name, Disabled: k.marked[under(pathAppDisabled, name)].disables()}}
+		return []Event{AppChanged{Name: name, Disabled: k.marked[store.Under(pathAppDisabled, name)].disables()}}
 	}
 	cfg, notes, err := readApp(&k.opt, name, entry)
 	if err != nil {
@@ -39,7 +40,7 @@ func (k *configuration) reloadedApp(path, name string, entry registry.Entry, fou
 	if a != nil && a.version == entry.Version && a.cfg == cfg && !k.hasFault(path) {
 		return nil
 	}
-	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[under(pathAppDisabled, name)].disables(), Notes: notes, Bytes: len(entry.Value)}}
+	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[store.Under(pathAppDisabled, name)].disables(), Notes: notes, Bytes: len(entry.Value)}}
 }
 
 func (k *configuration) reloadedJob(path, name string, entry registry.Entry, found bool) []Event {
@@ -62,7 +63,7 @@ func (k *configuration) reloadedJob(path, name string, entry registry.Entry, fou
 
 // marking is a change of a job's document that leaves its disabled mark as it is.
 func (k *configuration) marking(e JobChanged) JobChanged {
-	m := k.marked[under(pathJobDisabled, e.Name)]
+	m := k.marked[store.Under(pathJobDisabled, e.Name)]
 	e.Disabled, e.Shutdown = m.disables(), m == markedShutdown
 	return e
 }
@@ -108,9 +109,9 @@ func EditOf(e Event) (Edit, bool) {
 	}
 	switch e := e.(type) {
 	case AppChanged:
-		return Edit{under(pathApps, e.Name), what(e.Config != nil), "app", e.Name}, true
+		return Edit{store.Under(pathApps, e.Name), what(e.Config != nil), "app", e.Name}, true
 	case JobChanged:
-		return Edit{under(pathJobs, e.Name), what(e.Config != nil), "job", e.Name}, true
+		return Edit{store.Under(pathJobs, e.Name), what(e.Config != nil), "job", e.Name}, true
 	case MarkChanged:
 		edit := Edit{Path: e.Path, What: "removed", Kind: "job"}
 		var dir string

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -75,7 +76,7 @@ type startFailures struct {
 	sources    map[string]*startFailure
 	// fetched are the apps of which a process began under this leader, and no fetch has failed since.
 	fetched map[string]bool
-	changed changes
+	changed store.Changed
 }
 
 func newStartFailures(s *shared, es *executions) startFailures {
@@ -116,7 +117,7 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 	_, key := splitPath(e.Path)
 	appName, agent, _ := strings.Cut(key, "@-@")
 	if !registered(appName) {
-		f.changed.add(key)
+		f.changed.Add(key)
 		return until, nil
 	}
 	kept := &t
@@ -142,7 +143,7 @@ func (f *startFailures) record(appName, agent, executorID string, why reason.Rea
 	}
 	t.Executor, t.Since, t.Reason = executorID, f.now, why
 	t.Tries++
-	f.changed.add(startKey(appName, agent))
+	f.changed.Add(startKey(appName, agent))
 	f.put(appName, agent, t)
 	return t.until()
 }
@@ -158,7 +159,7 @@ func (f *startFailures) forget(appName, agent string) {
 		delete(f.byApp, appName)
 	}
 	f.dropSource(t)
-	f.changed.add(startKey(appName, agent))
+	f.changed.Add(startKey(appName, agent))
 }
 
 // dropSource removes a failure to fetch a package that no app has any more.
@@ -195,12 +196,12 @@ func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
 	})
 }
 
-func (f *startFailures) write(r *records) {
-	for _, key := range f.changed.take() {
+func (f *startFailures) write(r *store.Commit) {
+	for _, key := range f.changed.Take() {
 		if t := f.at(key); t != nil {
-			r.put(under(pathStartFailure, key), t)
+			r.Put(store.Under(pathStartFailure, key), t)
 		} else {
-			r.remove(under(pathStartFailure, key))
+			r.Remove(store.Under(pathStartFailure, key))
 		}
 	}
 }
@@ -271,7 +272,7 @@ func (f *startFailures) notFetched(
 	}
 	delete(f.fetched, a.AppName)
 	f.put(a.AppName, everyAgent, t)
-	f.changed.add(startKey(a.AppName, everyAgent))
+	f.changed.Add(startKey(a.AppName, everyAgent))
 	return until
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // StateVersion is the version of what this release keeps below /scheduler. It grows with a change that earlier releases could not go on
@@ -52,9 +53,9 @@ func (v *stateVersion) load(entries []registry.Entry, release string) error {
 	return nil
 }
 
-func (v *stateVersion) write(r *records) {
+func (v *stateVersion) write(r *store.Commit) {
 	if v.changed {
-		r.put(pathStateVersion, v)
+		r.Put(pathStateVersion, v)
 	}
 	v.changed = false
 }

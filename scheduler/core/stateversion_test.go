@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // TestStateVersion: an older state is taken forward in the first commit, a newer one is refused with both versions named.
@@ -50,10 +51,10 @@ func TestStateVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 { // the second commit has nothing of it
-				var r records
+				var r store.Commit
 				core.stateVersion.write(&r)
 				written := ""
-				for _, w := range r.writes {
+				for _, w := range r.Writes() {
 					written += string(w.Value)
 				}
 				if written != c.written {

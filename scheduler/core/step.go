@@ -3,6 +3,8 @@ package core
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
@@ -151,7 +153,7 @@ func later(t, now time.Time) time.Time {
 
 // write has every part add what it has changed to the commit.
 func (c *Core) write() {
-	var r records
+	var r store.Commit
 	c.stateVersion.write(&r)
 	c.subscription.write(&r)
 	c.executors.write(&r)
@@ -165,5 +167,5 @@ func (c *Core) write() {
 	c.notifications.write(&r)
 	c.audit.write(&r, c.recording.storedAudit(), c.recording.recordedAudit())
 	c.recording.write(&r) // last: it records what the others commit
-	c.out.Writes = r.writes
+	c.out.Writes = r.Writes()
 }

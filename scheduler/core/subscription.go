@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // subscription is what this scheduler is to the cluster: its framework id, and the session that is open or tried.
@@ -44,17 +45,17 @@ func (s *subscription) endTakeover() (running []string) {
 	return running
 }
 
-func (s *subscription) write(r *records) {
+func (s *subscription) write(r *store.Commit) {
 	if s.removedID != "" {
-		r.put(under(pathOldFramework, s.removedID), s.wall)
+		r.Put(store.Under(pathOldFramework, s.removedID), s.wall)
 	}
 	if s.idChanged || s.oursChanged {
-		r.raw(pathOurFramework, []byte(s.ours))
+		r.Raw(pathOurFramework, []byte(s.ours))
 	}
 	if s.idChanged {
-		r.raw(pathFramework, []byte(s.frameworkID))
+		r.Raw(pathFramework, []byte(s.frameworkID))
 		if s.opt.ClusterKind != "" {
-			r.raw(pathClusterKind, []byte(s.opt.ClusterKind))
+			r.Raw(pathClusterKind, []byte(s.opt.ClusterKind))
 		}
 	}
 	s.removedID, s.idChanged, s.oursChanged = "", false, false

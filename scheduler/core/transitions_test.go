@@ -32,7 +32,7 @@ func TestTransitions(t *testing.T) {
 		launched, first := 0, time.Time{}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			es.now = es.now.Add(time.Second)
-			es.changed.take()
+			es.changed.Take()
 			ref := taskRef{e, rapid.IntRange(0, len(e.Shards)-1).Draw(t, "shard")}
 			s := ref.shard()
 			before, changes := *s, true
@@ -49,7 +49,7 @@ func TestTransitions(t *testing.T) {
 			default:
 				continue
 			}
-			if changes != (s.encoded == nil) || changes != (len(es.changed.take()) == 1) {
+			if changes != (s.encoded == nil) || changes != (len(es.changed.Take()) == 1) {
 				t.Fatalf("%+v became %+v, and is written: %v", before, s, s.encoded == nil)
 			}
 			if !before.Start.IsZero() && s.State == Waiting && (first.IsZero() || before.Start.Before(first)) {

@@ -1,12 +1,16 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	historyevent "github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -65,14 +69,24 @@ func (c *checker) beginsOff(j *jobMirror, r *record, what string) {
 }
 
 // nothingBeginsOff checks rules F6, F10 and F11 when a commit has been seen.
-func (c *checker) nothingBeginsOff() {
+func (c *checker) nothingBeginsOff(writes []registry.Write) {
 	for _, b := range c.begunOff {
-		// A job that was turned off in this very step may have been on in it.
-		if j := c.job(b.job); j.stored && j.off && !j.since.Equal(c.decidedAt) {
+		// A job that was turned off in this very step may have been on in it. Since when it is off does not always tell:
+		// that never goes back, and the clock may.
+		if j := c.job(b.job); j.stored && j.off && !j.since.Equal(c.decidedAt) && !pausedIn(writes, b.job) {
 			c.w.fail("F10 nothing of a job that is paused, shut down or disabled is made or launched", "execution %s is %s, paused %v", b.id, b.what, j.paused)
 		}
 	}
 	c.begunOff = c.begunOff[:0]
+}
+
+// pausedIn reports whether a commit tells that somebody has paused a job.
+func pausedIn(writes []registry.Write, job string) bool {
+	return slices.ContainsFunc(writes, func(wr registry.Write) bool {
+		var row historyevent.Audit
+		dir, _ := splitPath(wr.Path)
+		return dir == pathAudit && json.Unmarshal(wr.Value, &row) == nil && row.Action == "job.pause" && row.TargetName == job
+	})
 }
 
 // endsNothing checks that neither a pause nor a shutdown ends what was launched.

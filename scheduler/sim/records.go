@@ -173,7 +173,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 			}
 		}
 	}
-	c.nothingBeginsOff()
+	c.nothingBeginsOff(writes)
 	c.notificationsWritten()
 }
 

@@ -118,12 +118,14 @@ var never = map[string][]string{
 // pure are packages that decide and do nothing else: no I/O, no clock of their own, no goroutine, no log. They import none of
 // what those would need.
 var pure = map[string][]string{
-	"reason":          impure,
-	"scheduler/core":  impure,
-	"scheduler/term":  impure,
-	"history/event":   impure,
-	"history/search":  impure,
-	"executor/daemon": impure,
+	"reason":                 impure,
+	"scheduler/core":         impure,
+	"scheduler/core/store":   impure,
+	"scheduler/core/orphans": impure,
+	"scheduler/term":         impure,
+	"history/event":          impure,
+	"history/search":         impure,
+	"executor/daemon":        impure,
 
 	"definitions/convert": impure,
 }
