@@ -39,7 +39,14 @@ type arg struct {
 
 // build puts a reason together. Arguments without a value are left out, so that a template can do without them.
 func build(code Code, args ...arg) Reason {
-	args = slices.DeleteFunc(args, func(a arg) bool { return a.text == "" && a.inner.IsZero() })
+	n := 0
+	for _, a := range args {
+		if a.text != "" || !a.inner.IsZero() {
+			args[n] = a
+			n++
+		}
+	}
+	args = args[:n]
 	return Reason{&content{code: code, args: args}}
 }
 
@@ -89,13 +96,14 @@ func (r Reason) Or(other Reason) Reason {
 	return r
 }
 
-// arg returns the argument of a name.
-func (r Reason) arg(name string) (arg, bool) {
-	i := slices.IndexFunc(r.args, func(a arg) bool { return a.name == name })
-	if i < 0 {
-		return arg{}, false
+// arg returns the argument of a name, nil if it has none.
+func (r Reason) arg(name string) *arg {
+	for i := range r.args {
+		if r.args[i].name == name {
+			return &r.args[i]
+		}
 	}
-	return r.args[i], true
+	return nil
 }
 
 // Args are the arguments for an answer: strings, and for a reason in turn a map of "code" and "args". Nil without any,

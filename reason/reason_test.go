@@ -83,8 +83,8 @@ func TestWords(t *testing.T) {
 	each(examples, func(r Reason) {
 		seen = append(seen, r.code)
 		for in, language := range [...]string{"English", "Chinese"} {
-			template, known := templates[in][r.code]
-			if !known || template == "" {
+			template := Template(r.code, Language(in))
+			if template == "" {
 				t.Fatalf("%s: no words in %s", r.code, language)
 			}
 			var named []string
@@ -97,7 +97,7 @@ func TestWords(t *testing.T) {
 				}
 			}
 			for _, name := range named {
-				if _, known := r.arg(name); !known {
+				if r.arg(name) == nil {
 					t.Errorf("%s: %s in %s names %s, which no example has", r.code, template, language, name)
 				}
 			}

@@ -32,7 +32,7 @@ func TestReferenceOfConsoleWords(t *testing.T) {
 	b.WriteString("// The words of reasons in Chinese, from reason/zh.txt. make docs writes this file.\n\n" +
 		"/** @type {Record<string, string>} */\nexport const chinese = {\n")
 	for _, code := range Codes() {
-		fmt.Fprintf(&b, "  %s: %s,\n", code, asJSON(t, templates[Chinese][code]))
+		fmt.Fprintf(&b, "  %s: %s,\n", code, asJSON(t, Template(code, Chinese)))
 	}
 	b.WriteString("}\n")
 	reference.CheckFile(t, "../web/static/js/lib/reasonwords.js", b.String())
@@ -54,12 +54,16 @@ func TestReferenceOfExamples(t *testing.T) {
 		English string         `json:"english"`
 		Chinese string         `json:"chinese"`
 	}
+	english := map[Code]string{}
+	for _, code := range Codes() {
+		english[code] = Template(code, English)
+	}
 	lines := make([]string, len(all))
 	for i, r := range all {
 		lines[i] = asJSON(t, example{r.Code(), r.Args(), r.Words(English), r.Words(Chinese)})
 	}
 	reference.CheckFile(t, "testdata/words.json", fmt.Sprintf("{\"english\": %s,\n\"examples\": [\n%s\n]}\n",
-		asJSON(t, templates[English]), strings.Join(lines, ",\n")))
+		asJSON(t, english), strings.Join(lines, ",\n")))
 }
 
 // TestReferenceOfCodes: docs/reasons.md has all codes, with their words in English.
@@ -68,7 +72,7 @@ func TestReferenceOfCodes(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| code | words |\n|---|---|\n")
 	for _, code := range Codes() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", code, reference.Cell(templates[English][code]))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", code, reference.Cell(Template(code, English)))
 	}
 	reference.Check(t, "../docs/reasons.md", "codes of reasons", b.String())
 }

@@ -17,16 +17,54 @@ var (
 	//go:embed zh.txt
 	chinese string
 
-	templates = [...]map[Code]string{English: parse(english), Chinese: parse(chinese)}
+	templates = [...]map[Code]template{English: parse(english), Chinese: parse(chinese)}
 )
 
-func parse(file string) map[Code]string {
-	words := map[Code]string{}
+// template is a line of such a file: sections, of which those at odd places are optional.
+type template struct {
+	text     string
+	sections [][]piece
+}
+
+// piece is a text and the argument behind it, if that has a name.
+type piece struct {
+	plain, name string
+	one, many   string // where counted is set
+	otherwise   string // where optional is set
+	counted     bool
+	optional    bool
+}
+
+func parse(file string) map[Code]template {
+	words := map[Code]template{}
 	for line := range strings.Lines(file) {
-		code, template, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		words[Code(code)] = template
+		code, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		t := template{text: text}
+		for rest, found := text, true; found; {
+			var section string
+			section, rest, found = strings.Cut(rest, [...]string{"[", "]"}[len(t.sections)%2])
+			t.sections = append(t.sections, pieces(section))
+		}
+		words[Code(code)] = t
 	}
 	return words
+}
+
+func pieces(section string) (all []piece) {
+	for {
+		var p piece
+		var found bool
+		p.plain, section, found = strings.Cut(section, "{")
+		if !found {
+			return append(all, p)
+		}
+		field, rest, _ := strings.Cut(section, "}")
+		section = rest
+		p.name, p.otherwise, p.optional = strings.Cut(field, "?")
+		p.name, p.one, p.counted = strings.Cut(p.name, "|")
+		p.one, p.many, _ = strings.Cut(p.one, "|")
+		all = append(all, p)
+	}
 }
 
 // Language is one that reasons can be said in.
@@ -43,62 +81,53 @@ func (r Reason) Words(in Language) string {
 	if r.IsZero() {
 		return ""
 	}
-	template, known := templates[in][r.code]
+	return string(r.appendWords(make([]byte, 0, 200), in))
+}
+
+func (r Reason) appendWords(b []byte, in Language) []byte {
+	t, known := templates[in][r.code]
 	if !known {
-		return string(r.code)
+		return append(b, r.code...)
 	}
-	var b strings.Builder
-	for template != "" {
-		plain, rest, optional := strings.Cut(template, "[")
-		r.fill(&b, plain, in)
-		if !optional {
-			break
+	for i, section := range t.sections {
+		if i%2 == 0 || r.hasAll(section) {
+			b = r.fill(b, section, in)
 		}
-		section, rest, _ := strings.Cut(rest, "]")
-		var filled strings.Builder
-		if r.fill(&filled, section, in) {
-			b.WriteString(filled.String())
-		}
-		template = rest
 	}
-	return b.String()
+	return b
 }
 
-// fill writes a template without optional sections, and reports whether all arguments that it names are there.
-func (r Reason) fill(b *strings.Builder, template string, in Language) (complete bool) {
-	complete = true
-	for {
-		plain, rest, found := strings.Cut(template, "{")
-		b.WriteString(plain)
-		if !found {
-			return complete
+func (r Reason) hasAll(section []piece) bool {
+	for i := range section {
+		if p := &section[i]; p.name != "" && !p.optional && r.arg(p.name) == nil {
+			return false
 		}
-		var field string
-		field, template, _ = strings.Cut(rest, "}")
-		name, otherwise, hasDefault := strings.Cut(field, "?")
-		name, forms, counted := strings.Cut(name, "|")
-		a, known := r.arg(name)
-		switch {
-		case !known && hasDefault:
-			b.WriteString(otherwise)
-		case !known:
-			complete = false
-		case counted:
-			one, many, _ := strings.Cut(forms, "|")
-			if a.text == "1" {
-				many = one
-			}
-			b.WriteString(strings.ReplaceAll(many, "#", a.text))
+	}
+	return true
+}
+
+func (r Reason) fill(b []byte, section []piece, in Language) []byte {
+	for i := range section {
+		p := &section[i]
+		b = append(b, p.plain...)
+		switch a := r.arg(p.name); {
+		case a == nil:
+			b = append(b, p.otherwise...)
+		case p.counted && a.text == "1":
+			b = append(b, p.one...)
+		case p.counted:
+			b = append(b, strings.ReplaceAll(p.many, "#", a.text)...)
 		case !a.inner.IsZero():
-			b.WriteString(a.inner.Words(in))
+			b = a.inner.appendWords(b, in)
 		default:
-			b.WriteString(a.text)
+			b = append(b, a.text...)
 		}
 	}
+	return b
 }
 
-// Templates are those of all codes in one language. They are not to be changed.
-func Templates(in Language) map[Code]string { return templates[in] }
+// Template is the template of a code in one language, "" if there is none.
+func Template(code Code, in Language) string { return templates[in][code].text }
 
 // Codes are all codes, sorted.
 func Codes() []Code { return slices.Sorted(maps.Keys(templates[English])) }

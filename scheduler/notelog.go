@@ -62,7 +62,7 @@ func (l *noteLog) logMore(kind core.NoteKind, b *burst) {
 // logNote writes a note as one log line.
 func logNote(log *slog.Logger, n core.Note) {
 	attrs := make([]any, 0, 8)
-	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task}, {"detail", n.Detail}} {
+	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task}, {"detail", n.Text()}} {
 		if kv[1] != "" {
 			attrs = append(attrs, kv[0], kv[1])
 		}

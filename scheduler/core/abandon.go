@@ -22,7 +22,7 @@ func (c *Core) abandon(ref taskRef, why reason.Reason) {
 		c.killOrphan(o)
 		c.askAgainSoon()
 	}
-	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why.String(), Problem: true})
+	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: why, Problem: true})
 	s.Cause = why
 	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost, 0)

@@ -133,7 +133,7 @@ func (c *Core) daemonRunning(ref taskRef) {
 	}
 	why := reason.ShardWasDown(s.Item, from.UTC(), upto.UTC())
 	c.config.countMissed(j, why)
-	c.note(Note{Kind: NoteFiresMissed, Job: e.Job, Detail: why.String()})
+	c.note(Note{Kind: NoteFiresMissed, Job: e.Job, Why: why})
 }
 
 // daemonAttemptEnds closes the run that the end of an attempt cut off. With failover it is run again, unless somebody asked for

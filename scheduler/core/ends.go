@@ -66,7 +66,7 @@ func (c *Core) completeShard(ref taskRef, state State) {
 	if live {
 		c.releaseTask(e, s)
 		c.countEnd(state)
-		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state) + causeOf(s),
+		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state), Why: whyNot(s),
 			Problem: state != Finished && state != Killed && !((state == Failed || state == TimedOut) && c.ignoresFailures(e.Job))})
 	}
 	if last {
@@ -76,17 +76,18 @@ func (c *Core) completeShard(ref taskRef, state State) {
 	c.liftShutdown(e)
 }
 
-func causeOf(s *shard) string {
-	if s.Cause.IsZero() || s.State == Finished {
-		return ""
+// whyNot is why a shard has not finished, none if it has.
+func whyNot(s *shard) reason.Reason {
+	if s.State == Finished {
+		return reason.Reason{}
 	}
-	return ": " + s.Cause.String()
+	return s.Cause
 }
 
 // requeue puts a shard back to wait for another attempt.
 func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
-	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause.String(), Problem: s.Kill.IsZero()})
+	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: s.Cause, Problem: s.Kill.IsZero()})
 	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
 	if s.live() {
 		c.releaseTask(e, s)
@@ -137,7 +138,7 @@ func (c *Core) endExecution(e *execution) {
 		c.reportFailure(e.Job, failureOf(e))
 	}
 	if !e.Dropped { // else its drop has been reported
-		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed && !c.ignoresFailures(e.Job)})
+		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state), Why: e.reason(), Problem: state == Failed && !c.ignoresFailures(e.Job)})
 	}
 	if e.daemon() {
 		c.daemons.look(e.Job)
@@ -147,13 +148,6 @@ func (c *Core) endExecution(e *execution) {
 		c.headOfQueue(j)
 		c.config.removeEndedJob(j)
 	}
-}
-
-func endText(e *execution) string {
-	if r := e.reason(); !r.IsZero() {
-		return ": " + r.String()
-	}
-	return ""
 }
 
 func (e *execution) goesOn() bool { return goesOn(e.Kill) }

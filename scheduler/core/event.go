@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -325,10 +326,24 @@ const (
 
 // Note is one thing that happened, for people.
 type Note struct {
-	Kind                         NoteKind
-	Job, Execution, Task, Detail string
+	Kind                 NoteKind
+	Job, Execution, Task string
+	// Detail and Why say more of it, each if there is anything. Text puts them together.
+	Detail string
+	Why    reason.Reason
 	// Problem marks what an operator should look at.
 	Problem bool
+}
+
+// Text is what a note says beside what it is about. The words of reasons are made only here, where they are read.
+func (n *Note) Text() string {
+	switch {
+	case n.Why.IsZero():
+		return n.Detail
+	case n.Detail == "":
+		return n.Why.String()
+	}
+	return n.Detail + ": " + n.Why.String()
 }
 
 // HistoryStored says that the first so many batches of this term, counted from 1, are in the history for good.

@@ -28,7 +28,7 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 			t.Errorf("%s: %s: %s", name, v.State, v.Reason)
 		}
 		for _, n := range s.last.Notes {
-			if n.Kind == NoteExecutionEnded && n.Detail != "FINISHED" {
+			if n.Kind == NoteExecutionEnded && n.Text() != "FINISHED" {
 				t.Errorf("%s: %s", name, n.Detail)
 			}
 		}

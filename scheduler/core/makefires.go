@@ -127,7 +127,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 		}
 		c.config.countMissed(j, why)
 		c.recording.missed(name, g.upto, why)
-		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: why.String()})
+		c.note(Note{Kind: NoteFiresMissed, Job: name, Why: why})
 	}
 	c.fires.timetable.Skip(g.upto)
 	c.fires.advance(fireCursor{Time: g.upto, Job: lastName})
@@ -177,7 +177,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 			why := reason.FireFoundBusy(at, j.queue[0].ID, string(j.queue[0].state()))
 			c.config.countDropped(j, 1, why)
 			c.recording.dropped(j.name, at, why)
-			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: why.String()})
+			c.note(Note{Kind: NoteFireDropped, Job: j.name, Why: why})
 			return
 		}
 		source = Misfired
@@ -232,6 +232,6 @@ func (c *Core) dropOldestFire(j *jobState) {
 		e.Kill = reason.DroppedOfTooMany(c.opt.OpenExecutions)
 	}
 	c.config.countDropped(j, 1, why)
-	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: why.String()})
+	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Why: why})
 	c.endExecution(e)
 }

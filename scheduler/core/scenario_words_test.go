@@ -107,10 +107,10 @@ func (s *scene) report(d Decision) {
 			continue // counted below
 		}
 		about := cmp.Or(n.Task, n.Execution, n.Job)
-		if about != "" && n.Detail != "" {
+		if about != "" && n.Text() != "" {
 			about += ": "
 		}
-		s.say("note, %s: %s", n.Kind, about+n.Detail)
+		s.say("note, %s: %s", n.Kind, about+n.Text())
 	}
 	for _, of := range sortedKeys(alike) {
 		if n := alike[of]; n > 3 {

@@ -80,7 +80,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	}
 	fires := 0
 	for _, n := range d.Notes {
-		w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
+		w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Text())
 		switch n.Kind {
 		case core.NoteExecutionMade:
 			fires++

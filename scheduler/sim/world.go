@@ -302,7 +302,7 @@ func (w *world) mixDecision(events []core.Event, d *core.Decision) {
 		if ofReports(n) {
 			continue
 		}
-		w.mix("%s %s %s %s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
+		w.mix("%s %s %s %s %s", n.Kind, n.Job, n.Execution, n.Task, n.Text())
 	}
 	w.mix("%d events, wakes at %d", len(events), d.Wake)
 }

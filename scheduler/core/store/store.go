@@ -5,7 +5,6 @@ package store
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -47,7 +46,14 @@ func (c *Changed) Len() int { return len(c.ids) }
 // Take returns all of them, sorted; there are none then. A map is not emptied but left: emptying one that was large
 // once, as after a load of 100,000 jobs, takes as long as it was large.
 func (c *Changed) Take() []string {
-	ids := slices.Sorted(maps.Keys(c.ids))
+	if len(c.ids) == 0 {
+		return nil
+	}
+	ids := make([]string, 0, len(c.ids))
+	for id := range c.ids {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
 	c.ids = nil
 	return ids
 }
