@@ -99,7 +99,7 @@ func (s *Server) waiting(ctx context.Context, v core.ExecutionView, life []searc
 			continue
 		}
 		at[w.Reason] = len(now)
-		m := search.Moment{Kind: "WAITING", Item: &w.Item, Message: w.Reason}
+		m := search.Moment{Kind: "WAITING", Item: &w.Item, Message: w.Reason, MessageCode: w.ReasonCode, MessageArgs: w.ReasonArgs}
 		m.Time.Time = s.opts.Now().UTC().Truncate(time.Millisecond)
 		if len(life) > 0 {
 			m.After(life[len(life)-1].Time.Time)
@@ -117,16 +117,20 @@ func (s *Server) waiting(ctx context.Context, v core.ExecutionView, life []searc
 // storedExecution is an execution as the scheduler would show it.
 func storedExecution(e search.Execution) core.ExecutionView {
 	v := core.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time, Source: core.Source(e.Source), State: core.State(e.State),
-		Why: core.Why{Reason: orZero(e.Reason)}, Shards: []core.ShardView{}}
+		Why: storedWhy(e), Shards: []core.ShardView{}}
 	for _, r := range e.Shards {
 		shard := core.ShardView{Item: r.ShardingItem, State: core.State(orZero(r.State)), Attempt: orZero(r.Attempt), Agent: orZero(r.Agent), TaskID: r.TaskID,
 			StartTime: orNil(r.StartTime), CompleteTime: orNil(r.CompleteTime), ExitStatus: r.ExitStatus}
 		if !r.Success {
-			shard.FailureCause = orZero(r.FailureCause)
+			shard.FailureCause, shard.FailureCode, shard.FailureArgs = orZero(r.FailureCause), r.FailureCode, r.FailureArgs
 		}
 		v.Shards = append(v.Shards, shard)
 	}
 	return v
+}
+
+func storedWhy(e search.Execution) core.Why {
+	return core.Why{Reason: orZero(e.Reason), ReasonCode: e.ReasonCode, ReasonArgs: e.ReasonArgs}
 }
 
 func orZero[V any](pointer *V) (v V) {

@@ -144,7 +144,7 @@ func mergeExecutions(remembered []core.ExecutionSummary, stored []search.Executi
 			continue
 		}
 		row := executionRow{DurationMillis: e.DurationMillis, ExecutionSummary: core.ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
-			Source: core.Source(e.Source), State: core.State(e.State), Why: core.Why{Reason: orZero(e.Reason)}, LaunchTime: orNil(e.Launch), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End), Shards: map[core.State]int{}}}
+			Source: core.Source(e.Source), State: core.State(e.State), Why: storedWhy(e), LaunchTime: orNil(e.Launch), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End), Shards: map[core.State]int{}}}
 		for state, n := range e.States {
 			row.Shards[core.State(state)] = n
 		}

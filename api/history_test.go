@@ -100,16 +100,16 @@ func TestSearchesAreRefused(t *testing.T) {
 // storedExecutions are as the database has them: exec-1 as it was some time ago, one that seems to run still, and one that the scheduler has forgotten.
 func storedExecutions() []search.Execution {
 	took, reason, attempt, state, agent, cause := int64(2500), "shard 1 failed", 2, "FAILED", "S0", "boom"
-	shard := search.Run{ShardingItem: 1, TaskID: "t", State: &state, Attempt: &attempt, Agent: &agent, StartTime: at(noon.Add(-time.Hour)), FailureCause: &cause}
+	shard := search.Run{ShardingItem: 1, TaskID: "t", State: &state, Attempt: &attempt, Agent: &agent, StartTime: at(noon.Add(-time.Hour)), FailureCause: &cause, FailureCode: "text"}
 	return []search.Execution{
 		{ID: "exec-2", Job: "my_job", Source: "TRIGGER", State: "RUNNING", Fire: at(noon.Add(time.Second))},
 		{ID: "exec-1", Job: "my_job", Source: "NORMAL_TRIGGER", State: "WAITING", Fire: at(noon)},
-		{ID: "exec-0", Job: "my_job", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: &reason, Fire: at(noon.Add(-time.Hour)), Begin: at(noon.Add(-time.Hour)),
+		{ID: "exec-0", Job: "my_job", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: &reason, ReasonCode: "of_item", ReasonArgs: map[string]any{"item": "1"}, Fire: at(noon.Add(-time.Hour)), Begin: at(noon.Add(-time.Hour)),
 			End: at(noon.Add(-time.Hour + 2500*time.Millisecond)), DurationMillis: &took, States: map[string]int{"FAILED": 1, "FINISHED": 2}, Shards: []search.Run{shard}},
 	}
 }
 
-const forgotten = `{"executionId":"exec-0","jobName":"my_job","fireTime":"2026-05-01T11:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 1 failed",`
+const forgotten = `{"executionId":"exec-0","jobName":"my_job","fireTime":"2026-05-01T11:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 1 failed","reasonCode":"of_item","reasonArgs":{"item":"1"},`
 
 // Lists have what the scheduler remembers, and what is stored besides; the header leads on.
 func TestListsReachIntoTheHistory(t *testing.T) {
@@ -175,15 +175,16 @@ func TestAnExecutionHasALife(t *testing.T) {
 	item := 1
 	b, h := newFakeScheduler(), &fakeHistory{executions: storedExecutions(), life: []search.Moment{
 		{Time: at(noon.Add(-time.Minute)), Kind: "TASK_RUNNING", Item: &item, TaskID: "t", Agent: "S0"}, {Time: at(noon.Add(-time.Hour)), Kind: "FIRED", Message: "cron"}}}
+	short := core.Why{Reason: "CPU", ReasonCode: "no_room", ReasonArgs: map[string]any{"short": "CPU"}}
 	b.explain = func(_ context.Context, job string) (core.Explanation, error) {
-		return core.Explanation{Waiting: []core.WaitingView{{ExecutionID: "other", Why: core.Why{Reason: "no"}}, {ExecutionID: "live", Item: 0, Why: core.Why{Reason: "CPU"}},
-			{ExecutionID: "live", Item: 1, Why: core.Why{Reason: "CPU"}}, {ExecutionID: "live", Item: 2, Why: core.Why{Reason: "backoff"}}}}, nil
+		return core.Explanation{Waiting: []core.WaitingView{{ExecutionID: "other", Why: core.Why{Reason: "no"}}, {ExecutionID: "live", Item: 0, Why: short},
+			{ExecutionID: "live", Item: 1, Why: short}, {ExecutionID: "live", Item: 2, Why: core.Why{Reason: "backoff"}}}}, nil
 	}
 	server := start(t, api.Options{Scheduler: b, History: h})
 	const life = `"life":[{"time":"2026-05-01T11:00:00Z","afterMillis":null,"kind":"FIRED","item":null,"taskId":"","agent":"","reason":"","message":"cron"},` +
 		`{"time":"2026-05-01T11:59:00Z","afterMillis":3540000,"kind":"TASK_RUNNING","item":1,"taskId":"t","agent":"S0","reason":"","message":""}`
 	answer, got := call(t, server, "GET", "/api/execution/exec-0", "")
-	want := forgotten + `"shards":[{"item":1,"state":"FAILED","attempt":2,"agent":"S0","taskId":"t","startTime":"2026-05-01T11:00:00Z","completeTime":null,"exitStatus":null,"failureCause":"boom","packageSHA256":""}],` + life + "]}\n"
+	want := forgotten + `"shards":[{"item":1,"state":"FAILED","attempt":2,"agent":"S0","taskId":"t","startTime":"2026-05-01T11:00:00Z","completeTime":null,"exitStatus":null,"failureCause":"boom","failureCode":"text","packageSHA256":""}],` + life + "]}\n"
 	if answer.StatusCode != http.StatusOK || got != want {
 		t.Errorf("%d %s\nwant %s", answer.StatusCode, got, want)
 	}
@@ -191,7 +192,7 @@ func TestAnExecutionHasALife(t *testing.T) {
 		t.Error(got)
 	}
 	if _, got := call(t, server, "GET", "/api/execution/live", ""); !strings.HasSuffix(got, life+
-		`,{"time":"2026-05-01T12:00:00Z","afterMillis":60000,"kind":"WAITING","item":null,"taskId":"","agent":"","reason":"","message":"2 shards: CPU"},`+
+		`,{"time":"2026-05-01T12:00:00Z","afterMillis":60000,"kind":"WAITING","item":null,"taskId":"","agent":"","reason":"","message":"2 shards: CPU","messageCode":"no_room","messageArgs":{"short":"CPU"}},`+
 		`{"time":"2026-05-01T12:00:00Z","afterMillis":60000,"kind":"WAITING","item":2,"taskId":"","agent":"","reason":"","message":"backoff"}]}`+"\n") {
 		t.Error(got)
 	}

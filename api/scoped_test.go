@@ -159,7 +159,7 @@ var reasonsOfOthers = []string{
 // reads of no other.
 func TestReasonsNameNoOthers(t *testing.T) {
 	t.Parallel()
-	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "WAITED", Message: strings.Join(reasonsOfOthers, "; ")}}})
+	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "WAITED", Message: strings.Join(reasonsOfOthers, "; "), MessageArgs: map[string]any{"execution": "their_job@20260501T120000Z"}}}})
 	b.reason = strings.Join(reasonsOfOthers, "; ")
 	args := map[string]any{"why": b.reason, "last": map[string]any{"code": "text", "args": map[string]any{"text": b.reason}}}
 	b.explain = func(context.Context, string) (core.Explanation, error) {
@@ -232,6 +232,11 @@ func fill(t *testing.T, v reflect.Value, text string, depth int) (texts int) {
 	case reflect.String:
 		v.SetString(text)
 		return 1
+	case reflect.Interface:
+		if v.NumMethod() == 0 { // arguments of reasons
+			v.Set(reflect.ValueOf(map[string]any{"code": text, "args": map[string]any{"text": text}}))
+			return 2
+		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		return fill(t, v.Elem(), text, depth+1)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/outbox"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // fakeDatabase keeps rows in memory, and fails as a test says.
@@ -361,16 +362,19 @@ func TestFullOutbox(t *testing.T) {
 		for s.Status().Lost.Full == 0 {
 			n++
 			b := steps(1, n, 1)
+			var said strings.Builder
 			for i := range 3000 {
-				b.Steps[0].Message += fmt.Sprint(n, i)
+				fmt.Fprint(&said, n, i)
 			}
+			b.Steps[0].Message = reason.FromText(said.String())
 			s.happens(b)
 		}
+		synctest.Wait() // what became of the last batch that fitted is still on its way to the disk
 		full := s.Status().Bytes
 		for range 20 {
 			n++
 			b := steps(1, n, 1)
-			b.Steps[0].Message = strings.Repeat("too large for what is left ", 10_000)
+			b.Steps[0].Message = reason.FromText(strings.Repeat("too large for what is left ", 10_000))
 			b.Steps[0].Task = fmt.Sprint(rand.Perm(30_000)) // it can't be compressed
 			s.happens(b)
 		}

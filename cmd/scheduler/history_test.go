@@ -113,10 +113,10 @@ func TestMigrateCommand(t *testing.T) {
 		{"", "", "say which database", false},
 		{"u:hush@h/d", "", "user:password@tcp(host:3306)/database", false},
 		{server.DSN("root", "hush", "nowhere"), "", "Access denied", false},
-		{name, "--status", "has version 0, this release wants 13", false},
-		{name, "", "from version 0 to 13", true},
-		{name, "--status", "has version 13", true},
-		{name, "", "has version 13 already", true},
+		{name, "--status", "has version 0, this release wants 14", false},
+		{name, "", "from version 0 to 14", true},
+		{name, "--status", "has version 14", true},
+		{name, "", "has version 14 already", true},
 	} {
 		cmd := migrateCommand()
 		var out strings.Builder

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // busy is what a cluster with many short jobs records, 1,000 rows a batch: of each shard its begin in one batch and its end in the
@@ -28,7 +29,7 @@ func (b *busy) batch() event.Batch {
 	for _, r := range b.begun {
 		r.Revision, r.State, r.Success, r.End = event.Ended, "FINISHED", true, b.at
 		if b.random.IntN(20) == 0 {
-			r.State, r.Success, r.Cause = "FAILED", false, "exit status 1: could not connect to the database at 10.0.0.7:5432: connection refused"
+			r.State, r.Success, r.Cause = "FAILED", false, reason.FromText("exit status 1: could not connect to the database at 10.0.0.7:5432: connection refused")
 		}
 		batch.Runs = append(batch.Runs, r)
 		batch.Traces = append(batch.Traces, b.trace(r, "TASK_RUNNING", event.FromExecutor), b.trace(r, "TASK_FINISHED", event.FromExecutor))

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 func TestTextsAreStoredAsTheyAreOrCut(t *testing.T) {
@@ -32,10 +33,11 @@ func TestTextsAreStoredAsTheyAreOrCut(t *testing.T) {
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		var rows event.Rows
 		for _, c := range cases {
-			rows.Runs = append(rows.Runs, event.Run{ID: c.name, Revision: event.Ended, Job: c.name, Cause: c.given, Start: noon})
-			rows.Traces = append(rows.Traces, event.Trace{ID: c.name, Message: c.given, Time: noon})
-			rows.Executions = append(rows.Executions, event.Execution{ID: c.name, Reason: c.given, Fire: noon})
-			rows.Steps = append(rows.Steps, event.Step{ID: c.name, Message: c.given, Time: noon})
+			said := reason.FromText(c.given)
+			rows.Runs = append(rows.Runs, event.Run{ID: c.name, Revision: event.Ended, Job: c.name, Cause: said, Start: noon})
+			rows.Traces = append(rows.Traces, event.Trace{ID: c.name, Message: said, Time: noon})
+			rows.Executions = append(rows.Executions, event.Execution{ID: c.name, Reason: said, Fire: noon})
+			rows.Steps = append(rows.Steps, event.Step{ID: c.name, Message: said, Time: noon})
 		}
 		write(t, d, rows)
 		for _, c := range cases {

@@ -14,9 +14,10 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
-const newest = 13
+const newest = 14
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
@@ -25,7 +26,7 @@ func TestMigrate(t *testing.T) {
 		if is, want, err := d.Versions(t.Context()); is != 0 || want != newest || err != nil {
 			t.Errorf("of an empty database: version %d of %d, %v", is, want, err)
 		}
-		for _, want := range []string{"0 13", "13 13"} {
+		for _, want := range []string{"0 14", "14 14"} {
 			from, to, err := d.Migrate(t.Context())
 			if got := fmt.Sprint(from, " ", to); got != want || err != nil {
 				t.Errorf("migrated %s, %v; want %s", got, err, want)
@@ -52,7 +53,7 @@ func TestOnlyOneMigratesAtATime(t *testing.T) {
 		}
 		all.Wait()
 		d := open()
-		if n := countOf(t, d, versionTable+" WHERE version_id = 13"); n != 1 {
+		if n := countOf(t, d, versionTable+" WHERE version_id = 14"); n != 1 {
 			t.Errorf("the last step was taken %d times", n)
 		}
 		write(t, d, oneOfEach())
@@ -105,10 +106,70 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := d.Migrate(t.Context())
-		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "57") || !strings.Contains(err.Error(), "13") {
+		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "57") || !strings.Contains(err.Error(), "14") {
 			t.Errorf("got %v, want both numbers", err)
 		}
 	})
+}
+
+// A schema of an earlier release, which a server may not be allowed to change, loses nothing: rows wait until it is migrated, and what
+// stood in it is read with what it says.
+func TestTheSchemaOfAnEarlierReleaseLosesNothing(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, open func() *DB) {
+		d := open()
+		p, err := d.provider()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.UpTo(t.Context(), 13); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.db.Exec(`INSERT INTO JOB_EXECUTION (id, revision, job_name, app_name, source, state, reason, fire_time, end_time, shards)
+			VALUES ('old', 3, 'job', 'app', 'NORMAL_TRIGGER', 'FAILED', 'exit status 3', '2026-05-03 12:00:00.000', '2026-05-03 12:00:01.000', 1)`); err != nil {
+			t.Fatal(err)
+		}
+		unmigrated := []*DB{d}
+		if d.dialect.folder == "mysql" {
+			user := mayWrite(t, d)
+			unmigrated = append(unmigrated, user)
+			if _, _, err := user.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "from version 13 to 14") || !strings.Contains(err.Error(), "denied") {
+				t.Errorf("migrated without a right to: %v", err)
+			}
+		}
+		for _, d := range unmigrated {
+			if lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}}); err == nil || lost > 0 {
+				t.Errorf("before the migration: %d rows lost, %v", lost, err)
+			}
+		}
+		migrate(t, d)
+		for _, d := range unmigrated {
+			write(t, d, oneOfEach())
+			e, _, err := d.Execution(t.Context(), "old")
+			if err != nil || e.ReasonCode != "text" || value(e.Reason) != "exit status 3" {
+				t.Errorf("%v %+v", err, e)
+			}
+			life, _, err := d.Life(t.Context(), "old", 10)
+			if last := life[len(life)-1]; err != nil || last.MessageCode != "text" || last.Message != "FAILED: exit status 3" {
+				t.Errorf("%v %+v", err, life)
+			}
+		}
+		check(t, d, map[string][]map[string]any{"JOB_EXECUTION_LOG": stored["JOB_EXECUTION_LOG"]})
+	})
+}
+
+// mayWrite opens a database as a user who may read and write rows, and not change tables.
+func mayWrite(t *testing.T, d *DB) *DB {
+	t.Helper()
+	var name string
+	if err := d.db.Get(&name, "SELECT DATABASE()"); err != nil {
+		t.Fatal(err)
+	}
+	s := server.Server(t)
+	if _, err := s.Root(t).Exec(fmt.Sprintf("CREATE USER rows_%s IDENTIFIED BY 'secret'; GRANT SELECT, INSERT, UPDATE, DELETE ON %s.* TO rows_%s", name, name, name)); err != nil {
+		t.Fatal(err)
+	}
+	return mysqlOf(t, s.DSN("rows_"+name, "secret", name))
 }
 
 // Between a step and the note that it was taken there may be a crash: MySQL commits them apart.
@@ -190,7 +251,7 @@ func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
 			}
 			// What the original's columns are too narrow for, and its ids not unique for.
 			for range 2 {
-				write(t, d, event.Rows{Traces: []event.Trace{{ID: "x", State: "TASK_GONE_BY_OPERATOR_AND_MORE", Agent: strings.Repeat("a", 100), Message: "😀", Time: noon}}})
+				write(t, d, event.Rows{Traces: []event.Trace{{ID: "x", State: "TASK_GONE_BY_OPERATOR_AND_MORE", Agent: strings.Repeat("a", 100), Message: reason.FromText("😀"), Time: noon}}})
 			}
 			if n := countOf(t, d, "JOB_STATUS_TRACE_LOG WHERE message = '😀'"); n != 1 {
 				t.Errorf("a row written twice stands %d times", n)

@@ -16,12 +16,14 @@ import (
 type storedExecution struct {
 	search.Execution
 	ShardStates *string `db:"shard_states"`
+	ReasonValue *string `db:"reason_value"`
 }
 
-const executionColumns = "id, job_name, source, state, reason, fire_time, launch_time, begin_time, end_time, duration_ms, shard_states"
+const executionColumns = "id, job_name, source, state, reason, fire_time, launch_time, begin_time, end_time, duration_ms, shard_states, reason_value"
 
 func (r *storedExecution) execution() (search.Execution, error) {
 	e := r.Execution
+	e.ReasonCode, e.ReasonArgs = codeOf(e.Reason, r.ReasonValue)
 	if r.ShardStates != nil {
 		if err := json.Unmarshal([]byte(*r.ShardStates), &e.States); err != nil {
 			return e, fmt.Errorf("read shard_states of execution %q: %w", e.ID, err)
@@ -142,6 +144,7 @@ type momentRow struct {
 	Agent   *string     `db:"agent"`
 	Reason  *string     `db:"reason"`
 	Message *string     `db:"message"`
+	Value   *string     `db:"message_value"`
 	Time    search.Time `db:"creation_time"`
 }
 
@@ -150,12 +153,13 @@ type landmarks struct {
 	Source string       `db:"source"`
 	State  string       `db:"state"`
 	Reason *string      `db:"reason"`
+	Value  *string      `db:"reason_value"`
 	Fire   search.Time  `db:"fire_time"`
 	Launch *search.Time `db:"launch_time"`
 	End    *search.Time `db:"end_time"`
 }
 
-const landmarksByID = "SELECT source, state, reason, fire_time, launch_time, end_time FROM JOB_EXECUTION WHERE id = ?"
+const landmarksByID = "SELECT source, state, reason, reason_value, fire_time, launch_time, end_time FROM JOB_EXECUTION WHERE id = ?"
 
 // begin is what comes first.
 func (r *landmarks) begin() []search.Moment {
@@ -174,6 +178,7 @@ func (r *landmarks) end(all []search.Moment) []search.Moment {
 	ended := search.Moment{Time: *r.End, Kind: "ENDED", Message: r.State}
 	if reason := value(r.Reason); reason != "" {
 		ended.Message += ": " + reason
+		ended.MessageCode, ended.MessageArgs = codeOf(r.Reason, r.Value)
 	}
 	for _, m := range all {
 		if m.Time.After(ended.Time.Time) {
@@ -203,6 +208,7 @@ func (d *DB) Life(ctx context.Context, execution string, most int) (life []searc
 		}
 		for _, r := range rows {
 			m := search.Moment{Time: r.Time, Kind: r.Kind, Item: r.Item, TaskID: value(r.TaskID), Agent: value(r.Agent), Reason: value(r.Reason), Message: value(r.Message)}
+			m.MessageCode, m.MessageArgs = codeOf(r.Message, r.Value)
 			if value(m.Item) < 0 {
 				m.Item = nil
 			}
@@ -222,8 +228,8 @@ func momentsOf(execution string, most int) []clause {
 	const of = " WHERE execution_id = ? ORDER BY creation_time, auto_id LIMIT ?"
 	values := []any{execution, most}
 	return []clause{
-		{"SELECT kind, sharding_item AS item, task_id, NULL AS agent, NULL AS reason, message, creation_time FROM JOB_EXECUTION_EVENT" + of, values},
-		{"SELECT state AS kind, REPLACE(REPLACE(sharding_item, '[', ''), ']', '') AS item, task_id, slave_id AS agent, reason, message, creation_time" +
+		{"SELECT kind, sharding_item AS item, task_id, NULL AS agent, NULL AS reason, message, message_value, creation_time FROM JOB_EXECUTION_EVENT" + of, values},
+		{"SELECT state AS kind, REPLACE(REPLACE(sharding_item, '[', ''), ']', '') AS item, task_id, slave_id AS agent, reason, message, message_value, creation_time" +
 			" FROM JOB_STATUS_TRACE_LOG" + of, values},
 	}
 }
@@ -269,7 +275,9 @@ func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (se
 		return fail(err)
 	}
 	if len(failures) > 0 {
-		s.LastFailure = &failures[0]
+		last := &failures[0]
+		last.ReasonCode, last.ReasonArgs = codeOf(&last.Reason, last.ReasonValue)
+		s.LastFailure = last
 	}
 	return s, nil
 }

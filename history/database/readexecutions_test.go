@@ -13,6 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // Lists of executions have those that are asked for, the newest fire first, and lead on from each of them.
@@ -85,28 +86,31 @@ func TestAnExecutionIsRead(t *testing.T) {
 				Source: "NORMAL_TRIGGER", State: state, Success: state == "FINISHED", Agent: "S0", Start: at(attempt * 1000), End: at(attempt*1000 + 250), Fire: noon}
 		}
 		lost := run(0, 1, "LOST")
+		lost.Cause = reason.Of(reason.ServerStopped)
 		failed := run(1, 1, "FAILED")
-		failed.Exit, failed.Cause = &exit, "boom \U0001F4A5"
+		failed.Exit, failed.Cause = &exit, reason.FromText("boom \U0001F4A5")
 		never := run(2, 3, "FAILED") // it has not begun
 		never.Start = time.Time{}
+		never.Cause = reason.OverMemoryLimit("")
 		write(t, d, event.Rows{
-			Executions: []event.Execution{{ID: "e", Revision: event.Ended, Job: "job", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: "shard 1 failed", Fire: noon, Launch: at(2), Begin: at(1000), End: at(2250), Shards: 3,
+			Executions: []event.Execution{{ID: "e", Revision: event.Ended, Job: "job", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: reason.OfItem(1, failed.Cause), Fire: noon, Launch: at(2), Begin: at(1000), End: at(2250), Shards: 3,
 				States: map[string]int{"FAILED": 2, "FINISHED": 1}}, {ID: "other", Revision: event.Begun, Job: "job", Source: "TRIGGER", State: "WAITING", Fire: noon}},
 			Runs: []event.Run{run(0, 2, "FINISHED"), lost, failed, never, run(2, 2, "LOST")},
-			Steps: []event.Step{{ID: "2", Execution: "e", Job: "job", Kind: event.Requeued, Item: 0, Task: "task-0-1", Message: "lost", Time: at(1300)},
+			Steps: []event.Step{{ID: "2", Execution: "e", Job: "job", Kind: event.Requeued, Item: 0, Task: "task-0-1", Message: lost.Cause, Time: at(1300)},
 				{ID: "4", Execution: "other", Job: "job", Kind: event.Waited, Item: event.NoItem, Time: noon}},
 			Traces: []event.Trace{{ID: "1", Job: "job", Task: "task-0-1", Agent: "S0", Source: event.FromScheduler, Type: "READY", Item: 0, State: "TASK_STAGING", Execution: "e", Attempt: 1, Time: at(4)},
-				{ID: "2", Job: "job", Task: "task-0-1", Agent: "S0", Source: event.FromScheduler, Type: "READY", Item: 0, State: "TASK_LOST", Reason: "REASON_AGENT_REMOVED", Message: "agent removed", Execution: "e", Attempt: 1, Time: at(1250)}},
+				{ID: "2", Job: "job", Task: "task-0-1", Agent: "S0", Source: event.FromScheduler, Type: "READY", Item: 0, State: "TASK_LOST", Reason: "REASON_AGENT_REMOVED", Message: reason.FromText("agent removed"), Execution: "e", Attempt: 1, Time: at(1250)}},
 		})
 		e, found, err := d.Execution(t.Context(), "e")
-		if err != nil || !found || e.State != "FAILED" || *e.Reason != "shard 1 failed" || *e.DurationMillis != 1250 || e.States["FAILED"] != 2 || !e.Begin.Equal(at(1000)) {
+		if err != nil || !found || e.State != "FAILED" || *e.Reason != "item 1: boom \U0001F4A5" || e.ReasonCode != "of_item" || e.ReasonArgs["item"] != "1" || *e.DurationMillis != 1250 || e.States["FAILED"] != 2 || !e.Begin.Equal(at(1000)) {
 			t.Errorf("%v %v %+v", err, found, e)
 		}
 		var shards []string
 		for _, s := range e.Shards {
-			shards = append(shards, fmt.Sprintf("%d %d %s %s %d %d %s", s.ShardingItem, *s.Attempt, *s.State, s.TaskID, value(s.ExitStatus), value(s.DurationMillis), value(s.FailureCause)))
+			shards = append(shards, fmt.Sprintf("%d %d %s %s %d %d %s %s", s.ShardingItem, *s.Attempt, *s.State, s.TaskID, value(s.ExitStatus), value(s.DurationMillis), s.FailureCode, value(s.FailureCause)))
 		}
-		if diff := godiff.Diff([]string{"0 2 FINISHED task-0-2 0 250 ", "1 1 FAILED task-1-1 3 250 boom \U0001F4A5", "2 3 FAILED task-2-3 0 0 "}, shards); diff != "" {
+		if diff := godiff.Diff([]string{"0 2 FINISHED task-0-2 0 250  ", "1 1 FAILED task-1-1 3 250 text boom \U0001F4A5",
+			"2 3 FAILED task-2-3 0 0 over_memory_limit over the memory limit of its container, which executor and tasks share: the cluster gave no message"}, shards); diff != "" {
 			t.Error(diff)
 		}
 		life, more, err := d.Life(t.Context(), "e", 10)
@@ -114,9 +118,10 @@ func TestAnExecutionIsRead(t *testing.T) {
 		want := `[{"time":"2026-05-04T12:00:00Z","afterMillis":null,"kind":"FIRED","item":null,"taskId":"","agent":"","reason":"","message":"NORMAL_TRIGGER"},` +
 			`{"time":"2026-05-04T12:00:00.002Z","afterMillis":2,"kind":"LAUNCHED","item":null,"taskId":"","agent":"","reason":"","message":""},` +
 			`{"time":"2026-05-04T12:00:00.004Z","afterMillis":2,"kind":"TASK_STAGING","item":0,"taskId":"task-0-1","agent":"S0","reason":"","message":""},` +
-			`{"time":"2026-05-04T12:00:01.25Z","afterMillis":1246,"kind":"TASK_LOST","item":0,"taskId":"task-0-1","agent":"S0","reason":"REASON_AGENT_REMOVED","message":"agent removed"},` +
-			`{"time":"2026-05-04T12:00:01.3Z","afterMillis":50,"kind":"REQUEUED","item":0,"taskId":"task-0-1","agent":"","reason":"","message":"lost"},` +
-			`{"time":"2026-05-04T12:00:02.25Z","afterMillis":950,"kind":"ENDED","item":null,"taskId":"","agent":"","reason":"","message":"FAILED: shard 1 failed"}]`
+			`{"time":"2026-05-04T12:00:01.25Z","afterMillis":1246,"kind":"TASK_LOST","item":0,"taskId":"task-0-1","agent":"S0","reason":"REASON_AGENT_REMOVED","message":"agent removed","messageCode":"text"},` +
+			`{"time":"2026-05-04T12:00:01.3Z","afterMillis":50,"kind":"REQUEUED","item":0,"taskId":"task-0-1","agent":"","reason":"","message":"lost by shutdown of the scheduler","messageCode":"server_stopped"},` +
+			`{"time":"2026-05-04T12:00:02.25Z","afterMillis":950,"kind":"ENDED","item":null,"taskId":"","agent":"","reason":"","message":"FAILED: item 1: boom 💥",` +
+			`"messageCode":"of_item","messageArgs":{"cause":{"args":{"text":"boom 💥"},"code":"text"},"item":"1"}}]`
 		if err != nil || more || string(text) != want {
 			t.Errorf("%v %v %s\nwant %s", err, more, text, want)
 		}

@@ -23,7 +23,7 @@ var searchedRuns = searched[search.Run]{
 	table: "JOB_EXECUTION_LOG",
 	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "ip": "ip", "isSuccess": "is_success", "executionId": "execution_id",
 		"startTime": "start_time", "completeTime": "complete_time"},
-	all: "auto_id, id, hostname, ip, task_id, job_name, execution_source, sharding_item, start_time, complete_time, is_success, failure_cause, " +
+	all: "auto_id, id, hostname, ip, task_id, job_name, execution_source, sharding_item, start_time, complete_time, is_success, failure_cause, failure_cause_value, " +
 		"execution_id, attempt, run_number, state, exit_status, agent_id, fire_time",
 	place: func(r *search.Run, field string) (search.Time, int64) {
 		if field == "completeTime" {
@@ -31,17 +31,20 @@ var searchedRuns = searched[search.Run]{
 		}
 		return r.StartTime, r.Row
 	},
-	finish: func(r *search.Run) { r.DurationMillis = millisBetween(r.StartTime, r.CompleteTime) },
+	finish: func(r *search.Run) {
+		r.DurationMillis = millisBetween(r.StartTime, r.CompleteTime)
+		r.FailureCode, r.FailureArgs = codeOf(r.FailureCause, r.FailureValue)
+	},
 }
 
 var searchedTraces = searched[search.Trace]{
 	table: "JOB_STATUS_TRACE_LOG",
 	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "slaveId": "slave_id", "source": "source", "executionType": "execution_type",
 		"state": "state", "executionId": "execution_id", "creationTime": "creation_time"},
-	all: "auto_id, id, job_name, original_task_id, task_id, slave_id, source, execution_type, sharding_item, state, message, creation_time, " +
+	all: "auto_id, id, job_name, original_task_id, task_id, slave_id, source, execution_type, sharding_item, state, message, message_value, creation_time, " +
 		"execution_id, attempt, reason",
 	place:  func(r *search.Trace, _ string) (search.Time, int64) { return r.CreationTime, r.Row },
-	finish: func(*search.Trace) {},
+	finish: func(r *search.Trace) { r.MessageCode, r.MessageArgs = codeOf(r.Message, r.MessageValue) },
 }
 
 // millisBetween is nil unless both times are there. Clocks may be set back: it is never negative.

@@ -68,13 +68,13 @@ func tallied(job string, from time.Time) clause {
 
 func lastFailedExecution(job string, from time.Time) clause {
 	match := and(clause{"job_name = ? AND state = 'FAILED'", []any{job}}, since("fire_time", from))
-	return clause{"SELECT id AS execution_id, fire_time, end_time AS complete_time, COALESCE(reason, '') AS reason FROM JOB_EXECUTION" + match.where() +
+	return clause{"SELECT id AS execution_id, fire_time, end_time AS complete_time, COALESCE(reason, '') AS reason, reason_value FROM JOB_EXECUTION" + match.where() +
 		" ORDER BY fire_time DESC LIMIT 1", match.values}
 }
 
 func lastFailedRun(job string, from time.Time) clause {
 	match := and(clause{"job_name = ? AND is_success = 0 AND complete_time IS NOT NULL AND (state IS NULL OR state <> 'KILLED')", []any{job}}, since("start_time", from))
-	return clause{"SELECT COALESCE(execution_id, '') AS execution_id, fire_time, complete_time, COALESCE(failure_cause, '') AS reason FROM JOB_EXECUTION_LOG" + match.where() +
+	return clause{"SELECT COALESCE(execution_id, '') AS execution_id, fire_time, complete_time, COALESCE(failure_cause, '') AS reason, failure_cause_value AS reason_value FROM JOB_EXECUTION_LOG" + match.where() +
 		" ORDER BY start_time DESC LIMIT 1", match.values}
 }
 

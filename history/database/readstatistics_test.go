@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // The statistics of a job are those of its executions, a daemon's those of its shards' runs.
@@ -22,7 +23,7 @@ func TestJobsHaveStatistics(t *testing.T) {
 			case i == 1199:
 				e.State, e.End = "RUNNING", time.Time{}
 			case i%10 == 0:
-				e.State, e.Reason = "FAILED", fmt.Sprintf("shard %d failed", i)
+				e.State, e.Reason = "FAILED", reason.OfItem(i, reason.Of(reason.ServerStopped))
 			case i%10 == 1:
 				e.State = "KILLED"
 			}
@@ -39,12 +40,12 @@ func TestJobsHaveStatistics(t *testing.T) {
 			case 18:
 				r.State, r.Success = "KILLED", false
 			case 5, 6:
-				r.State, r.Success, r.Cause = "TIMED_OUT", false, "it took too long"
+				r.State, r.Success, r.Cause = "TIMED_OUT", false, reason.TimedOut(5*time.Second, 3, reason.Reason{})
 			}
 			rows.Runs = append(rows.Runs, r)
 		}
 		sampled := event.Run{ID: "s-1", Revision: event.Ended, Job: "sampled", Task: "t", Execution: "s", Number: 1, Attempt: 1, Source: "NORMAL_TRIGGER", State: "FAILED",
-			Cause: "boom", Start: noon, End: noon.Add(time.Second), Fire: noon}
+			Cause: reason.FromText("boom"), Start: noon, End: noon.Add(time.Second), Fire: noon}
 		rows.Runs = append(rows.Runs, sampled)
 		for _, job := range []string{"sampled", "tallied"} {
 			rows.Executions = append(rows.Executions, event.Execution{ID: job, Revision: event.Launched, Job: job, Source: "DAEMON", State: "RUNNING", Fire: noon})
@@ -58,11 +59,11 @@ func TestJobsHaveStatistics(t *testing.T) {
 			since time.Time
 			want  string
 		}{
-			{"job", time.Time{}, `{"jobName":"job","of":"EXECUTIONS","since":"2026-05-04T15:20:00Z","finished":799,"failed":100,"killed":100,"successRate":0.8887652947719689,"durationMillis":{"p50":699,"p95":1149},"lastFailure":{"executionId":"e-1190","fireTime":"2026-05-05T07:50:00Z","completeTime":"2026-05-05T07:50:01.19Z","reason":"shard 1190 failed"}}`},
+			{"job", time.Time{}, `{"jobName":"job","of":"EXECUTIONS","since":"2026-05-04T15:20:00Z","finished":799,"failed":100,"killed":100,"successRate":0.8887652947719689,"durationMillis":{"p50":699,"p95":1149},"lastFailure":{"executionId":"e-1190","fireTime":"2026-05-05T07:50:00Z","completeTime":"2026-05-05T07:50:01.19Z","reason":"item 1190: lost by shutdown of the scheduler","reasonCode":"of_item","reasonArgs":{"cause":{"code":"server_stopped"},"item":"1190"}}}`},
 			{"job", noon.Add(1195 * time.Minute), `{"jobName":"job","of":"EXECUTIONS","since":"2026-05-05T07:55:00Z","finished":4,"failed":0,"killed":0,"successRate":1,"durationMillis":{"p50":1196,"p95":1198},"lastFailure":null}`},
-			{"daemon", time.Time{}, `{"jobName":"daemon","of":"RUNS","since":"2026-05-04T12:00:00Z","finished":16,"failed":2,"killed":1,"successRate":0.8888888888888888,"durationMillis":{"p50":10,"p95":18},"lastFailure":{"executionId":"d","fireTime":"2026-05-04T12:00:06Z","completeTime":"2026-05-04T12:00:06.007Z","reason":"it took too long"}}`},
+			{"daemon", time.Time{}, `{"jobName":"daemon","of":"RUNS","since":"2026-05-04T12:00:00Z","finished":16,"failed":2,"killed":1,"successRate":0.8888888888888888,"durationMillis":{"p50":10,"p95":18},"lastFailure":{"executionId":"d","fireTime":"2026-05-04T12:00:06Z","completeTime":"2026-05-04T12:00:06.007Z","reason":"timed out: it ran for 5s, the job's timeoutSeconds is 3","reasonCode":"timed_out","reasonArgs":{"limitSeconds":"3","ran":"5s"}}}`},
 			{"daemon", noon.Add(10 * time.Second), `{"jobName":"daemon","of":"RUNS","since":"2026-05-04T12:00:10Z","finished":8,"failed":0,"killed":1,"successRate":1,"durationMillis":{"p50":14,"p95":18},"lastFailure":null}`},
-			{"sampled", time.Time{}, `{"jobName":"sampled","of":"RUNS","since":"2026-05-04T12:00:00Z","finished":8,"failed":3,"killed":0,"successRate":0.7272727272727273,"durationMillis":null,"lastFailure":{"executionId":"s","fireTime":"2026-05-04T12:00:00Z","completeTime":"2026-05-04T12:00:01Z","reason":"boom"}}`},
+			{"sampled", time.Time{}, `{"jobName":"sampled","of":"RUNS","since":"2026-05-04T12:00:00Z","finished":8,"failed":3,"killed":0,"successRate":0.7272727272727273,"durationMillis":null,"lastFailure":{"executionId":"s","fireTime":"2026-05-04T12:00:00Z","completeTime":"2026-05-04T12:00:01Z","reason":"boom","reasonCode":"text"}}`},
 			{"tallied", noon.Add(6 * time.Second), `{"jobName":"tallied","of":"RUNS","since":"2026-05-04T12:00:06Z","finished":4,"failed":1,"killed":0,"successRate":0.8,"durationMillis":null,"lastFailure":null}`},
 			{"none", time.Time{}, `{"jobName":"none","of":"EXECUTIONS","since":null,"finished":0,"failed":0,"killed":0,"successRate":null,"durationMillis":null,"lastFailure":null}`},
 		} {

@@ -19,7 +19,7 @@ type table struct {
 	columns []column
 }
 
-// column is one column. Text is cut to width characters; other values have none.
+// column is one column. Text is cut to width characters; other values, and what is never too long, have none.
 type column struct {
 	name  string
 	width int
@@ -28,6 +28,7 @@ type column struct {
 var executions = table{"JOB_EXECUTION", "id", "revision", []column{
 	{"id", 0}, {"revision", 0}, {"job_name", 100}, {"app_name", 100}, {"source", 20}, {"state", 32}, {"reason", 4000},
 	{"fire_time", 0}, {"made_time", 0}, {"launch_time", 0}, {"begin_time", 0}, {"end_time", 0}, {"duration_ms", 0}, {"shards", 0}, {"shard_states", 1000},
+	{"reason_value", 0},
 }}
 
 func executionRow(e *event.Execution) []any {
@@ -36,13 +37,15 @@ func executionRow(e *event.Execution) []any {
 		duration = max(e.End.Sub(e.Begin).Milliseconds(), 0)
 	}
 	return []any{
-		e.ID, e.Revision, e.Job, e.App, e.Source, e.State, orNull(e.Reason),
+		e.ID, e.Revision, e.Job, e.App, e.Source, e.State, orNull(e.Reason.String()),
 		Time{e.Fire}, Time{e.Made}, Time{e.Launch}, Time{e.Begin}, Time{e.End}, duration, e.Shards, states(e.States),
+		valueOf(e.Reason),
 	}
 }
 
 var steps = table{"JOB_EXECUTION_EVENT", "id", "", []column{
 	{"id", 0}, {"execution_id", 150}, {"job_name", 100}, {"kind", 32}, {"sharding_item", 0}, {"task_id", 255}, {"message", 4000}, {"creation_time", 0},
+	{"message_value", 0},
 }}
 
 func stepRow(s *event.Step) []any {
@@ -50,13 +53,13 @@ func stepRow(s *event.Step) []any {
 	if s.Item != event.NoItem {
 		item = s.Item
 	}
-	return []any{s.ID, s.Execution, s.Job, string(s.Kind), item, orNull(s.Task), orNull(s.Message), Time{s.Time}}
+	return []any{s.ID, s.Execution, s.Job, string(s.Kind), item, orNull(s.Task), orNull(s.Message.String()), Time{s.Time}, valueOf(s.Message)}
 }
 
 var runs = table{"JOB_EXECUTION_LOG", "id", "revision", []column{
 	{"id", 0}, {"revision", 0}, {"job_name", 100}, {"task_id", 255}, {"hostname", 255}, {"ip", 50}, {"sharding_item", 0}, {"execution_source", 20},
 	{"failure_cause", 4000}, {"is_success", 0}, {"start_time", 0}, {"complete_time", 0}, {"execution_id", 150}, {"attempt", 0}, {"run_number", 0},
-	{"state", 32}, {"exit_status", 0}, {"agent_id", 100}, {"fire_time", 0},
+	{"state", 32}, {"exit_status", 0}, {"agent_id", 100}, {"fire_time", 0}, {"failure_cause_value", 0},
 }}
 
 func runRow(r *event.Run) []any {
@@ -73,20 +76,20 @@ func runRow(r *event.Run) []any {
 	}
 	return []any{
 		r.ID, r.Revision, r.Job, r.Task, r.Host, r.IP, r.Item, r.Source,
-		orNull(r.Cause), success, Time{r.Start}, Time{r.End}, r.Execution, r.Attempt, number,
-		r.State, exit, r.Agent, Time{r.Fire},
+		orNull(r.Cause.String()), success, Time{r.Start}, Time{r.End}, r.Execution, r.Attempt, number,
+		r.State, exit, r.Agent, Time{r.Fire}, valueOf(r.Cause),
 	}
 }
 
 var traces = table{"JOB_STATUS_TRACE_LOG", "id", "", []column{
 	{"id", 0}, {"job_name", 100}, {"original_task_id", 255}, {"task_id", 255}, {"slave_id", 100}, {"source", 50}, {"execution_type", 20},
-	{"sharding_item", 100}, {"state", 32}, {"message", 4000}, {"creation_time", 0}, {"execution_id", 150}, {"attempt", 0}, {"reason", 100},
+	{"sharding_item", 100}, {"state", 32}, {"message", 4000}, {"creation_time", 0}, {"execution_id", 150}, {"attempt", 0}, {"reason", 100}, {"message_value", 0},
 }}
 
 func traceRow(t *event.Trace) []any {
 	return []any{
 		t.ID, t.Job, t.OriginalTask, t.Task, t.Agent, t.Source, t.Type,
-		"[" + strconv.Itoa(t.Item) + "]", t.State, orNull(t.Message), Time{t.Time}, t.Execution, t.Attempt, orNull(t.Reason),
+		"[" + strconv.Itoa(t.Item) + "]", t.State, orNull(t.Message.String()), Time{t.Time}, t.Execution, t.Attempt, orNull(t.Reason), valueOf(t.Message),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // oneOfEach has a row of each table.
@@ -15,21 +16,22 @@ func oneOfEach() event.Rows {
 	exit := 3
 	return event.Rows{
 		Executions: []event.Execution{{
-			ID: "e1", Revision: event.Ended, Job: "job", App: "app", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: "shard 0 failed",
+			ID: "e1", Revision: event.Ended, Job: "job", App: "app", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: reason.OfItem(0, reason.FromText("boom")),
 			Fire: noon, Made: noon.Add(time.Millisecond), Launch: noon.Add(time.Second), Begin: noon.Add(2 * time.Second), End: noon.Add(5 * time.Second),
 			Shards: 2, States: map[string]int{"FINISHED": 1, "FAILED": 1},
 		}},
 		Steps: []event.Step{
-			{ID: "s1", Execution: "e1", Job: "job", Kind: event.Waited, Item: event.NoItem, Message: "CPU", Time: noon},
+			{ID: "s1", Execution: "e1", Job: "job", Kind: event.Waited, Item: event.NoItem, Message: reason.FromText("CPU"), Time: noon},
 			{ID: "s2", Execution: "e1", Job: "job", Kind: event.Requeued, Item: 1, Task: "t1", Time: noon},
+			{ID: "s3", Execution: "e1", Job: "job", Kind: event.Killing, Item: event.NoItem, Message: reason.Of(reason.ServerStopped), Time: noon},
 		},
 		Runs: []event.Run{{
 			ID: "r1", Revision: event.Ended, Job: "job", Task: "t1", Execution: "e1", Item: 1, Attempt: 2, Number: 7, Source: "NORMAL_TRIGGER", State: "FAILED",
-			Cause: "boom", Exit: &exit, Agent: "a1", Host: "h1", IP: "10.0.0.1", Fire: noon, Start: noon.Add(2 * time.Second), End: noon.Add(5 * time.Second),
+			Cause: reason.OverMemoryLimit("2 GB"), Exit: &exit, Agent: "a1", Host: "h1", IP: "10.0.0.1", Fire: noon, Start: noon.Add(2 * time.Second), End: noon.Add(5 * time.Second),
 		}},
 		Traces: []event.Trace{{
 			ID: "t1", Job: "job", OriginalTask: "t0", Task: "t1", Agent: "a1", Source: event.FromExecutor, Type: "FAILOVER", Item: 1, State: "TASK_GONE_BY_OPERATOR",
-			Reason: "REASON", Message: "gone", Execution: "e1", Attempt: 2, Time: noon.Add(123456 * time.Microsecond),
+			Reason: "REASON", Message: reason.EndUnexplained("LOST"), Execution: "e1", Attempt: 2, Time: noon.Add(123456 * time.Microsecond),
 		}},
 		Tallies: []event.Tally{{ID: "y1", Job: "job", Task: "t1", Success: 5, Failed: 2, Time: noon.Add(time.Minute)}},
 		Loads:   []event.Load{{Time: noon, Launched: 4, Waiting: 5, Fires: 6, DelayP50: 1.5, DelayP95: 20.25}},
@@ -48,24 +50,27 @@ func oneOfEach() event.Rows {
 // What one row of each kind looks like in SQL: the border to those who query the tables.
 var stored = map[string][]map[string]any{
 	"JOB_EXECUTION": {{
-		"id": "e1", "revision": int64(3), "job_name": "job", "app_name": "app", "source": "NORMAL_TRIGGER", "state": "FAILED", "reason": "shard 0 failed",
-		"fire_time": "2026-05-04 12:00:00.000", "made_time": "2026-05-04 12:00:00.001", "launch_time": "2026-05-04 12:00:01.000",
+		"id": "e1", "revision": int64(3), "job_name": "job", "app_name": "app", "source": "NORMAL_TRIGGER", "state": "FAILED", "reason": "item 0: boom",
+		"reason_value": `{"code":"of_item","args":{"item":"0","cause":{"code":"text","args":{"text":"boom"}}}}`,
+		"fire_time":    "2026-05-04 12:00:00.000", "made_time": "2026-05-04 12:00:00.001", "launch_time": "2026-05-04 12:00:01.000",
 		"begin_time": "2026-05-04 12:00:02.000", "end_time": "2026-05-04 12:00:05.000", "duration_ms": int64(3000), "shards": int64(2),
 		"shard_states": `{"FAILED":1,"FINISHED":1}`,
 	}},
 	"JOB_EXECUTION_EVENT": {
-		{"id": "s1", "execution_id": "e1", "job_name": "job", "kind": "WAITED", "sharding_item": nil, "task_id": nil, "message": "CPU", "creation_time": "2026-05-04 12:00:00.000"},
-		{"id": "s2", "execution_id": "e1", "job_name": "job", "kind": "REQUEUED", "sharding_item": int64(1), "task_id": "t1", "message": nil, "creation_time": "2026-05-04 12:00:00.000"},
+		{"id": "s1", "execution_id": "e1", "job_name": "job", "kind": "WAITED", "sharding_item": nil, "task_id": nil, "message": "CPU", "message_value": nil, "creation_time": "2026-05-04 12:00:00.000"},
+		{"id": "s2", "execution_id": "e1", "job_name": "job", "kind": "REQUEUED", "sharding_item": int64(1), "task_id": "t1", "message": nil, "message_value": nil, "creation_time": "2026-05-04 12:00:00.000"},
+		{"id": "s3", "execution_id": "e1", "job_name": "job", "kind": "KILLING", "sharding_item": nil, "task_id": nil, "message": "lost by shutdown of the scheduler",
+			"message_value": `{"code":"server_stopped"}`, "creation_time": "2026-05-04 12:00:00.000"},
 	},
 	"JOB_EXECUTION_LOG": {{
 		"id": "r1", "revision": int64(3), "job_name": "job", "task_id": "t1", "hostname": "h1", "ip": "10.0.0.1", "sharding_item": int64(1),
-		"execution_source": "NORMAL_TRIGGER", "failure_cause": "boom", "is_success": int64(0), "start_time": "2026-05-04 12:00:02.000",
+		"execution_source": "NORMAL_TRIGGER", "failure_cause": "over the memory limit of its container, which executor and tasks share: 2 GB", "failure_cause_value": `{"code":"over_memory_limit","args":{"message":"2 GB"}}`, "is_success": int64(0), "start_time": "2026-05-04 12:00:02.000",
 		"complete_time": "2026-05-04 12:00:05.000", "execution_id": "e1", "attempt": int64(2), "run_number": int64(7), "state": "FAILED",
 		"exit_status": int64(3), "agent_id": "a1", "fire_time": "2026-05-04 12:00:00.000",
 	}},
 	"JOB_STATUS_TRACE_LOG": {{
 		"id": "t1", "job_name": "job", "original_task_id": "t0", "task_id": "t1", "slave_id": "a1", "source": "CLOUD_EXECUTOR", "execution_type": "FAILOVER",
-		"sharding_item": "[1]", "state": "TASK_GONE_BY_OPERATOR", "message": "gone", "creation_time": "2026-05-04 12:00:00.123", "execution_id": "e1",
+		"sharding_item": "[1]", "state": "TASK_GONE_BY_OPERATOR", "message": "LOST: the cluster said so, and its agent never sent why", "message_value": `{"code":"end_unexplained","args":{"state":"LOST"}}`, "creation_time": "2026-05-04 12:00:00.123", "execution_id": "e1",
 		"attempt": int64(2), "reason": "REASON",
 	}},
 	"JOB_RUN_TALLY": {{

@@ -1,5 +1,6 @@
 // Package event is what the history is made of: what the scheduler core decides to record, beside the commit that makes it true. It
-// holds no way to store anything, so that the core can import it and stay pure.
+// holds no way to store anything, so that the core can import it and stay pure. Reasons in it are values: what they say in words is made
+// where they are stored. Earlier releases had the words there, which are read as what somebody said.
 //
 // Every event has an id that is made of what it says (ID), or is the execution's. So what is recorded twice, as after a crash or by a
 // leader that found it in the registry, stands once. Of some rows there are several versions, such as a run's begin and its end: each
@@ -10,6 +11,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // Batch is what one commit of one term records. It is true when the commit of that number has happened.
@@ -57,27 +60,27 @@ type Execution struct {
 	Source   string `json:"source"`
 	State    string `json:"state"`
 	// Reason is why an execution that ended is not FINISHED.
-	Reason string    `json:"reason,omitempty"`
-	Fire   time.Time `json:"fire"`
-	Made   time.Time `json:"made"` // when it was made, later than Fire after a time without a leader
-	Launch time.Time `json:"launch,omitzero"`
-	Begin  time.Time `json:"begin,omitzero"` // of its first process
-	End    time.Time `json:"end,omitzero"`   // of its last process; without one, when it was ended
-	Shards int       `json:"shards,omitempty"`
+	Reason reason.Reason `json:"reason,omitzero"`
+	Fire   time.Time     `json:"fire"`
+	Made   time.Time     `json:"made"` // when it was made, later than Fire after a time without a leader
+	Launch time.Time     `json:"launch,omitzero"`
+	Begin  time.Time     `json:"begin,omitzero"` // of its first process
+	End    time.Time     `json:"end,omitzero"`   // of its last process; without one, when it was ended
+	Shards int           `json:"shards,omitempty"`
 	// States counts its shards by the state that they ended in.
 	States map[string]int `json:"states,omitempty"`
 }
 
 // Step is a row of JOB_EXECUTION_EVENT: something in the life of an execution that neither its row nor a status trace says.
 type Step struct {
-	ID        string    `json:"id"`
-	Execution string    `json:"exec"`
-	Job       string    `json:"job"`
-	Kind      Kind      `json:"kind"`
-	Item      int       `json:"item"` // NoItem when it is of the whole execution
-	Task      string    `json:"task,omitempty"`
-	Message   string    `json:"msg,omitempty"`
-	Time      time.Time `json:"t"`
+	ID        string        `json:"id"`
+	Execution string        `json:"exec"`
+	Job       string        `json:"job"`
+	Kind      Kind          `json:"kind"`
+	Item      int           `json:"item"` // NoItem when it is of the whole execution
+	Task      string        `json:"task,omitempty"`
+	Message   reason.Reason `json:"msg,omitzero"`
+	Time      time.Time     `json:"t"`
 }
 
 // NoItem stands for no shard.
@@ -97,21 +100,21 @@ const (
 // Run is a row of JOB_EXECUTION_LOG: one run of one shard: an attempt of a transient job's, or one fire of a daemon's. Columns are the
 // original's, and ours beside them.
 type Run struct {
-	ID        string `json:"id"`
-	Revision  int    `json:"rev"` // Begun or Ended
-	Job       string `json:"job"`
-	Task      string `json:"task"`
-	Execution string `json:"exec"`
-	Item      int    `json:"item"`
-	Attempt   int    `json:"attempt"`
-	Number    int64  `json:"number,omitempty"` // of a daemon's run, from 1 in each attempt
-	Source    string `json:"source"`
-	State     string `json:"state"` // RUNNING, or how it ended
-	Success   bool   `json:"ok,omitempty"`
-	Cause     string `json:"cause,omitempty"`
-	Exit      *int   `json:"exit,omitempty"`
-	Agent     string `json:"agent"`
-	Host      string `json:"host,omitempty"`
+	ID        string        `json:"id"`
+	Revision  int           `json:"rev"` // Begun or Ended
+	Job       string        `json:"job"`
+	Task      string        `json:"task"`
+	Execution string        `json:"exec"`
+	Item      int           `json:"item"`
+	Attempt   int           `json:"attempt"`
+	Number    int64         `json:"number,omitempty"` // of a daemon's run, from 1 in each attempt
+	Source    string        `json:"source"`
+	State     string        `json:"state"` // RUNNING, or how it ended
+	Success   bool          `json:"ok,omitempty"`
+	Cause     reason.Reason `json:"cause,omitzero"`
+	Exit      *int          `json:"exit,omitempty"`
+	Agent     string        `json:"agent"`
+	Host      string        `json:"host,omitempty"`
 	// IP is the agent's address, if it is an IP address.
 	IP    string    `json:"ip,omitempty"`
 	Fire  time.Time `json:"fire,omitzero"`
@@ -121,20 +124,20 @@ type Run struct {
 
 // Trace is a row of JOB_STATUS_TRACE_LOG: one change of one task's state.
 type Trace struct {
-	ID           string    `json:"id"`
-	Job          string    `json:"job"`
-	OriginalTask string    `json:"orig,omitempty"` // of a failover: the task that was lost
-	Task         string    `json:"task"`
-	Agent        string    `json:"agent"`
-	Source       string    `json:"source"` // FromScheduler or FromExecutor
-	Type         string    `json:"type"`   // READY or FAILOVER, as in the task's id
-	Item         int       `json:"item"`
-	State        string    `json:"state"` // Mesos' name, TASK_RUNNING
-	Reason       string    `json:"reason,omitempty"`
-	Message      string    `json:"msg,omitempty"`
-	Execution    string    `json:"exec"`
-	Attempt      int       `json:"attempt"`
-	Time         time.Time `json:"t"`
+	ID           string        `json:"id"`
+	Job          string        `json:"job"`
+	OriginalTask string        `json:"orig,omitempty"` // of a failover: the task that was lost
+	Task         string        `json:"task"`
+	Agent        string        `json:"agent"`
+	Source       string        `json:"source"` // FromScheduler or FromExecutor
+	Type         string        `json:"type"`   // READY or FAILOVER, as in the task's id
+	Item         int           `json:"item"`
+	State        string        `json:"state"`            // Mesos' name, TASK_RUNNING
+	Reason       string        `json:"reason,omitempty"` // Mesos' name
+	Message      reason.Reason `json:"msg,omitzero"`
+	Execution    string        `json:"exec"`
+	Attempt      int           `json:"attempt"`
+	Time         time.Time     `json:"t"`
 }
 
 // Sources of traces, as the original's.

@@ -63,6 +63,10 @@ type Run struct {
 	CompleteTime Time    `json:"completeTime" db:"complete_time"`
 	Success      bool    `json:"success" db:"is_success"`
 	FailureCause *string `json:"failureCause" db:"failure_cause"`
+	// FailureCode and FailureArgs are those of the reason that FailureCause says, none without one.
+	FailureCode  string         `json:"failureCode,omitempty" db:"-"`
+	FailureArgs  map[string]any `json:"failureArgs,omitempty" db:"-"`
+	FailureValue *string        `json:"-" db:"failure_cause_value"`
 
 	ExecutionID *string `json:"executionId" db:"execution_id"`
 	Attempt     *int    `json:"attempt" db:"attempt"`
@@ -88,7 +92,11 @@ type Trace struct {
 	ShardingItems  string  `json:"shardingItems" db:"sharding_item"` // as text: [0]
 	State          string  `json:"state" db:"state"`
 	Message        *string `json:"message" db:"message"`
-	CreationTime   Time    `json:"creationTime" db:"creation_time"`
+	// MessageCode and MessageArgs are those of the reason that Message says, none without one.
+	MessageCode  string         `json:"messageCode,omitempty" db:"-"`
+	MessageArgs  map[string]any `json:"messageArgs,omitempty" db:"-"`
+	MessageValue *string        `json:"-" db:"message_value"`
+	CreationTime Time           `json:"creationTime" db:"creation_time"`
 
 	ExecutionID *string `json:"executionId" db:"execution_id"`
 	Attempt     *int    `json:"attempt" db:"attempt"`
@@ -109,16 +117,19 @@ type Executions struct {
 
 // Execution is a row of JOB_EXECUTION.
 type Execution struct {
-	ID             string  `db:"id"`
-	Job            string  `db:"job_name"`
-	Source         string  `db:"source"`
-	State          string  `db:"state"`
-	Reason         *string `db:"reason"`
-	Fire           Time    `db:"fire_time"`
-	Launch         Time    `db:"launch_time"`
-	Begin          Time    `db:"begin_time"`
-	End            Time    `db:"end_time"`
-	DurationMillis *int64  `db:"duration_ms"`
+	ID     string  `db:"id"`
+	Job    string  `db:"job_name"`
+	Source string  `db:"source"`
+	State  string  `db:"state"`
+	Reason *string `db:"reason"`
+	// ReasonCode and ReasonArgs are those of Reason, none without one.
+	ReasonCode     string         `db:"-"`
+	ReasonArgs     map[string]any `db:"-"`
+	Fire           Time           `db:"fire_time"`
+	Launch         Time           `db:"launch_time"`
+	Begin          Time           `db:"begin_time"`
+	End            Time           `db:"end_time"`
+	DurationMillis *int64         `db:"duration_ms"`
 	// States counts its shards by their states.
 	States map[string]int `db:"-"`
 	// Shards are the last runs of its shards, by item; only of an execution that was asked for alone.

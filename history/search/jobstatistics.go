@@ -38,6 +38,10 @@ type LastFailure struct {
 	FireTime     Time   `json:"fireTime" db:"fire_time"`
 	CompleteTime Time   `json:"completeTime" db:"complete_time"`
 	Reason       string `json:"reason" db:"reason"`
+	// ReasonCode and ReasonArgs are those of Reason, none without one.
+	ReasonCode  string         `json:"reasonCode,omitempty" db:"-"`
+	ReasonArgs  map[string]any `json:"reasonArgs,omitempty" db:"-"`
+	ReasonValue *string        `json:"-" db:"reason_value"`
 }
 
 // Outcome is what statistics need of one that ended.

@@ -18,6 +18,9 @@ type Moment struct {
 	Agent   string `json:"agent"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
+	// MessageCode and MessageArgs are those of the reason that Message says, or in ENDED and WAITING ends with.
+	MessageCode string         `json:"messageCode,omitempty"`
+	MessageArgs map[string]any `json:"messageArgs,omitempty"`
 }
 
 // ended is the kind of an execution's last moment.

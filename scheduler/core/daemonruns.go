@@ -217,7 +217,7 @@ func (c *Core) recordRun(ref taskRef, run *wire.Run) {
 	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID, strconv.FormatInt(run.Number, 10)), run.Number, run.Attempt, run.Source, run.State
 	row.Fire, row.Start = run.Fire, run.Start
 	if row.Revision = event.Begun; run.State != wire.RunRunning {
-		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, run.Cause
+		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, reason.FromText(run.Cause)
 		if row.End = run.Complete; row.End.IsZero() {
 			row.End = c.wall
 		}

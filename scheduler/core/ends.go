@@ -89,7 +89,7 @@ func whyNot(s *shard) reason.Reason {
 func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
 	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: s.Cause, Problem: s.Kill.IsZero()})
-	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause.String()}, s.TaskID)
+	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
 	if s.live() {
 		c.releaseTask(e, s)
 		c.stats.TasksRequeued++

@@ -22,7 +22,7 @@ func (c *Core) killExecution(e *execution, why reason.Reason) {
 	if e.goesOn() {
 		e.Kill = why
 		c.executions.touch(e)
-		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: why.String()}, why.String())
+		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: why}, why.String())
 	}
 	for i := range e.Shards {
 		s := &e.Shards[i]

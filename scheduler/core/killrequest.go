@@ -52,7 +52,7 @@ func (c *Core) killTaskByID(id string, by event.Actor) *Error {
 		c.auditKill(by, e, auditTask, id, s.State)
 	}
 	why := reason.Of(reason.KilledOnRequest)
-	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: why.String()}, s.TaskID)
+	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: why}, s.TaskID)
 	c.wantKill(ref, wantedKill{why: why})
 	return nil
 }

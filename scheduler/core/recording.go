@@ -265,17 +265,17 @@ func (h *recording) waits(e *execution, why reason.Reason) {
 	}
 	e.waitRecorded, e.waitRecordedAt = why, h.now
 	e.waitsRecorded++
-	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why.String()}, h.wall.Format(time.RFC3339Nano))
+	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.wall.Format(time.RFC3339Nano))
 }
 
 // dropped records a fire that made no execution.
 func (h *recording) dropped(job string, at time.Time, why reason.Reason) {
-	h.step(event.Step{Execution: executionID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why.String()})
+	h.step(event.Step{Execution: executionID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why})
 }
 
 // missed records fires that were not made in time.
 func (h *recording) missed(job string, upto time.Time, why reason.Reason) {
-	h.step(event.Step{Execution: executionID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why.String()}, why.String())
+	h.step(event.Step{Execution: executionID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, why.String())
 }
 
 // executionRow is an execution as it is now.
@@ -288,7 +288,7 @@ func (h *recording) executionRow(e *execution) event.Execution {
 	if e.Ended == 0 {
 		return row
 	}
-	row.Revision, row.End, row.Reason, row.States = event.Ended, e.complete(), e.reason().String(), map[string]int{}
+	row.Revision, row.End, row.Reason, row.States = event.Ended, e.complete(), e.reason(), map[string]int{}
 	for i := range e.Shards {
 		row.States[string(e.Shards[i].State)]++
 	}
@@ -326,7 +326,7 @@ func (h *recording) run(e *execution, s *shard, a *attempt, state State, cause r
 			row.Start = row.End // it failed before it had a process
 		}
 		if state != Finished {
-			row.Cause = cause.String()
+			row.Cause = cause
 		}
 	}
 	h.rows.Runs = append(h.rows.Runs, row)
@@ -354,7 +354,7 @@ func (s *shard) sourceOfRun(a *attempt) Source {
 }
 
 // trace records the state of a shard's present task. at is when it came about, and id tells repeated ones apart.
-func (h *recording) trace(ref taskRef, state cluster.State, source, reason, message string, at time.Time, id string) {
+func (h *recording) trace(ref taskRef, state cluster.State, source, reported string, message reason.Reason, at time.Time, id string) {
 	if !h.on() {
 		return
 	}
@@ -364,7 +364,7 @@ func (h *recording) trace(ref taskRef, state cluster.State, source, reason, mess
 		kind = jobs.TaskFailover
 	}
 	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(s.TaskID, name, id), Job: e.Job, OriginalTask: s.Original, Task: s.TaskID, Agent: s.Agent,
-		Source: source, Type: kind, Item: s.Item, State: name, Reason: reason, Message: message, Execution: e.ID, Attempt: s.Attempt, Time: at})
+		Source: source, Type: kind, Item: s.Item, State: name, Reason: reported, Message: message, Execution: e.ID, Attempt: s.Attempt, Time: at})
 }
 
 // traceUpdate records what the cluster reports of a shard's task.
@@ -377,10 +377,10 @@ func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message reason.Reason)
 	if id == "" {
 		id = at.Format(time.RFC3339Nano)
 	}
-	c.recording.trace(ref, u.State, source, string(u.Reason), message.String(), at, id)
+	c.recording.trace(ref, u.State, source, string(u.Reason), message, at, id)
 }
 
 // traceDecided records a state of a shard's task that no report says.
 func (c *Core) traceDecided(ref taskRef, state cluster.State, message reason.Reason) {
-	c.recording.trace(ref, state, event.FromScheduler, "", message.String(), c.wall, "decided")
+	c.recording.trace(ref, state, event.FromScheduler, "", message, c.wall, "decided")
 }

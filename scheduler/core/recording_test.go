@@ -1,11 +1,17 @@
 package core
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // The last leader that recorded something may be many terms back: servers of an older release begin terms, and end them because the state
@@ -28,5 +34,57 @@ func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	}
 	if batches, ok := said[7000480]; !ok || batches != 0 {
 		t.Errorf("it does not say that the first of the last terms made nothing: %v", said)
+	}
+}
+
+// Reasons are recorded as values, and texts only where somebody else has said them.
+func TestReasonsAreRecordedAsValues(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.History, s.opt.Term = true, 1
+	s.restart()
+	var recorded []string
+	look := func() {
+		rows := &s.last.History.Rows
+		record := func(what string, why reason.Reason) {
+			if !why.IsZero() {
+				recorded = append(recorded, fmt.Sprint(what, " ", why.Code()))
+			}
+		}
+		for _, e := range rows.Executions {
+			record("execution", e.Reason)
+		}
+		for _, e := range rows.Steps {
+			record(string(e.Kind), e.Message)
+		}
+		for _, r := range rows.Runs {
+			record("run", r.Cause)
+		}
+		for _, r := range rows.Traces {
+			record(r.State, r.Message)
+		}
+	}
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.Failover = true })
+	id := s.trigger()
+	s.offer("S0", 0.1, 1000)
+	look()
+	s.offer("S1", 4, 1000)
+	l := s.accepted()
+	s.run(l)
+	s.update(l[0], cluster.Lost, fromAgent(cluster.ReasonExecutorTerminated))
+	look()
+	s.until(time.Minute)
+	s.offer("S2", 4, 1000)
+	l = s.accepted()
+	s.run(l)
+	s.step(KillRequested{Token: 1, ExecutionID: id})
+	look()
+	s.update(l[0], cluster.Killed, fromAgent(""), func(u *cluster.Update) { u.Status = &wire.Status{Cause: "exit status 3"} })
+	look()
+	want := []string{"WAITED never_fits", "REQUEUED executor_ended", "run executor_ended", "TASK_LOST executor_ended", "KILLING killed_on_request",
+		"execution killed_on_request", "run killed_on_request", "TASK_KILLED text"}
+	if !slices.Equal(recorded, want) {
+		t.Errorf("recorded %q, want %q", recorded, want)
 	}
 }

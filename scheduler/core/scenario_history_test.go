@@ -42,28 +42,28 @@ func (s *scene) reportHistory(d Decision) {
 		s.say("  term %d made %s", t.Number-s.core.recording.base, strings.Replace(counted(int(t.Batches), "batch"), "batchs", "batches", 1))
 	}
 	for _, e := range b.Executions {
-		s.say("  execution %s, revision %d, is %s%s", e.ID, e.Revision, e.State, because(e.Reason))
+		s.say("  execution %s, revision %d, is %s%s", e.ID, e.Revision, e.State, because(e.Reason.String()))
 	}
 	for _, e := range b.Steps {
 		item := ""
 		if e.Item != event.NoItem {
 			item = fmt.Sprintf(", item %d", e.Item)
 		}
-		s.say("  event of %s%s: %s%s", e.Execution, item, e.Kind, because(e.Message))
+		s.say("  event of %s%s: %s%s", e.Execution, item, e.Kind, because(e.Message.String()))
 	}
 	for _, r := range b.Runs {
 		number := ""
 		if r.Number > 0 {
 			number = fmt.Sprintf(" %d", r.Number)
 		}
-		s.say("  run%s of %s, attempt %d by %s on %s, revision %d, is %s%s", number, r.Task, r.Attempt, r.Source, r.Agent, r.Revision, r.State, because(r.Cause))
+		s.say("  run%s of %s, attempt %d by %s on %s, revision %d, is %s%s", number, r.Task, r.Attempt, r.Source, r.Agent, r.Revision, r.State, because(r.Cause.String()))
 	}
 	for _, t := range b.Traces {
 		of := ""
 		if t.OriginalTask != "" {
 			of = ", for " + t.OriginalTask
 		}
-		s.say("  trace of %s (%s%s) by %s: %s %s%s", t.Task, t.Type, of, t.Source, t.State, t.Reason, because(t.Message))
+		s.say("  trace of %s (%s%s) by %s: %s %s%s", t.Task, t.Type, of, t.Source, t.State, t.Reason, because(t.Message.String()))
 	}
 	for _, t := range b.Tallies {
 		s.say("  tally of %s: %d finished, %d failed", t.Task, t.Success, t.Failed)

@@ -211,7 +211,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 		return
 	}
 	c.executions.unreachable(ref, since)
-	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", "agent "+s.Agent+" does not answer", c.wall, since.Format(time.RFC3339Nano))
+	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent+" does not answer"), c.wall, since.Format(time.RFC3339Nano))
 	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
 

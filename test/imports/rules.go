@@ -52,7 +52,7 @@ var only = map[string][]string{
 	"document":       {"spelling", "secrets"},
 	"wire":           {},
 	"web":            {},
-	"history/event":  {},
+	"history/event":  {"reason"},
 	"history/search": {"history/event"},
 	"migrations":     {},
 	"sdk":            {}, // what job authors import brings nothing else with it
