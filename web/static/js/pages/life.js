@@ -1,9 +1,10 @@
 // All that happened to an execution, as a list.
 import { html, useState } from '../lib/html.js'
 import { duration, moment } from '../lib/format.js'
+import { messageOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
 import { useZone } from '../lib/zone.js'
-import { State } from '../pieces/state.js'
+import { State, stateWord } from '../pieces/state.js'
 import { sourceWord } from './runs.js'
 
 const t = texts(
@@ -30,13 +31,23 @@ export function Life({ life, note, jobZone }) {
   </section>`
 }
 
+/**
+ * said is a moment's message. That of an end begins with the state, which is no part of its reason.
+ * @param {any} m
+ */
+function said(m) {
+  if (m.kind === 'FIRED') return sourceWord(m.message)
+  const [state, because] = m.kind === 'ENDED' ? m.message.split(/: (.*)/s) : []
+  return because ? `${stateWord(state)}: ${messageOf({ ...m, message: because })}` : messageOf(m) || m.reason
+}
+
 /** @param {{life: any[], jobZone: string}} props */
 function List({ life, jobZone }) {
   const zone = useZone(jobZone)
   return html`<div class=${`table-box${life.length > 40 ? ' life' : ''}`} tabindex="0" role="region" aria-label=${t('title')}><table class="table" aria-label=${t('title')}>
     <thead><tr><th scope="col">${t('time')}</th><th scope="col" class="num">${t('after')}</th><th scope="col">${t('what')}</th><th scope="col" class="num">${t('shard')}</th><th scope="col">${t('message')}</th></tr></thead>
     <tbody>${life.map((m, i) => {
-      const message = m.kind === 'FIRED' ? sourceWord(m.message) : m.message || m.reason
+      const message = said(m)
       return html`<tr key=${i}><td class="nowrap">${moment(m.time, zone, { millis: true })}</td><td class="num">${m.afterMillis == null ? '' : `+${duration(m.afterMillis)}`}</td>
         <td>${m.kind === 'TASK_STAGING' ? t('STAGING') : steps.includes(m.kind) ? t(m.kind) : html`<${State} of=${m.kind} bare />`}</td><td class="num">${m.item ?? ''}</td><td title=${message}><span class="cut fill wide">${message}</span></td></tr>`
     })}</tbody>
