@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -47,10 +48,10 @@ func markUnreadable(e registry.Entry) error {
 }
 
 // unreadableMarks are notes on the disabled marks of a job and its app.
-func (k *configuration) unreadableMarks(j *jobState) (notes []string) {
+func (k *configuration) unreadableMarks(j *jobState) (notes []reason.Reason) {
 	for _, path := range []string{under(pathJobDisabled, j.name), under(pathAppDisabled, j.cfg.AppName)} {
 		if k.hasFault(path) {
-			notes = append(notes, path+": "+k.faulty[path].why)
+			notes = append(notes, reason.MarkUnreadable(path, k.faulty[path].why))
 		}
 	}
 	return notes

@@ -228,7 +228,7 @@ func (s *shard) clusterState() cluster.State {
 }
 
 func (c *Core) viewAgent(a *agent) AgentView {
-	v := AgentView{ID: a.id, Hostname: a.host, Note: c.clockNote(a.id)}
+	v := AgentView{ID: a.id, Hostname: a.host, Note: c.clockNote(a.id).String()}
 	if a.closed != "" {
 		v.Note = strings.TrimSuffix("takes no tasks now: "+a.closed+"; "+v.Note, "; ")
 	}

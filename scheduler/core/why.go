@@ -1,6 +1,10 @@
 package core
 
-import "github.com/elasticjob-go/elasticjob/reason"
+import (
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+)
 
 // Why says why something is as it is: in English, and as a code with its arguments, by which programs decide and the
 // console finds the words of its reader's language. All are empty where there is no reason.
@@ -23,4 +27,50 @@ func whyOf(r reason.Reason) Why {
 
 func (v *ShardView) setFailure(r reason.Reason) {
 	v.FailureCause, v.FailureCode, v.FailureArgs = r.String(), string(r.Code()), r.Args()
+}
+
+// NotesView are notes on a job or an app: in English and, in the same order, as codes with their arguments.
+type NotesView struct {
+	Notes       []string   `json:"notes,omitempty"`
+	NoteReasons []NoteView `json:"noteReasons,omitempty"`
+}
+
+// NoteView is one note as a code with its arguments.
+type NoteView struct {
+	Code string         `json:"code"`
+	Args map[string]any `json:"args,omitempty"`
+}
+
+// note appends notes, but those that are none.
+func (v *NotesView) note(notes ...reason.Reason) {
+	for _, r := range notes {
+		if !r.IsZero() {
+			v.Notes = append(v.Notes, r.String())
+			v.NoteReasons = append(v.NoteReasons, NoteView{Code: string(r.Code()), Args: r.Args()})
+		}
+	}
+}
+
+// After puts notes that somebody found in a document in front, and has each note once: the core repeats what a check of
+// the document found, with a code for it.
+func (v NotesView) After(found []string) (all NotesView) {
+	for _, text := range slices.Concat(found, v.Notes) {
+		switch i := slices.Index(v.Notes, text); {
+		case slices.Contains(all.Notes, text):
+		case i < 0:
+			all.note(reason.FromText(text))
+		default:
+			all.Notes, all.NoteReasons = append(all.Notes, text), append(all.NoteReasons, v.NoteReasons[i])
+		}
+	}
+	return all
+}
+
+// texts are notes in words of their own.
+func texts(notes []string) []reason.Reason {
+	said := make([]reason.Reason, len(notes))
+	for i, text := range notes {
+		said[i] = reason.FromText(text)
+	}
+	return said
 }

@@ -81,7 +81,7 @@ func TestProblems(t *testing.T) {
 			s.now = s.now.Add(2*time.Minute - time.Second)
 			s.none("LATE")
 			s.now = s.now.Add(2 * time.Second)
-			if p := s.problem("LATE"); p.Job != "fires" || p.Severity != "error" || p.Message == "" {
+			if p := s.problem("LATE"); p.Job != "fires" || p.Severity != "error" || p.MessageCode != "fire_late" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -91,7 +91,7 @@ func TestProblems(t *testing.T) {
 			task := launches(s.last).Launch.Tasks[0]
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},
 				core.ClusterEvent{Session: 1, Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}})
-			if p := s.problem("AGENT_UNREACHABLE"); p.Agent != "S1" || p.Count != 1 || !strings.Contains(p.Message, "h1") {
+			if p := s.problem("AGENT_UNREACHABLE"); p.Agent != "S1" || p.Count != 1 || !strings.Contains(p.Message, "h1") || p.MessageCode != "agent_away" {
 				t.Errorf("%+v", p)
 			}
 			sum, err := s.Summary(t.Context(), nil, s.now.Add(time.Second))
@@ -101,7 +101,7 @@ func TestProblems(t *testing.T) {
 		},
 		"FAULTY": func(t *testing.T, s *stage) {
 			s.step(core.DocumentFaulty{Path: "/config/job/job", Why: "no JSON\nat line 1"})
-			if p := s.problem("FAULTY"); p.Job != "job" || p.App != "a" || p.Path != "/config/job/job" || p.Message != "no JSON at line 1" {
+			if p := s.problem("FAULTY"); p.Job != "job" || p.App != "a" || p.Path != "/config/job/job" || p.Message != "no JSON at line 1" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -129,7 +129,7 @@ func TestProblems(t *testing.T) {
 				t.Fatalf("%+v", s.last.Notifications)
 			}
 			s.step(core.NotificationSent{Job: "tells", Seq: s.last.Notifications[0].Seq, Problem: "the mail server is away"})
-			if p := s.problem("UNNOTIFIED"); p.Job != "tells" || p.Count != 1 || p.Message != "the mail server is away" {
+			if p := s.problem("UNNOTIFIED"); p.Job != "tells" || p.Count != 1 || p.Message != "the mail server is away" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
 		},
