@@ -12,6 +12,9 @@ export const waitOf = (/** @type {Answer} */ of) => said(of?.waitingFor, of?.wai
 export const startCauseOf = (/** @type {Answer} */ of) => said(of?.cause, of?.causeCode, of?.causeArgs)
 export const messageOf = (/** @type {Answer} */ of) => said(of?.message, of?.messageCode, of?.messageArgs)
 
+/** @type {(of: Answer) => string[]} */
+export const notesOf = (of) => (of?.notes ?? []).map((/** @type {string} */ note, /** @type {number} */ i) => said(note, of?.noteReasons?.[i]?.code, of?.noteReasons?.[i]?.args))
+
 /**
  * @param {string} sentence
  * @param {string} code
