@@ -32,8 +32,10 @@ func (s *Server) checkJob(c *gin.Context) (any, error) {
 	_, ofCron := check.Job.Config.CheckTiming(s.jobOptions())
 	cron, err := s.cronOf(check.Job.Config, ofCron, usualFires, in)
 	noted := check.Job.After(notes)
-	return jobCheck{Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, noted.Notes...), NoteReasons: noted.NoteReasons,
-		Cron: cron, Placement: check.Placement}, err
+	return jobCheck{
+		Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, noted.Notes...), NoteReasons: noted.NoteReasons,
+		Cron: cron, Placement: check.Placement,
+	}, err
 }
 
 // askJobCheck reads the document as register and update do.

@@ -51,8 +51,8 @@ func (v *NotesView) note(notes ...reason.Reason) {
 	}
 }
 
-// After puts notes that somebody found in a document in front, and has each note once: the core repeats what a check of
-// the document found, with a code for it.
+// After puts notes that somebody found in a document in front, and has each note once: the core repeats what a check
+// of the document found, with a code for it.
 func (v NotesView) After(found []string) (all NotesView) {
 	for _, text := range slices.Concat(found, v.Notes) {
 		switch i := slices.Index(v.Notes, text); {

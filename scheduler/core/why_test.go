@@ -9,21 +9,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 )
 
-// TestNotesHaveTheirCodes: whatever is noted, its code stands in the same place, and what a check has found comes first.
+// TestNotesHaveTheirCodes: whatever is noted, its code stands in the same place, and what a check has found comes
+// first.
 func TestNotesHaveTheirCodes(t *testing.T) {
 	t.Parallel()
 	var v NotesView
+	ignored, other := reason.FromText("ignored"), reason.FromText("found")
 	never, late := reason.CronNeverFires("CRON", false), reason.ClockBehind(time.Time{})
-	v.note(reason.FromText("ignored"), reason.Reason{}, never, late)
+	v.note(ignored, reason.Reason{}, never, late)
 	for name, c := range map[string]struct {
 		found []string
 		want  []reason.Reason
 	}{
-		"nothing":         {nil, []reason.Reason{reason.FromText("ignored"), never, late}},
-		"something else":  {[]string{"found", "found"}, []reason.Reason{reason.FromText("found"), reason.FromText("ignored"), never, late}},
-		"the same":        {[]string{never.String()}, []reason.Reason{never, reason.FromText("ignored"), late}},
-		"all in reverse":  {[]string{late.String(), never.String(), "ignored"}, []reason.Reason{late, never, reason.FromText("ignored")}},
-		"between the two": {[]string{"ignored", "found"}, []reason.Reason{reason.FromText("ignored"), reason.FromText("found"), never, late}},
+		"nothing":         {nil, []reason.Reason{ignored, never, late}},
+		"something else":  {[]string{"found", "found"}, []reason.Reason{other, ignored, never, late}},
+		"the same":        {[]string{never.String()}, []reason.Reason{never, ignored, late}},
+		"all in reverse":  {[]string{late.String(), never.String(), "ignored"}, []reason.Reason{late, never, ignored}},
+		"between the two": {[]string{"ignored", "found"}, []reason.Reason{ignored, other, never, late}},
 	} {
 		var want NotesView
 		want.note(c.want...)
