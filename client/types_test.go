@@ -20,13 +20,13 @@ func TestCodesOfReasons(t *testing.T) {
 	why := said("reason", "reason")
 	fires, run := `{`+why+`}`, `{`+why+`,"shards":{}}`
 	answers := map[string]string{
-		"/api/app/a":         `{` + notes + `}`,
-		"/api/job/jobs/j":    `{` + notes + `}`,
+		"/api/app/a":      `{` + notes + `}`,
+		"/api/job/jobs/j": `{` + notes + `}`,
 		"/api/job/j/explain": `{` + notes + `,"waiting":[` + fires + `],"running":[` + fires + `],"ended":[` + fires + `],` +
 			`"lastRun":` + run + `,"lastSuccess":` + run + `,"droppedFires":` + fires + `,"missedFires":` + fires + `}`,
-		"/api/execution/e":   `{` + why + `,"shards":[{` + why + `,` + said("failureCause", "failure") + `}]}`,
-		"/api/jobs":          `{"rows":[{` + said("waitingFor", "waitingFor") + `,"lastRun":` + run + `}]}`,
-		"/api/overview":      `{"problems":[{` + said("message", "message") + `}]}`,
+		"/api/execution/e": `{` + why + `,"shards":[{` + why + `,` + said("failureCause", "failure") + `}]}`,
+		"/api/jobs":        `{"rows":[{` + said("waitingFor", "waitingFor") + `,"lastRun":` + run + `}]}`,
+		"/api/overview":    `{"problems":[{` + said("message", "message") + `}]}`,
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answers[r.URL.Path]) })
 	args := client.Args{"item": "1"}
