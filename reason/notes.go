@@ -5,13 +5,13 @@ import "time"
 // Notes: what people should know of an app or a job.
 
 // LastGoodInForce says that what a path of the registry has now can't be used, and the document before it counts.
-func LastGoodInForce(path, why string) Reason {
-	return build("last_good_in_force", text("path", path), text("why", why))
+func LastGoodInForce(path string, why Reason) Reason {
+	return build("last_good_in_force", text("path", path), because("why", why))
 }
 
-// MarkUnreadable says that the disabled mark at a path can't be read.
-func MarkUnreadable(path, why string) Reason {
-	return build("mark_unreadable", text("path", path), text("why", why))
+// OfPath says what is wrong at a path of the registry.
+func OfPath(path string, why Reason) Reason {
+	return build("of_path", text("path", path), because("why", why))
 }
 
 // CronNeverFires says that a job's cron never fires (again).

@@ -35,8 +35,8 @@ var examples = []Reason{
 	TimedOut(5*time.Second, 3, said), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
 	CannotStay(5, said), ShardsFailed(1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
 
-	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", "WHY"),
-	AppNotRegistered("APP"), AppDocumentFaulty("APP", "WHY"), BeingEnded("EXECUTION", said),
+	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", said),
+	AppNotRegistered("APP"), AppDocumentFaulty("APP", said), BeingEnded("EXECUTION", said),
 	DaemonBeingEnded("EXECUTION"),
 	OneAtATime("EXECUTION", "running"), orphan.MayBeEnding(at), orphan.StuckStaging(), orphan.KillUnconfirmed(),
 	orphan.Unanswered(), orphan.MayRun(), orphan.OfOtherMaster("FRAMEWORK"),
@@ -61,7 +61,7 @@ var examples = []Reason{
 	FiresSkipped(2, at, 1),
 	ShardWasDown(1, at, later), FiresMissed(at, later), FiresMadeUp(at, later, 3),
 
-	LastGoodInForce("PATH", "WHY"), MarkUnreadable("PATH", "WHY"), CronNeverFires("CRON", false),
+	LastGoodInForce("PATH", DocumentUnreadable("WHY")), OfPath("PATH", MarkUnreadable("WHY")), CronNeverFires("CRON", false),
 	CronNeverFires("CRON", true), TooFewAgents(2, 3), AgentsTooSmall("2 CPU", false, "1 CPU"),
 	AgentsTooSmall("2 CPU", true, "1 CPU"), MemoryTooSmall("8", 16, 32), NotNotified("EXECUTION", "WEBHOOK", 1, "WHY"),
 	ClockBehind(at), NothingUntilThatEnds(said), ShownAsLastKnown("WHY"), TimeoutKillRequested(at), KillRequested(at),

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -57,8 +58,9 @@ type MarkChanged struct {
 // DocumentFaulty is an external edit that has left a document that can't be
 // used. The last good one stays in force; the next change replaces it.
 type DocumentFaulty struct {
-	Path, Why string
-	Version   int64
+	Path    string
+	Why     reason.Reason
+	Version int64
 }
 
 // Request is an event that somebody waits for: a Reply with its token answers it, unless the term ends before.

@@ -84,7 +84,7 @@ func (c *Core) Facts() Facts {
 	}
 	f.Agents = c.agentTotals()
 	for _, v := range c.FaultyDocuments() {
-		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Why: reason.FromText(v.Reason)}
+		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Why: c.config.faulty[v.Path].why}
 		if t.Job = v.Name; v.Kind == "app" {
 			t.Job, t.App = "", v.Name
 		} else if j := c.config.jobs[v.Name]; j != nil && j.cfg != nil {

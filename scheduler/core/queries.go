@@ -67,8 +67,8 @@ func (c *Core) notesOf(j *jobState) []reason.Reason {
 		notes = append(notes, c.config.appMissingReason(j.cfg.AppName))
 	}
 	for _, path := range []string{under(pathJobs, j.name), under(pathApps, j.cfg.AppName)} {
-		if f := c.config.faulty[path]; f.why != "" && (a != nil || path == under(pathJobs, j.name)) {
-			notes = append(notes, reason.LastGoodInForce(path, f.why))
+		if c.config.hasFault(path) && (a != nil || path == under(pathJobs, j.name)) {
+			notes = append(notes, reason.LastGoodInForce(path, c.config.faulty[path].why))
 		}
 	}
 	notes = append(notes, c.config.unreadableMarks(j)...)

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -100,7 +101,7 @@ func TestProblems(t *testing.T) {
 			}
 		},
 		"FAULTY": func(t *testing.T, s *stage) {
-			s.step(core.DocumentFaulty{Path: "/config/job/job", Why: "no JSON\nat line 1"})
+			s.step(core.DocumentFaulty{Path: "/config/job/job", Why: reason.FromText("no JSON\nat line 1")})
 			if p := s.problem("FAULTY"); p.Job != "job" || p.App != "a" || p.Path != "/config/job/job" || p.Message != "no JSON at line 1" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
@@ -155,7 +156,7 @@ func TestProblemsOfSomeApps(t *testing.T) {
 	s.subscribed()
 	s.run("mine", cluster.Failed)
 	s.run("theirs", cluster.Failed)
-	s.step(core.DocumentFaulty{Path: "/config/job/unknown", Why: "no JSON"}, core.SessionEnded{Session: 1, Reason: "away"})
+	s.step(core.DocumentFaulty{Path: "/config/job/unknown", Why: reason.FromText("no JSON")}, core.SessionEnded{Session: 1, Reason: "away"})
 	o, err := s.Overview(t.Context(), func(app string) bool { return app == "a" }, s.now)
 	if err != nil || len(o.Problems) != 1 || o.Problems[0].Job != "mine" {
 		t.Errorf("%+v, %v", o.Problems, err)
