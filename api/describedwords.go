@@ -173,12 +173,15 @@ var aboutReasons = map[string]string{
 	"waitingForCode": codeOf + "waitingFor" + leftOut, "waitingForArgs": argsOf + "waitingForCode.",
 	"causeCode": codeOf + "cause" + leftOut, "causeArgs": argsOf + "causeCode.",
 	"messageCode": codeOf + "message" + leftOut, "messageArgs": argsOf + "messageCode.",
-	"noteReasons": "The notes once more, in the same order, for programs: each as a code with its arguments. Left out where there are no notes.",
+	"noteCode": codeOf + "note" + leftOut, "noteArgs": argsOf + "noteCode.",
+	"noteReasons": "The notes once more, in the same order, for programs: each as a code with its arguments. " +
+		"Left out where there are no notes.",
 }
 
 // aboutNotes describes one of noteReasons.
 var aboutNotes = map[string]string{
-	"code": "The note's code: docs/reasons.md has all. It is text for a note that has none, such as one about a document's fields.",
+	"code": "The note's code: docs/reasons.md has all. " +
+		"It is text for a note that has none of its own, such as one about a document's fields.",
 	"args": argsOf + "code. Left out where there are none.",
 }
 
@@ -201,6 +204,7 @@ var exampleWords = map[string]any{
 	"shardingItemParameters": "0=north,1=east,2=south", "jobParameter": "2026-05-01", "description": "", "timeZone": "Europe/Berlin", "words": "at 03:00, from Monday to Friday",
 	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0, "packageSHA256": "", "note": "", "lifeNote": "",
 	"reasonCode": "", "reasonArgs": nil, "failureCode": "", "failureArgs": nil, "causeCode": "", "causeArgs": nil, "messageCode": "", "messageArgs": nil,
+	"noteCode": "", "noteArgs": nil,
 	"noteReasons": []core.NoteView{{Code: string(reason.PlainText)}},
 	"waitingFor":  exampleWait.String(), "waitingForCode": exampleWait.Code(), "waitingForArgs": exampleWait.Args(),
 	"local": "2026-05-01T14:00:00+02:00", "version": "1.0.0", "leader": "10.0.0.5:8899", "address": "10.0.0.5:8899", "name": "alice", "username": "alice", "password": "correct horse", "current": "battery staple",

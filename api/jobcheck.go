@@ -33,8 +33,8 @@ func (s *Server) checkJob(c *gin.Context) (any, error) {
 	cron, err := s.cronOf(check.Job.Config, ofCron, usualFires, in)
 	noted := check.Job.After(notes)
 	return jobCheck{
-		Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, noted.Notes...), NoteReasons: noted.NoteReasons,
-		Cron: cron, Placement: check.Placement,
+		Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, noted.Notes...),
+		NoteReasons: noted.NoteReasons, Cron: cron, Placement: check.Placement,
 	}, err
 }
 

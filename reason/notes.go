@@ -131,3 +131,16 @@ func AppNotFetched(why, last Reason) Reason {
 
 // FireLate says that a fire is due and was not made.
 func FireLate() Reason { return build("fire_late") }
+
+// Notes on agents and executors.
+
+// TakesNoTasks says that the cluster places nothing on an agent, in its own words.
+func TakesNoTasks(why string) Reason { return build("takes_no_tasks", text("why", why)) }
+
+// KillUnanswered says that an executor does not answer the kill of a task.
+func KillUnanswered() Reason { return build("kill_unanswered") }
+
+// DaemonsUnheard says for how long nothing was heard of an executor that runs daemons.
+func DaemonsUnheard(quiet time.Duration) Reason {
+	return build("daemons_unheard", duration("quiet", quiet))
+}

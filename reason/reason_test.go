@@ -66,9 +66,9 @@ var examples = []Reason{
 	AgentsTooSmall("2 CPU", true, "1 CPU"), MemoryTooSmall("8", 16, 32), NotNotified("EXECUTION", "WEBHOOK", 1, "WHY"),
 	ClockBehind(at), NothingUntilThatEnds(said), ShownAsLastKnown("WHY"), TimeoutKillRequested(at), KillRequested(at),
 	EndsWithRun(said), AgentSilent("AGENT", at), CauseMissing("LOST"), ExecutorQuiet(time.Minute, "AGENT"),
-	ClockOff(agent, time.Second), ClockOff(agent, -time.Second), LastRunEnded(at, "FAILED", said), MoreLastRunsEnded(2),
-	RollingOut(1, false, 1), RollingOut(1, true, 2), AgentAway("HOST", 1), AppNotFetched(HostSilent("HOST"), said),
-	FireLate(),
+	ClockOff(agent, time.Second), ClockOff(agent, -time.Second), LastRunEnded(at, "FAILED", said),
+	MoreLastRunsEnded(2), RollingOut(1, false, 1), RollingOut(1, true, 2), AgentAway("HOST", 1), AppNotFetched(HostSilent("HOST"), said),
+	FireLate(), TakesNoTasks("WHY"), KillUnanswered(), DaemonsUnheard(time.Minute),
 }
 
 // each calls fn with the examples and all reasons in them.

@@ -88,7 +88,9 @@ func (c *Core) notesOf(j *jobState) []reason.Reason {
 func (c *Core) Explain(name string) (Explanation, error) {
 	j := c.config.jobs[name]
 	if j != nil && c.config.isFaulty(j) {
-		x := Explanation{JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+		x := Explanation{
+			JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{},
+		}
 		x.note(c.config.inactiveReason(j))
 		for _, e := range j.queue {
 			c.explainExecution(&x, j, e)

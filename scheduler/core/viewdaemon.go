@@ -64,7 +64,8 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 			continue
 		}
 		if failed++; failed <= failedRunsShown {
-			x.note(reason.OfItem(i, reason.LastRunEnded(r.Last.Fire.UTC(), string(r.Last.State), reason.FromText(r.Last.Cause))))
+			ended := reason.LastRunEnded(r.Last.Fire.UTC(), string(r.Last.State), reason.FromText(r.Last.Cause))
+			x.note(reason.OfItem(i, ended))
 		}
 	}
 	if failed > failedRunsShown {

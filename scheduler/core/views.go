@@ -206,7 +206,9 @@ type SandboxView struct {
 	// LastReport is when this leader last got a report of the executor, nil if it got none.
 	LastReport *time.Time `json:"lastReport,omitempty"`
 	// Note says that the clock of its agent is off, "" while it is right.
-	Note string `json:"note,omitempty"`
+	Note     string         `json:"note,omitempty"`
+	NoteCode string         `json:"noteCode,omitempty"`
+	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 }
 
 // ExecutionSummary is one run of a job in a list: ExecutionView without its shards.

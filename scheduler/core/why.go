@@ -21,12 +21,18 @@ type OptionalWhy struct {
 	ReasonArgs map[string]any `json:"reasonArgs,omitempty"`
 }
 
-func whyOf(r reason.Reason) Why {
-	return Why{Reason: r.String(), ReasonCode: string(r.Code()), ReasonArgs: r.Args()}
+func whyOf(r reason.Reason) (v Why) {
+	v.Reason, v.ReasonCode, v.ReasonArgs = inAnswer(r)
+	return v
 }
 
 func (v *ShardView) setFailure(r reason.Reason) {
-	v.FailureCause, v.FailureCode, v.FailureArgs = r.String(), string(r.Code()), r.Args()
+	v.FailureCause, v.FailureCode, v.FailureArgs = inAnswer(r)
+}
+
+// inAnswer is what an answer has of a reason.
+func inAnswer(r reason.Reason) (sentence, code string, args map[string]any) {
+	return r.String(), string(r.Code()), r.Args()
 }
 
 // NotesView are notes on a job or an app: in English and, in the same order, as codes with their arguments.
@@ -45,8 +51,8 @@ type NoteView struct {
 func (v *NotesView) note(notes ...reason.Reason) {
 	for _, r := range notes {
 		if !r.IsZero() {
-			v.Notes = append(v.Notes, r.String())
-			v.NoteReasons = append(v.NoteReasons, NoteView{Code: string(r.Code()), Args: r.Args()})
+			text, code, args := inAnswer(r)
+			v.Notes, v.NoteReasons = append(v.Notes, text), append(v.NoteReasons, NoteView{code, args})
 		}
 	}
 }
