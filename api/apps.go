@@ -18,13 +18,13 @@ func (s *Server) newApps() documents[app.Config, core.AppView] {
 		check: func(c app.Config) (document.Violations, []string) {
 			return c.Check(app.CheckOptions{
 				Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile, PodTemplate: s.opts.PodTemplate, NoContainers: s.opts.PodTemplate == nil,
-			}), c.Notes()
+			}), c.ExposureNotes()
 		},
 		add: of.RegisterApp, change: of.UpdateApp, all: of.Apps, one: of.App, setDisabled: of.SetAppDisabled,
 		config: func(v core.AppView) app.Config { return v.Config.WithoutSecrets() },
 		name:   func(v core.AppView) string { return v.Config.AppName },
 		answer: func(v core.AppView, read []string) any {
-			v.Config, v.Notes = v.Config.WithoutSecrets(), joinNotes(read, v.Notes)
+			v.Config, v.NotesView = v.Config.WithoutSecrets(), v.After(read)
 			return v
 		},
 	}

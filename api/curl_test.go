@@ -56,13 +56,13 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"DELETE", "/api/app/my_app/disable", "", with(appStored, `"disabled":false`), nil},
 
 		// 1.4 and the quick start: jobs.
-		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`]`), []string{asJSON}},
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`],"noteReasons":[{"code":"text"}]`), []string{asJSON}},
 		{"GET", "/api/job/jobs", "", "[" + jobStored + "]", nil},
 		{"GET", "/api/job/jobs/my_job", "", jobStored, nil},
 		{"PUT", "/api/job/update", `{"jobName":"my_job","jobParameter":"p"}`,
-			with(swap(jobStored, `"jobParameter":""`, `"jobParameter":"p"`), `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`]`), []string{asJSON}},
+			with(swap(jobStored, `"jobParameter":""`, `"jobParameter":"p"`), `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`],"noteReasons":[{"code":"text"}]`), []string{asJSON}},
 		{"PUT", "/api/job/update", `{"jobName":"my_job","jobParameter":null,"monitorExecution":true}`,
-			with(jobStored, `"disabled":false,"state":"ENABLED","notes":["monitorExecution is ignored: executions are always watched",`+sevenRead+`]`), []string{asJSON}},
+			with(jobStored, `"disabled":false,"state":"ENABLED","notes":["monitorExecution is ignored: executions are always watched",`+sevenRead+`],"noteReasons":[{"code":"text"},{"code":"text"}]`), []string{asJSON}},
 		{"POST", "/api/job/trigger", `my_job`, `{"executionId":"exec-my_job"}`, []string{asJSON}},
 		{"POST", "/api/job/trigger", `"my_job"`, `{"executionId":"exec-my_job"}`, []string{asJSON}},
 		{"POST", "/api/job/trigger", "my_job\n", `{"executionId":"exec-my_job"}`, []string{"Content-Type: text/plain"}},
@@ -98,9 +98,9 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"POST", "/api/execution/exec-1/kill", "", `{"executionId":"exec-1","killing":true}`, nil},
 		{"DELETE", "/api/job/deregister", "my_job", with(jobStored, `"disabled":false,"state":"ENABLED"`), []string{asJSON}},
 		{"GET", "/api/job/jobs", "", "[]", nil},
-		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`]`), nil},
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`],"noteReasons":[{"code":"text"}]`), nil},
 		{"DELETE", "/api/job/my_job/deregister", "", with(jobStored, `"disabled":false,"state":"ENABLED"`), nil},
-		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`]`), []string{"Content-Type: application/x-www-form-urlencoded"}},
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`],"noteReasons":[{"code":"text"}]`), []string{"Content-Type: application/x-www-form-urlencoded"}},
 		{"DELETE", "/api/app/my_app?jobs=true", "", with(appStored, `"disabled":false`), nil},
 		{"GET", "/api/app/list", "", "[]", nil},
 		{"GET", "/healthz", "", `{"status":"ok","leading":true,"subscribed":true}`, nil},
@@ -285,7 +285,7 @@ func TestDocumentFieldsAreAllAnswered(t *testing.T) {
 		if err := json.Unmarshal(text, &fields); err != nil {
 			t.Fatal(err)
 		}
-		for _, ours := range []string{"disabled", "notes"} {
+		for _, ours := range []string{"disabled", "notes", "noteReasons"} {
 			if _, taken := fields[ours]; taken {
 				t.Errorf("%T has a field %s", document, ours)
 			}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 	"time"
@@ -153,9 +154,11 @@ func describedTypes() openapi.Types {
 		About: func(of reflect.Type, field string) string {
 			switch of {
 			case reflect.TypeFor[app.Config](), reflect.TypeFor[core.AppView](), reflect.TypeFor[publishedApp]():
-				return ofApp[field].Description
+				return cmp.Or(ofApp[field].Description, aboutReasons[field])
 			case reflect.TypeFor[jobs.Config](), reflect.TypeFor[core.JobView]():
-				return ofJob[field].Description
+				return cmp.Or(ofJob[field].Description, aboutReasons[field])
+			case reflect.TypeFor[core.NoteView]():
+				return aboutNotes[field]
 			}
 			return aboutReasons[field]
 		},
@@ -170,6 +173,16 @@ var aboutReasons = map[string]string{
 	"waitingForCode": codeOf + "waitingFor" + leftOut, "waitingForArgs": argsOf + "waitingForCode.",
 	"causeCode": codeOf + "cause" + leftOut, "causeArgs": argsOf + "causeCode.",
 	"messageCode": codeOf + "message" + leftOut, "messageArgs": argsOf + "messageCode.",
+	"noteCode": codeOf + "note" + leftOut, "noteArgs": argsOf + "noteCode.",
+	"noteReasons": "The notes once more, in the same order, for programs: each as a code with its arguments. " +
+		"Left out where there are no notes.",
+}
+
+// aboutNotes describes one of noteReasons.
+var aboutNotes = map[string]string{
+	"code": "The note's code: docs/reasons.md has all. " +
+		"It is text for a note that has none of its own, such as one about a document's fields.",
+	"args": argsOf + "code. Left out where there are none.",
 }
 
 const (
@@ -191,7 +204,9 @@ var exampleWords = map[string]any{
 	"shardingItemParameters": "0=north,1=east,2=south", "jobParameter": "2026-05-01", "description": "", "timeZone": "Europe/Berlin", "words": "at 03:00, from Monday to Friday",
 	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0, "packageSHA256": "", "note": "", "lifeNote": "",
 	"reasonCode": "", "reasonArgs": nil, "failureCode": "", "failureArgs": nil, "causeCode": "", "causeArgs": nil, "messageCode": "", "messageArgs": nil,
-	"waitingFor": exampleWait.String(), "waitingForCode": exampleWait.Code(), "waitingForArgs": exampleWait.Args(),
+	"noteCode": "", "noteArgs": nil,
+	"noteReasons": []core.NoteView{{Code: string(reason.PlainText)}},
+	"waitingFor":  exampleWait.String(), "waitingForCode": exampleWait.Code(), "waitingForArgs": exampleWait.Args(),
 	"local": "2026-05-01T14:00:00+02:00", "version": "1.0.0", "leader": "10.0.0.5:8899", "address": "10.0.0.5:8899", "name": "alice", "username": "alice", "password": "correct horse", "current": "battery staple",
 	"apps": []string{"billing-*"}, "by": "alice", "who": "alice", "from": "10.0.0.7", "action": "job.update", "target": "job", "targetName": "my_job", "kind": "user", "accessToken": "ejl_…", "token": "ejt_…",
 	"code": "invalid", "message": "this request changed nothing: memoryMb: unknown field", "field": "memoryMb", "value": "64",

@@ -157,14 +157,3 @@ func (d *documents[C, V]) read(body []byte, base C) (C, []string, error) {
 	rules, hints := d.check(c)
 	return c, append(notes, hints...), unread.And(moved).And(rules).OrNil()
 }
-
-// joinNotes has each note once: the scheduler may repeat what a check found.
-func joinNotes(read, more []string) []string {
-	var all []string
-	for _, note := range slices.Concat(read, more) {
-		if !slices.Contains(all, note) {
-			all = append(all, note)
-		}
-	}
-	return all
-}

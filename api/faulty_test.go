@@ -27,7 +27,7 @@ func (b *fakeScheduler) FaultyDocuments(context.Context) ([]core.FaultyView, err
 
 func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	t.Parallel()
-	found := []core.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a", Reason: "its jobName is \"b\"", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), LastGood: true}}
+	found := []core.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a", Why: core.Why{Reason: "its jobName is \"b\""}, Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), LastGood: true}}
 	for _, test := range []struct {
 		found []core.FaultyView
 		root  string
@@ -47,7 +47,7 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 // A request for a document that can't be used is answered with that, not with 404; an absent one is still answered with 404.
 func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-	found := []core.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Reason: "no YAML"}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Reason: "no JSON"}}
+	found := []core.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: core.Why{Reason: "no YAML"}}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Why: core.Why{Reason: "no JSON"}}}
 	server := start(t, api.Options{Scheduler: withFaults{newFakeScheduler(), found}, Logs: &files{}, RegistryRoot: "/ej"})
 	const job, app = `the job \"bj\" is in the registry and can't be used: /ej/config/job/bj: no YAML; GET /api/operate/faulty`, `the app \"ba\" is in the registry and can't be used: /ej/config/app/ba: no JSON; GET /api/operate/faulty`
 	for _, test := range []struct{ method, path, body, code, want string }{

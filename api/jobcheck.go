@@ -9,10 +9,11 @@ import (
 
 // jobCheck is what a job would be, and where its shards would go now.
 type jobCheck struct {
-	Document  jobs.Config        `json:"document"`
-	Notes     []string           `json:"notes"`
-	Cron      *cronView          `json:"cron"`
-	Placement core.PlacementView `json:"placement"`
+	Document    jobs.Config        `json:"document"`
+	Notes       []string           `json:"notes"`
+	NoteReasons []core.NoteView    `json:"noteReasons,omitempty"`
+	Cron        *cronView          `json:"cron"`
+	Placement   core.PlacementView `json:"placement"`
 }
 
 var checkUpdate = flagParameter("update", "The body has fields that change the stored document, as that of an update.")
@@ -30,9 +31,11 @@ func (s *Server) checkJob(c *gin.Context) (any, error) {
 	}
 	_, ofCron := check.Job.Config.CheckTiming(s.jobOptions())
 	cron, err := s.cronOf(check.Job.Config, ofCron, usualFires, in)
-	answer := jobCheck{Document: check.Job.Config.WithoutSecrets(), Notes: []string{}, Cron: cron, Placement: check.Placement}
-	answer.Notes = append(answer.Notes, joinNotes(notes, check.Job.Notes)...)
-	return answer, err
+	noted := check.Job.After(notes)
+	return jobCheck{
+		Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, noted.Notes...),
+		NoteReasons: noted.NoteReasons, Cron: cron, Placement: check.Placement,
+	}, err
 }
 
 // askJobCheck reads the document as register and update do.

@@ -24,7 +24,7 @@ func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
 		config: func(v core.JobView) jobs.Config { return v.Config.WithoutSecrets() },
 		name:   func(v core.JobView) string { return v.Config.JobName },
 		answer: func(v core.JobView, read []string) any {
-			v.Config, v.Notes = v.Config.WithoutSecrets(), joinNotes(read, v.Notes)
+			v.Config, v.NotesView = v.Config.WithoutSecrets(), v.After(read)
 			return v
 		},
 	}

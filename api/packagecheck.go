@@ -228,6 +228,6 @@ func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 }
 
 func (s *Server) published(view core.AppView, notes []string, facts *PackageFacts) publishedApp {
-	view.Config, view.Notes = view.Config.WithoutSecrets(), joinNotes(notes, view.Notes)
+	view.Config, view.NotesView = view.Config.WithoutSecrets(), view.After(notes)
 	return publishedApp{view, facts}
 }

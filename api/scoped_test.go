@@ -163,7 +163,7 @@ func TestReasonsNameNoOthers(t *testing.T) {
 	b.reason = strings.Join(reasonsOfOthers, "; ")
 	args := map[string]any{"why": b.reason, "last": map[string]any{"code": "text", "args": map[string]any{"text": b.reason}}}
 	b.explain = func(context.Context, string) (core.Explanation, error) {
-		return core.Explanation{JobName: "mine_job", State: "WAITING", Notes: reasonsOfOthers, Waiting: []core.WaitingView{{Why: core.Why{Reason: b.reason, ReasonArgs: args}}}, Running: []core.RunningView{{State: core.Running, OptionalWhy: core.OptionalWhy{Reason: b.reason}}}}, nil
+		return core.Explanation{JobName: "mine_job", State: "WAITING", NotesView: core.NotesView{Notes: reasonsOfOthers, NoteReasons: []core.NoteView{{Code: "of_item", Args: args}}}, Waiting: []core.WaitingView{{Why: core.Why{Reason: b.reason, ReasonArgs: args}}}, Running: []core.RunningView{{State: core.Running, OptionalWhy: core.OptionalWhy{Reason: b.reason}}}}, nil
 	}
 	b.watch = newWatching(noon, map[string][]string{"mine-1": {"mine_job"}})
 	b.watch.happens(noon, core.TriggerRequested{Token: 1, Job: "mine_job"}) // it waits since noon, which is long ago

@@ -183,7 +183,7 @@ func TestSplitCommandProperty(t *testing.T) {
 func TestASecretOnACommandLineIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for script, warned := range map[string]bool{"run.sh --db mysql://me:hunter2@host/db": true, "run.sh --db mysql://host/db": false} {
-		notes := strings.Join(app.Config{BootstrapScript: script}.Notes(), "")
+		notes := strings.Join(app.Config{BootstrapScript: script}.ExposureNotes(), "")
 		if strings.Contains(notes, "bootstrapScript has a password or token in a URL") != warned || strings.Contains(notes, "hunter2") {
 			t.Errorf("%s: %q", script, notes)
 		}

@@ -99,8 +99,8 @@ func (c Config) checkPlaceholders() (bad document.Violations) {
 	return bad
 }
 
-// Notes are hints about what is legal in the document but may not be meant.
-func (c Config) Notes() []string { return ExposureNotes("bootstrapScript", c.BootstrapScript) }
+// ExposureNotes are hints about what is legal in the document but may not be meant.
+func (c Config) ExposureNotes() []string { return ExposureNotes("bootstrapScript", c.BootstrapScript) }
 
 // ExposureNotes warns of secrets in URLs of a field's text that becomes part of a process's command line, which every
 // user of the agent can read. The notes don't have the secrets.

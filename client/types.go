@@ -5,6 +5,24 @@ import (
 	"time"
 )
 
+// Why says why something is as it is: to people in English, and to programs, which decide by it, as a code with its
+// arguments. The sentence may change with any release, the code does not. All are empty where there is nothing to say.
+type Why struct {
+	Reason     string `json:"reason"`
+	ReasonCode string `json:"reasonCode"`
+	ReasonArgs Args   `json:"reasonArgs"`
+}
+
+// Args are the arguments of a code by their names: strings, and for a reason in turn a map with its "code" and, if it
+// has some, "args".
+type Args map[string]any
+
+// NoteReason is a note as a code with its arguments. The code "text" is of one that has none of its own.
+type NoteReason struct {
+	Code string `json:"code"`
+	Args Args   `json:"args"`
+}
+
 // App is an app's document, and whether it is disabled.
 type App struct {
 	AppName                 string  `json:"appName"`
@@ -21,7 +39,9 @@ type App struct {
 	ImagePullSecrets []string        `json:"imagePullSecrets"`
 	PodTemplate      json.RawMessage `json:"podTemplate"`
 	Disabled         bool            `json:"disabled"` // in answers to commands only
-	Notes            []string        `json:"notes"`
+	// Notes are about the document, NoteReasons the same as codes, in the same order.
+	Notes       []string     `json:"notes"`
+	NoteReasons []NoteReason `json:"noteReasons"`
 }
 
 // Job is what all jobs' documents have, and the state of the job. Answer.Raw has all fields.
@@ -41,7 +61,9 @@ type Job struct {
 	Props                  map[string]any `json:"props"`
 	Disabled               bool           `json:"disabled"` // this and State in answers to commands only
 	State                  string         `json:"state"`
-	Notes                  []string       `json:"notes"`
+	// Notes are about the job, NoteReasons the same as codes, in the same order.
+	Notes       []string     `json:"notes"`
+	NoteReasons []NoteReason `json:"noteReasons"`
 }
 
 // Overrides are what a trigger sets for one run.
@@ -58,12 +80,12 @@ type Triggered struct {
 
 // Summary is one run of a job, with its shards counted by state.
 type Summary struct {
-	ExecutionID    string         `json:"executionId"`
-	JobName        string         `json:"jobName"`
-	FireTime       time.Time      `json:"fireTime"`
-	Source         string         `json:"source"`
-	State          string         `json:"state"`
-	Reason         string         `json:"reason"`
+	ExecutionID string    `json:"executionId"`
+	JobName     string    `json:"jobName"`
+	FireTime    time.Time `json:"fireTime"`
+	Source      string    `json:"source"`
+	State       string    `json:"state"`
+	Why
 	StartTime      *time.Time     `json:"startTime"`
 	CompleteTime   *time.Time     `json:"completeTime"`
 	DurationMillis *int64         `json:"durationMillis"`
@@ -72,15 +94,15 @@ type Summary struct {
 
 // Execution is one run of a job with all its shards.
 type Execution struct {
-	ExecutionID string     `json:"executionId"`
-	JobName     string     `json:"jobName"`
-	FireTime    time.Time  `json:"fireTime"`
-	Source      string     `json:"source"`
-	State       string     `json:"state"`
-	Reason      string     `json:"reason"`
-	Shards      []Shard    `json:"shards"`
-	Overrides   *Overrides `json:"overrides"`
-	LifeNote    string     `json:"lifeNote"`
+	ExecutionID string    `json:"executionId"`
+	JobName     string    `json:"jobName"`
+	FireTime    time.Time `json:"fireTime"`
+	Source      string    `json:"source"`
+	State       string    `json:"state"`
+	Why
+	Shards    []Shard    `json:"shards"`
+	Overrides *Overrides `json:"overrides"`
+	LifeNote  string     `json:"lifeNote"`
 }
 
 // The states of executions and shards that have ended.
@@ -104,9 +126,11 @@ type Shard struct {
 	CompleteTime *time.Time `json:"completeTime"`
 	ExitStatus   *int       `json:"exitStatus"`
 	FailureCause string     `json:"failureCause"`
-	Reason       string     `json:"reason"`
-	Progress     *Progress  `json:"progress"`
-	Daemon       *Daemon    `json:"daemon"`
+	FailureCode  string     `json:"failureCode"`
+	FailureArgs  Args       `json:"failureArgs"`
+	Why
+	Progress *Progress `json:"progress"`
+	Daemon   *Daemon   `json:"daemon"`
 }
 
 // Progress is how far a shard has come, by its own word.
@@ -124,15 +148,17 @@ type Daemon struct {
 
 // Explanation is what a job does, and why.
 type Explanation struct {
-	JobName   string      `json:"jobName"`
-	State     string      `json:"state"`
-	Notes     []string    `json:"notes"`
-	NextFires []time.Time `json:"nextFires"`
-	Waiting   []struct {
+	JobName string `json:"jobName"`
+	State   string `json:"state"`
+	// Notes are what people should know of it, NoteReasons the same as codes, in the same order.
+	Notes       []string     `json:"notes"`
+	NoteReasons []NoteReason `json:"noteReasons"`
+	NextFires   []time.Time  `json:"nextFires"`
+	Waiting     []struct {
 		ExecutionID string    `json:"executionId"`
 		Item        int       `json:"item"`
 		Since       time.Time `json:"since"`
-		Reason      string    `json:"reason"`
+		Why
 	} `json:"waiting"`
 	Running []struct {
 		ExecutionID string    `json:"executionId"`
@@ -141,8 +167,8 @@ type Explanation struct {
 		State       string    `json:"state"`
 		Agent       string    `json:"agent"`
 		Since       time.Time `json:"since"`
-		Reason      string    `json:"reason"`
-		Progress    *Progress `json:"progress"`
+		Why
+		Progress *Progress `json:"progress"`
 	} `json:"running"`
 	// Ended are the shards of runs under way that have ended, and not well.
 	Ended []struct {
@@ -151,7 +177,7 @@ type Explanation struct {
 		TaskID      string `json:"taskId"`
 		State       string `json:"state"`
 		Agent       string `json:"agent"`
-		Reason      string `json:"reason"`
+		Why
 	} `json:"ended"`
 	LastRun      *Summary `json:"lastRun"`
 	LastSuccess  *Summary `json:"lastSuccess"`
@@ -161,9 +187,9 @@ type Explanation struct {
 
 // Fires are fires that became no run.
 type Fires struct {
-	Count  int64     `json:"count"`
-	Last   time.Time `json:"last"`
-	Reason string    `json:"reason"`
+	Count int64     `json:"count"`
+	Last  time.Time `json:"last"`
+	Why
 }
 
 // JobPage is one page of the jobs that match a question.
@@ -199,6 +225,8 @@ type JobRow struct {
 	Running            int        `json:"running"`
 	Waiting            int        `json:"waiting"`
 	WaitingFor         string     `json:"waitingFor"`
+	WaitingForCode     string     `json:"waitingForCode"`
+	WaitingForArgs     Args       `json:"waitingForArgs"`
 	LastRun            *Summary   `json:"lastRun"`
 	Failures           int        `json:"failures"`
 	Runs               []struct {
@@ -257,6 +285,9 @@ type Problem struct {
 	Count    int        `json:"count"`
 	Since    *time.Time `json:"since"`
 	Message  string     `json:"message"`
+	// MessageCode and MessageArgs say the same to programs.
+	MessageCode string `json:"messageCode"`
+	MessageArgs Args   `json:"messageArgs"`
 }
 
 // Health is what a server says of itself to everybody, and its version to who may know it.

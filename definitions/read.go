@@ -160,7 +160,7 @@ func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
 	if d.Kind == App {
 		d.App, notes, err = app.Schema.Decode(body, app.Default())
 		rules = d.App.Check(app.CheckOptions{AllowFile: true})
-		notes = append(notes, d.App.Notes()...)
+		notes = append(notes, d.App.ExposureNotes()...)
 	} else {
 		var more []string
 		d.Job, notes, err = jobs.Schema.Decode(body, jobs.Default())

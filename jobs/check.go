@@ -141,7 +141,7 @@ func (c Config) CheckTiming(opts CheckOptions) (bad document.Violations, notes [
 	case schedule == nil:
 		notes = append(notes, "no cron: the job runs on trigger only")
 	case schedule.Next(opts.Now).IsZero():
-		notes = append(notes, c.NeverFires())
+		notes = append(notes, c.neverFires())
 	}
 	if text := sevenFields(c.Cron); text != "" && err == nil {
 		notes = append(notes, text)
@@ -167,8 +167,8 @@ func sevenFields(cron string) string {
 	return text
 }
 
-// NeverFires says, of a job whose cron never fires (again), what becomes of it.
-func (c Config) NeverFires() string {
+// neverFires says, of a job whose cron never fires (again), what becomes of it.
+func (c Config) neverFires() string {
 	if c.JobExecutionType == Daemon {
 		return fmt.Sprintf("cron %q never fires (again): the shards stay, and do nothing", c.Cron)
 	}

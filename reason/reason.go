@@ -5,8 +5,8 @@
 // sentences, and a console can show them in its reader's language.
 //
 // To add a reason, add a constructor with its code beside those of its kind (kills.go, ends.go, waits.go, placement.go,
-// fires.go), its words to en.txt and zh.txt, and an example to reason_test.go. make docs then brings its words to the
-// console and to docs/reasons.md.
+// fires.go, notes.go), its words to en.txt and zh.txt, and an example to reason_test.go. make docs then brings its
+// words to the console and to docs/reasons.md.
 package reason
 
 import (

@@ -35,8 +35,8 @@ var examples = []Reason{
 	TimedOut(5*time.Second, 3, said), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
 	CannotStay(5, said), ShardsFailed(1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
 
-	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", "WHY"),
-	AppNotRegistered("APP"), AppDocumentFaulty("APP", "WHY"), BeingEnded("EXECUTION", said),
+	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", said),
+	AppNotRegistered("APP"), AppDocumentFaulty("APP", said), BeingEnded("EXECUTION", said),
 	DaemonBeingEnded("EXECUTION"),
 	OneAtATime("EXECUTION", "running"), orphan.MayBeEnding(at), orphan.StuckStaging(), orphan.KillUnconfirmed(),
 	orphan.Unanswered(), orphan.MayRun(), orphan.OfOtherMaster("FRAMEWORK"),
@@ -60,6 +60,15 @@ var examples = []Reason{
 	FireFoundBusy(at, "EXECUTION", "RUNNING"), OldestDropped(100, at), OldestOfAllDropped(1000, at),
 	FiresSkipped(2, at, 1),
 	ShardWasDown(1, at, later), FiresMissed(at, later), FiresMadeUp(at, later, 3),
+
+	LastGoodInForce("PATH", DocumentUnreadable("WHY")), OfPath("PATH", MarkUnreadable("WHY")), CronNeverFires("CRON", false),
+	CronNeverFires("CRON", true), TooFewAgents(2, 3), AgentsTooSmall("2 CPU", false, "1 CPU"),
+	AgentsTooSmall("2 CPU", true, "1 CPU"), MemoryTooSmall("8", 16, 32), NotNotified("EXECUTION", "WEBHOOK", 1, "WHY"),
+	ClockBehind(at), NothingUntilThatEnds(said), ShownAsLastKnown("WHY"), TimeoutKillRequested(at), KillRequested(at),
+	EndsWithRun(said), AgentSilent("AGENT", at), CauseMissing("LOST"), ExecutorQuiet(time.Minute, "AGENT"),
+	ClockOff(agent, time.Second), ClockOff(agent, -time.Second), LastRunEnded(at, "FAILED", said),
+	MoreLastRunsEnded(2), RollingOut(1, false, 1), RollingOut(1, true, 2), AgentAway("HOST", 1), AppNotFetched(HostSilent("HOST"), said),
+	FireLate(), TakesNoTasks("WHY"), KillUnanswered(), DaemonsUnheard(time.Minute),
 }
 
 // each calls fn with the examples and all reasons in them.

@@ -11,16 +11,22 @@ const (
 )
 
 // DocumentFaulty says that a job's document can't be used, at that path of the registry.
-func DocumentFaulty(path, why string) Reason {
-	return build("document_faulty", text("path", path), text("why", why))
+func DocumentFaulty(path string, why Reason) Reason {
+	return build("document_faulty", text("path", path), because("why", why))
 }
+
+// DocumentUnreadable says that a document can't be read, in words of the registry.
+func DocumentUnreadable(why string) Reason { return build("document_unreadable", text("why", why)) }
+
+// MarkUnreadable says that of a disabled mark.
+func MarkUnreadable(why string) Reason { return build("mark_unreadable", text("why", why)) }
 
 // AppNotRegistered says that a job's app is not there.
 func AppNotRegistered(app string) Reason { return build("app_not_registered", text("app", app)) }
 
 // AppDocumentFaulty says that the document of a job's app can't be used.
-func AppDocumentFaulty(app, why string) Reason {
-	return build("app_document_faulty", text("app", app), text("why", why))
+func AppDocumentFaulty(app string, why Reason) Reason {
+	return build("app_document_faulty", text("app", app), because("why", why))
 }
 
 // BeingEnded says that an execution of the job before is being ended first, for that reason.

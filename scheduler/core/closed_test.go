@@ -49,7 +49,7 @@ func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	s.step(s.clusterEvent(closed))
 	shows := func(id, state, note string) {
 		t.Helper()
-		if v, err := s.core.Agent(id); err != nil || v.State == nil || *v.State != state || v.Note != note {
+		if v, err := s.core.Agent(id); err != nil || v.State == nil || *v.State != state || v.Note != note || (note != "") != (v.NoteCode == "takes_no_tasks") {
 			t.Errorf("%s: %+v, %v; want it to be %s: %s", id, v.AgentView, err, state, note)
 		}
 	}

@@ -83,7 +83,7 @@ func (k *configuration) loaded() {
 
 // addFault notes that what is found at a path can't be used.
 func (k *configuration) addFault(path string, why error, version int64) {
-	k.faulty[path] = fault{why: why.Error(), version: version, since: k.wall}
+	k.faulty[path] = fault{why: faultOf(why), version: version, since: k.wall}
 }
 
 // committed takes out the change that is being committed for the request with that token, nil if there is none.
@@ -206,17 +206,17 @@ func (k *configuration) markChanged(e MarkChanged) []*jobState {
 
 // fault is what is wrong with a document in the registry ([D15]).
 type fault struct {
-	why     string
+	why     reason.Reason
 	version int64
 	since   time.Time // as far as this leader knows
 }
 
-func (k *configuration) hasFault(path string) bool { return k.faulty[path].why != "" }
+func (k *configuration) hasFault(path string) bool { return !k.faulty[path].why.IsZero() }
 
 // documentFaulty takes the word that somebody left a document that can't be
 // used. The last good one stays in force.
 func (k *configuration) documentFaulty(e DocumentFaulty) {
-	k.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why, Problem: true})
+	k.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
 	since := k.wall
 	if f, ok := k.faulty[e.Path]; ok {
 		since = f.since

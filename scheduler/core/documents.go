@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -43,7 +44,7 @@ func readJob(opt *Options, name string, e registry.Entry, wall time.Time) (jobs.
 // somebody has edited may hold names twice, or in other letters.
 func readDocument[C any](format DocumentFormat, e registry.Entry, cfg C, decode func([]byte) (C, []string, error)) (C, []string, error) {
 	if e.Unreadable != "" {
-		return cfg, nil, fmt.Errorf("it can't be read: %s", e.Unreadable)
+		return cfg, nil, faultError{reason.DocumentUnreadable(e.Unreadable)}
 	}
 	if format == JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil && bytes.Equal(store.Encode(cfg), e.Value) {
 		return cfg, nil, nil

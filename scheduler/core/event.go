@@ -58,8 +58,9 @@ type MarkChanged struct {
 // DocumentFaulty is an external edit that has left a document that can't be
 // used. The last good one stays in force; the next change replaces it.
 type DocumentFaulty struct {
-	Path, Why string
-	Version   int64
+	Path    string
+	Why     reason.Reason
+	Version int64
 }
 
 // Request is an event that somebody waits for: a Reply with its token answers it, unless the term ends before.

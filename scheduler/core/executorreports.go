@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -153,37 +154,26 @@ func (c *Core) noteClock(a *agent) {
 	case turned && drift == 0:
 		c.note(Note{Kind: NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
 	case turned:
-		c.note(Note{Kind: NoteAgentClock, Detail: clockText(a, drift), Problem: true})
+		c.note(Note{Kind: NoteAgentClock, Detail: c.clockNote(a.id).String(), Problem: true})
 	}
 }
 
-func clockText(a *agent, drift time.Duration) string {
-	direction := "ahead of"
-	if drift < 0 {
-		direction = "behind"
-	}
-	return fmt.Sprintf("the clock of agent %s (%s) is %s %s the scheduler's: its daemons are fired, and what is reported from there is dated, by that; set it right",
-		a.id, a.host, drift.Abs().Round(100*time.Millisecond), direction)
-}
-
-// clockNote says that the clock of an agent is off, or "".
-func (c *Core) clockNote(agentID string) string {
+// clockNote says that the clock of an agent is off, or nothing.
+func (c *Core) clockNote(agentID string) reason.Reason {
 	a := c.agents.byID[agentID]
 	if a == nil || a.clock.off == 0 {
-		return ""
+		return reason.Reason{}
 	}
-	return clockText(a, a.clock.off)
+	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
 }
 
-// clockNotes say of the agents of what runs which clocks are off.
-func (c *Core) clockNotes(running []RunningView) (notes []string) {
+// clockNotes say of the agents of what runs which clocks are off. Some may be none.
+func (c *Core) clockNotes(running []RunningView) (notes []reason.Reason) {
 	seen := map[string]bool{}
 	for i := range running {
 		if id := running[i].Agent; !seen[id] {
 			seen[id] = true
-			if why := c.clockNote(id); why != "" {
-				notes = append(notes, why)
-			}
+			notes = append(notes, c.clockNote(id))
 		}
 	}
 	return notes
@@ -207,11 +197,11 @@ func (c *Core) quietFor(e *execution, s *shard) time.Duration {
 	return 0
 }
 
-func (c *Core) quietNote(e *execution, s *shard) string {
+func (c *Core) quietNote(e *execution, s *shard) reason.Reason {
 	if quiet := c.quietFor(e, s); quiet > 0 {
-		return fmt.Sprintf("its executor was last heard %s ago, though agent %s is registered: it may not be fired", quiet.Round(time.Second), s.Agent)
+		return reason.ExecutorQuiet(quiet.Round(time.Second), s.Agent)
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // noteQuiet notes, once, that the executor of a daemon's shard has become quiet. Its next report ends that.

@@ -175,6 +175,11 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 	if now := strings.Join(s.explain("my_job").Notes, "; "); now != shown {
 		t.Errorf("shown %q, and then without a word %q", shown, now)
 	}
+	a, e1 := s.core.Agent("S1")
+	boxes, e2 := s.core.Sandboxes("my_app")
+	if e1 != nil || e2 != nil || a.NoteCode != "agent_clock_ahead" || len(boxes) != 1 || boxes[0].NoteCode != a.NoteCode {
+		t.Errorf("the agent and the sandbox on it: %+v, %v, %+v, %v", a, e1, boxes, e2)
+	}
 }
 
 // An executor with a daemon's shard that says nothing for a minute is called quiet, once, unless its agent is away.

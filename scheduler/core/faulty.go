@@ -1,9 +1,10 @@
 package core
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -14,8 +15,8 @@ type FaultyView struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"` // app or job
 	Name string `json:"name"`
-	// Reason says what is wrong, or why it can't be read.
-	Reason string `json:"reason"`
+	// Why says what is wrong, or why it can't be read.
+	Why
 	// Since is when this leader found the path's document unusable: at the latest the begin of its term.
 	Since time.Time `json:"since"`
 	// LastGood is set when the last good document is in force. Without one, nothing new runs.
@@ -28,7 +29,7 @@ func (c *Core) FaultyDocuments() []FaultyView {
 	for _, path := range sortedKeys(c.config.faulty) {
 		f := c.config.faulty[path]
 		dir, name := splitPath(path)
-		v := FaultyView{Path: path, Kind: "job", Name: name, Reason: f.why, Since: f.since.Truncate(time.Millisecond)}
+		v := FaultyView{Path: path, Kind: "job", Name: name, Why: whyOf(f.why), Since: f.since.Truncate(time.Millisecond)}
 		switch j := c.config.jobs[name]; {
 		case dir == pathApps:
 			v.Kind, v.LastGood = "app", c.config.apps[name] != nil
@@ -44,14 +45,27 @@ func (c *Core) FaultyDocuments() []FaultyView {
 
 // markUnreadable says what an entry is that should be a disabled mark.
 func markUnreadable(e registry.Entry) error {
-	return fmt.Errorf("this disabled mark can't be read, and counts as set: %s", e.Unreadable)
+	return faultError{reason.MarkUnreadable(e.Unreadable)}
+}
+
+// faultError is what is wrong with an entry, where there is a code for it.
+type faultError struct{ why reason.Reason }
+
+func (e faultError) Error() string { return e.why.String() }
+
+// faultOf is what an error says as a reason.
+func faultOf(err error) reason.Reason {
+	if e := (faultError{}); errors.As(err, &e) {
+		return e.why
+	}
+	return reason.FromText(err.Error())
 }
 
 // unreadableMarks are notes on the disabled marks of a job and its app.
-func (k *configuration) unreadableMarks(j *jobState) (notes []string) {
+func (k *configuration) unreadableMarks(j *jobState) (notes []reason.Reason) {
 	for _, path := range []string{store.Under(pathJobDisabled, j.name), store.Under(pathAppDisabled, j.cfg.AppName)} {
 		if k.hasFault(path) {
-			notes = append(notes, path+": "+k.faulty[path].why)
+			notes = append(notes, reason.OfPath(path, k.faulty[path].why))
 		}
 	}
 	return notes

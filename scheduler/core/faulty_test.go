@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -42,12 +45,12 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 		}
 	}
 	want := []FaultyView{
-		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Reason: "it can't be read: " + accessDenied, Since: s.now},
-		{Path: "/config/job/shut", Kind: "job", Name: "shut", Reason: "it can't be read: " + accessDenied, Since: s.now},
-		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Reason: "this disabled mark can't be read, and counts as set: " + accessDenied, Since: s.now},
+		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Why: whyOf(reason.DocumentUnreadable(accessDenied)), Since: s.now},
+		{Path: "/config/job/shut", Kind: "job", Name: "shut", Why: whyOf(reason.DocumentUnreadable(accessDenied)), Since: s.now},
+		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Why: whyOf(reason.MarkUnreadable(accessDenied)), Since: s.now},
 	}
-	if got := s.core.FaultyDocuments(); !slices.Equal(got, want) {
-		t.Errorf("faulty: %+v", got)
+	if diff := cmp.Diff(want, s.core.FaultyDocuments()); diff != "" {
+		t.Errorf("faulty: %s", diff)
 	}
 	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY", "marked": "DISABLED"} {
 		if x, err := s.core.Explain(name); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), accessDenied) {
@@ -88,9 +91,9 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	lose(accessDenied)
 	s.now = s.now.Add(time.Minute)
 	lose("still " + accessDenied)
-	want := FaultyView{Path: path, Kind: "job", Name: "my_job", Reason: "it can't be read: still " + accessDenied, Since: began, LastGood: true}
-	if got := s.core.FaultyDocuments(); len(got) != 1 || got[0] != want {
-		t.Errorf("faulty: %+v", got)
+	want := FaultyView{Path: path, Kind: "job", Name: "my_job", Why: whyOf(reason.DocumentUnreadable("still " + accessDenied)), Since: began, LastGood: true}
+	if diff := cmp.Diff([]FaultyView{want}, s.core.FaultyDocuments()); diff != "" {
+		t.Errorf("faulty: %s", diff)
 	}
 	x := s.explain("my_job")
 	if len(x.NextFires) == 0 || !strings.Contains(strings.Join(x.Notes, ";"), "last good document is in force: it can't be read") {

@@ -79,8 +79,8 @@ func (k *configuration) endReason(j *jobState) reason.Reason {
 
 // appMissingReason says why a job has no app, and what to do.
 func (k *configuration) appMissingReason(name string) reason.Reason {
-	if f := k.faulty[store.Under(pathApps, name)]; f.why != "" {
-		return reason.AppDocumentFaulty(name, f.why)
+	if path := store.Under(pathApps, name); k.hasFault(path) {
+		return reason.AppDocumentFaulty(name, k.faulty[path].why)
 	}
 	return reason.AppNotRegistered(name)
 }

@@ -51,9 +51,9 @@ func (c *Core) CheckJob(ch Change) (JobCheck, error) {
 	if j.schedule, err = jobs.Schedule(*j.cfg, c.opt.Zone); err != nil {
 		return JobCheck{}, Errorf(Invalid, "invalid", "%s", err)
 	}
-	view := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(), Notes: c.notesOf(j)}
+	view := c.jobView(j)
 	if why := c.config.inactiveReason(j); !why.IsZero() {
-		view.Notes = append(view.Notes, why.String()+": until that ends it makes no fires, and none of its shards is placed")
+		view.note(reason.NothingUntilThatEnds(why))
 	}
 	return JobCheck{Job: view, Placement: c.wouldPlace(j)}, nil
 }

@@ -181,7 +181,7 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 // follow its documents.
 func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	for _, path := range sortedKeys(c.config.faulty) {
-		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + c.config.faulty[path].why, Problem: true})
+		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + c.config.faulty[path].why.String(), Problem: true})
 	}
 	var ended []*execution
 	for _, e := range execs {

@@ -5,12 +5,13 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
-// shards, which start together (rule L1); or "".
-func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
+// shards, which start together (rule L1); or nothing.
+func (c *Core) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	executor := c.executorSize(&a)
 	need := job.Resources().Plus(executor)
 	var most resources.Amount
@@ -25,31 +26,25 @@ func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
 			room += ag.capacity.Minus(executor).Holds(job.Resources(), job.ShardingTotalCount)
 		}
 		if room >= job.ShardingTotalCount {
-			return ""
+			return reason.Reason{}
 		}
 	}
 	switch {
 	case !seen:
-		return ""
+		return reason.Reason{}
 	case room > 0:
-		return fmt.Sprintf("all agents seen so far have room for %d of its %d shards at once if nothing else runs; its shards start together, so that it waits until there are more agents, or it has fewer shards or smaller ones",
-			room, job.ShardingTotalCount)
+		return reason.TooFewAgents(room, job.ShardingTotalCount)
 	}
-	with := ""
-	if !executor.IsZero() {
-		with = " with its executor"
-	}
-	return fmt.Sprintf("no agent seen so far can hold one shard: it needs %s%s, the largest amounts seen are %s", need, with, most)
+	return reason.AgentsTooSmall(need.String(), !executor.IsZero(), most.String())
 }
 
 // taskExecutorMB is the memory with which an executor in a container of its own starts. It is within the limit of the shard that it runs.
 const taskExecutorMB = 16
 
-// tooSmallNote says that a shard has not even the memory that its own executor needs, or "".
-func (c *Core) tooSmallNote(job jobs.Config) string {
+// tooSmallNote says that a shard has not even the memory that its own executor needs, or nothing.
+func (c *Core) tooSmallNote(job jobs.Config) reason.Reason {
 	if !c.opt.TaskExecutors || job.MemoryMB >= taskExecutorMB {
-		return ""
+		return reason.Reason{}
 	}
-	return fmt.Sprintf("memoryMB is %g, and the executor that starts each shard needs %d of that before the job's own program takes any: its shards can't start; give it %d or more",
-		job.MemoryMB, taskExecutorMB, 2*taskExecutorMB)
+	return reason.MemoryTooSmall(fmt.Sprint(job.MemoryMB), taskExecutorMB, 2*taskExecutorMB)
 }

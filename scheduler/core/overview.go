@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
@@ -52,9 +51,8 @@ type Trouble struct {
 	Count int
 	// Since is when it began, zero where that is not known.
 	Since time.Time
-	// Message says what is wrong; where there is a code for it, Why does, and Message is empty.
-	Message string
-	Why     reason.Reason
+	// Why says what is wrong.
+	Why reason.Reason
 }
 
 // Counts are totals since the term began, for rates.
@@ -86,7 +84,7 @@ func (c *Core) Facts() Facts {
 	}
 	f.Agents = c.agentTotals()
 	for _, v := range c.FaultyDocuments() {
-		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Message: v.Reason}
+		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Why: c.config.faulty[v.Path].why}
 		if t.Job = v.Name; v.Kind == "app" {
 			t.Job, t.App = "", v.Name
 		} else if j := c.config.jobs[v.Name]; j != nil && j.cfg != nil {
@@ -97,7 +95,7 @@ func (c *Core) Facts() Facts {
 	c.startTroubles(&f)
 	for _, name := range sortedKeys(c.notifications.pending) {
 		if n := c.notifications.pending[name]; n.problem != "" {
-			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.appNameOf(name), Count: n.tries, Since: c.shown(n.Since), Message: n.problem})
+			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.appNameOf(name), Count: n.tries, Since: c.shown(n.Since), Why: reason.FromText(n.problem)})
 		}
 	}
 	c.silentTroubles(&f)
@@ -126,10 +124,10 @@ func (c *Core) awayAgents() map[string]*Trouble {
 	}
 	for id, t := range away {
 		host := ""
-		if a := c.agents.byID[id]; a != nil && a.host != "" {
-			host = " (host " + a.host + ")"
+		if a := c.agents.byID[id]; a != nil {
+			host = a.host
 		}
-		t.Message = fmt.Sprintf("the agent%s does not answer the master; %s on it may still run", host, counted(t.Count, "task"))
+		t.Why = reason.AgentAway(host, t.Count)
 	}
 	return away
 }
@@ -163,10 +161,11 @@ func (c *Core) startTroubles(f *Facts) {
 			}
 			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Why: s.Reason}
 			if agent == everyAgent {
-				t.Agent, t.Why, t.Message = "", reason.Reason{}, "the app's package can't be fetched: "+s.whatFailed().String()
+				last := reason.Reason{}
 				if s.Package != "" && !c.starts.isShared(app, s) {
-					t.Message += ", last: " + s.Reason.String()
+					last = s.Reason
 				}
+				t.Agent, t.Why = "", reason.AppNotFetched(s.whatFailed(), last)
 			}
 			f.trouble(t)
 		}
@@ -192,7 +191,7 @@ func (c *Core) silentTroubles(f *Facts) {
 				continue
 			}
 			if since := c.wall.Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
-				t.Since, t.Agent, t.Message = since, s.Agent, c.quietNote(e, s)
+				t.Since, t.Agent, t.Why = since, s.Agent, c.quietNote(e, s)
 			}
 			t.Count++
 		}

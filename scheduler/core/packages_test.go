@@ -124,8 +124,8 @@ func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	for _, shown := range []bool{true, false} {
 		s.core.starts.unanswered(a, "run", s.now, reason.FromText("the server answers 503"))
 		for _, trouble := range s.core.Facts().Troubles {
-			if strings.HasSuffix(trouble.Message, ", last: the server answers 503") != shown {
-				t.Errorf("with a second app %v: %s", !shown, trouble.Message)
+			if strings.HasSuffix(trouble.Why.String(), ", last: the server answers 503") != shown {
+				t.Errorf("with a second app %v: %s", !shown, trouble.Why.String())
 			}
 		}
 		if len(s.core.Facts().Troubles) == 0 {

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +17,10 @@ func (c *Core) App(name string) (AppView, error) {
 	if a == nil {
 		return AppView{}, appNotFound(name)
 	}
-	v := AppView{Config: a.cfg, Disabled: a.disabled, Version: a.version, Notes: slices.Clone(a.notes)}
-	if f := c.config.faulty[store.Under(pathApps, name)]; f.why != "" {
-		v.Notes = append(v.Notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", store.Under(pathApps, name), f.why))
+	v := AppView{Config: a.cfg, Disabled: a.disabled, Version: a.version}
+	v.note(texts(a.notes)...)
+	if path := store.Under(pathApps, name); c.config.hasFault(path) {
+		v.note(reason.LastGoodInForce(path, c.config.faulty[path].why))
 	}
 	return v, nil
 }
@@ -42,7 +41,13 @@ func (c *Core) Job(name string) (JobView, error) {
 	if j == nil || j.cfg == nil {
 		return JobView{}, jobNotFound(name)
 	}
-	return JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(), Version: j.version, Notes: c.notesOf(j)}, nil
+	return c.jobView(j), nil
+}
+
+func (c *Core) jobView(j *jobState) JobView {
+	v := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(), Version: j.version}
+	v.note(c.notesOf(j)...)
+	return v
 }
 
 // Jobs returns all jobs, by name, without notes.
@@ -56,31 +61,27 @@ func (c *Core) Jobs() []JobView {
 	return out
 }
 
-// notesOf are hints about a job that is accepted as it is.
-func (c *Core) notesOf(j *jobState) []string {
-	notes := slices.Clone(j.notes)
+// notesOf are hints about a job that is accepted as it is. Some may be none.
+func (c *Core) notesOf(j *jobState) []reason.Reason {
+	notes := texts(j.notes)
 	a := c.config.apps[j.cfg.AppName]
 	if a == nil {
-		notes = append(notes, c.config.appMissingReason(j.cfg.AppName).String())
+		notes = append(notes, c.config.appMissingReason(j.cfg.AppName))
 	}
 	for _, path := range []string{store.Under(pathJobs, j.name), store.Under(pathApps, j.cfg.AppName)} {
-		if f := c.config.faulty[path]; f.why != "" && (a != nil || path == store.Under(pathJobs, j.name)) {
-			notes = append(notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", path, f.why))
+		if c.config.hasFault(path) && (a != nil || path == store.Under(pathJobs, j.name)) {
+			notes = append(notes, reason.LastGoodInForce(path, c.config.faulty[path].why))
 		}
 	}
 	notes = append(notes, c.config.unreadableMarks(j)...)
 	if j.schedule != nil && j.schedule.Next(c.wall).IsZero() {
-		notes = append(notes, j.cfg.NeverFires())
+		notes = append(notes, reason.CronNeverFires(j.cfg.Cron, j.cfg.JobExecutionType == jobs.Daemon))
 	}
 	if a != nil {
-		for _, text := range []string{c.neverFitsNote(*j.cfg, a.cfg), c.tooSmallNote(*j.cfg)} {
-			if text != "" {
-				notes = append(notes, text)
-			}
-		}
+		notes = append(notes, c.neverFitsNote(*j.cfg, a.cfg), c.tooSmallNote(*j.cfg))
 	}
 	if n := c.notifications.pending[j.name]; n != nil && n.problem != "" {
-		notes = append(notes, fmt.Sprintf("people could not be notified of its failure %s by %s yet, %s tried: %s", n.Execution, j.cfg.JobErrorHandlerType, counted(n.tries, "time"), n.problem))
+		notes = append(notes, reason.NotNotified(n.Execution, j.cfg.JobErrorHandlerType, n.tries, n.problem))
 	}
 	return notes
 }
@@ -89,7 +90,10 @@ func (c *Core) notesOf(j *jobState) []string {
 func (c *Core) Explain(name string) (Explanation, error) {
 	j := c.config.jobs[name]
 	if j != nil && c.config.isFaulty(j) {
-		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.config.inactiveReason(j).String()}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+		x := Explanation{
+			JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{},
+		}
+		x.note(c.config.inactiveReason(j))
 		for _, e := range j.queue {
 			c.explainExecution(&x, j, e)
 		}
@@ -98,12 +102,13 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	if j == nil || j.cfg == nil {
 		return Explanation{}, jobNotFound(name)
 	}
-	x := Explanation{JobName: name, Notes: c.notesOf(j), NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+	x := Explanation{JobName: name, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+	x.note(c.notesOf(j)...)
 	if c.fires.behind {
-		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.fires.cursor.Time.Format(time.RFC3339)))
+		x.note(reason.ClockBehind(c.fires.cursor.Time))
 	}
 	if c.config.paused(j) {
-		x.Notes = append(x.Notes, c.config.inactiveReason(j).String())
+		x.note(c.config.inactiveReason(j))
 	}
 	if j.schedule != nil && c.config.inactive(j) == active {
 		at := c.wall
@@ -120,15 +125,11 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	for _, e := range j.queue {
 		c.explainExecution(&x, j, e)
 	}
-	x.Notes = append(x.Notes, c.clockNotes(x.Running)...)
+	x.note(c.clockNotes(x.Running)...)
 	c.explainPast(&x, j)
 	c.explainDaemon(&x, j)
 	if len(x.Running) > 0 && !c.subscription.open {
-		note := "running tasks are shown as they were last known: the scheduler has no connection to the cluster"
-		if c.subscription.reason != "" {
-			note += ": " + c.subscription.reason
-		}
-		x.Notes = append(x.Notes, note)
+		x.note(reason.ShownAsLastKnown(c.subscription.reason))
 	}
 	held := 0
 	for _, r := range x.Running {
@@ -158,8 +159,8 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.shown(s.WaitSince).Truncate(time.Millisecond), Why: whyOf(c.shardWaitReason(e, s))})
 		case s.live():
 			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.waits))), Progress: s.shownProgress()})
-			if why := cmp.Or(c.runningNote(s), c.quietNote(e, s)); why != "" {
-				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
+			if why := c.runningNote(s).Or(c.quietNote(e, s)); !why.IsZero() {
+				x.note(reason.OfItem(s.Item, why))
 			}
 		case s.State != Finished:
 			x.Ended = append(x.Ended, EndedView{
@@ -171,20 +172,20 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 // explainItems bounds how many shards of one waiting execution are listed.
 const explainItems = 1000
 
-func (c *Core) runningNote(s *shard) string {
+func (c *Core) runningNote(s *shard) reason.Reason {
 	switch {
 	case s.TimedOut:
-		return "it has run for longer than timeoutSeconds; its kill is requested since " + c.shown(s.KillSince).Format(time.RFC3339)
+		return reason.TimeoutKillRequested(c.shown(s.KillSince))
 	case s.Drain:
-		return "it ends with the run under way: " + s.Kill.String()
+		return reason.EndsWithRun(s.Kill)
 	case !s.KillSince.IsZero():
-		return "its kill is requested since " + c.shown(s.KillSince).Format(time.RFC3339)
+		return reason.KillRequested(c.shown(s.KillSince))
 	case !s.Unreachable.IsZero():
-		return fmt.Sprintf("agent %s does not answer since %s", s.Agent, c.shown(s.Unreachable).Format(time.RFC3339))
+		return reason.AgentSilent(s.Agent, c.shown(s.Unreachable))
 	case !s.EndUnclear.IsZero():
-		return fmt.Sprintf("the cluster says %s without a cause; its agent has not said why yet", s.EndState)
+		return reason.CauseMissing(string(s.EndState))
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // waitReason says what an execution that was not launched yet waits for.

@@ -89,10 +89,11 @@ func (k *configuration) reloadedMark(path string, entry registry.Entry, found bo
 }
 
 func (k *configuration) reloadedFault(path string, entry registry.Entry, err error) []Event {
-	if f := k.faulty[path]; f.why == err.Error() && f.version == entry.Version {
+	why := faultOf(err)
+	if f := k.faulty[path]; f.why.Equal(why) && f.version == entry.Version {
 		return nil
 	}
-	return []Event{DocumentFaulty{Path: path, Why: err.Error(), Version: entry.Version}}
+	return []Event{DocumentFaulty{Path: path, Why: why, Version: entry.Version}}
 }
 
 // Edit is an external edit, for the log: What was done at Path, to the app or job (Kind) of that name.

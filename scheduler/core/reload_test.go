@@ -60,7 +60,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Errorf("explain: %s", notes())
 		}
 		s.edit("/state/disable/job/my_job", "my_job", 0)
-		if !s.core.config.jobs["my_job"].mark.disables() || !strings.Contains(strings.Join(s.core.notesOf(s.core.config.jobs["my_job"]), ";"), "last good") {
+		if !s.core.config.jobs["my_job"].mark.disables() || !strings.Contains(strings.Join(s.explain("my_job").Notes, ";"), "last good") {
 			t.Error("a disabled mark set from outside does not disable, or mends a document")
 		}
 		s.apply(s.core.planDisableJob("my_job", false))

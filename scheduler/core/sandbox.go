@@ -82,7 +82,8 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 		if x.App != app {
 			continue
 		}
-		v := SandboxView{Path: x.Sandbox, Note: c.clockNote(x.Agent)}
+		v := SandboxView{Path: x.Sandbox}
+		v.Note, v.NoteCode, v.NoteArgs = inAnswer(c.clockNote(x.Agent))
 		if v.Path == "" {
 			v.Path = latestSandbox(x.Info.Framework, x.Info.ID)
 		}

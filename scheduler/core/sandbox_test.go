@@ -41,11 +41,11 @@ func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
 	t.Parallel()
 	s, l := sandboxStage(t)
 	virtual := "/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/latest"
-	if boxes, err := s.core.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0] != (SandboxView{Hostname: "S1", Path: virtual}) {
+	if boxes, err := s.core.Sandboxes("my_app"); err != nil || !cmp.Equal(boxes, []SandboxView{{Hostname: "S1", Path: virtual}}) {
 		t.Errorf("before a task was reported: %+v, %v", boxes, err)
 	}
 	s.update(l, cluster.Running, saysSandbox(t, runOf(l, "c-1")))
-	if boxes, err := s.core.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0] != (SandboxView{Hostname: "S1", Path: runOf(l, "c-1")}) {
+	if boxes, err := s.core.Sandboxes("my_app"); err != nil || !cmp.Equal(boxes, []SandboxView{{Hostname: "S1", Path: runOf(l, "c-1")}}) {
 		t.Errorf("%+v, %v", boxes, err)
 	}
 	if _, err := s.core.Sandboxes("nobody"); err == nil {

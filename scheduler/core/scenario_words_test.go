@@ -12,6 +12,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -259,8 +260,11 @@ func (s *scene) reportExplanation(x Explanation) {
 		}
 		s.say("  runs: %s, %s as %s%s", r.ExecutionID, r.State, r.TaskID, progress)
 	}
-	for _, n := range x.Notes {
+	for i, n := range x.Notes {
 		s.say("  note: %s", n)
+		if j := s.core.config.jobs[x.JobName]; x.NoteReasons[i].Code == string(reason.PlainText) && !slices.Contains(j.notes, n) {
+			s.t.Errorf("a note that is not about a document has no code: %s", n)
+		}
 	}
 	if r := x.LastRun; r != nil && r.State != Finished {
 		s.say("  last run: %s %s: %s", r.ExecutionID, r.State, r.Reason)

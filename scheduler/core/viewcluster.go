@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -86,7 +86,9 @@ type AgentView struct {
 	// Offer is what is held of it.
 	Offer *OfferView `json:"offer"`
 	// Note says why it is CLOSED, and that its clock is off; "" for neither.
-	Note string `json:"note"`
+	Note     string         `json:"note"`
+	NoteCode string         `json:"noteCode,omitempty"`
+	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 }
 
 // MaintenanceView is a window of maintenance; nil is for a time that was not named.
@@ -120,7 +122,9 @@ type ExecutorView struct {
 	Since      *time.Time `json:"since"`
 	LastReport *time.Time `json:"lastReport"`
 	// Note says what an operator should look at, "" for nothing.
-	Note string `json:"note"`
+	Note     string         `json:"note"`
+	NoteCode string         `json:"noteCode,omitempty"`
+	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 }
 
 // StartFailureView is an app that is kept off an agent, or, with a Host and no agent, off all of them (rules L6, L8).
@@ -228,10 +232,12 @@ func (s *shard) clusterState() cluster.State {
 }
 
 func (c *Core) viewAgent(a *agent) AgentView {
-	v := AgentView{ID: a.id, Hostname: a.host, Note: c.clockNote(a.id)}
+	v := AgentView{ID: a.id, Hostname: a.host}
+	note := c.clockNote(a.id)
 	if a.closed != "" {
-		v.Note = strings.TrimSuffix("takes no tasks now: "+a.closed+"; "+v.Note, "; ")
+		note = reason.All(reason.TakesNoTasks(a.closed), note)
 	}
+	v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
 	use := c.useOf(a)
 	v.CPUs, v.MemoryMB = use.views()
 	v.Tasks = a.own.tasks
@@ -277,12 +283,15 @@ func (c *Core) executorsOn(agent string) []ExecutorView {
 		case x.ran:
 			v.State = "RUNNING"
 		}
+		note := reason.Reason{}
 		switch {
 		case x.silent:
-			v.Note = "it does not answer the kill of a task: its agent is asked to end it with all its tasks"
+			note = reason.KillUnanswered()
 		case x.quiet:
-			v.Note = fmt.Sprintf("it runs daemons and was last heard %s ago", c.now.Sub(slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate}, time.Time.Compare)).Round(time.Second))
+			last := slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate}, time.Time.Compare)
+			note = reason.DaemonsUnheard(c.now.Sub(last).Round(time.Second))
 		}
+		v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
 		out = append(out, v)
 	}
 	return out

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -65,11 +64,12 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 			continue
 		}
 		if failed++; failed <= failedRunsShown {
-			x.Notes = append(x.Notes, fmt.Sprintf("item %d: its last run, the fire of %s, ended as %s: %s", i, r.Last.Fire.UTC().Format(time.RFC3339), r.Last.State, r.Last.Cause))
+			ended := reason.LastRunEnded(r.Last.Fire.UTC(), string(r.Last.State), reason.FromText(r.Last.Cause))
+			x.note(reason.OfItem(i, ended))
 		}
 	}
 	if failed > failedRunsShown {
-		x.Notes = append(x.Notes, fmt.Sprintf("the last runs of %d more items did not finish either", failed-failedRunsShown))
+		x.note(reason.MoreLastRunsEnded(failed - failedRunsShown))
 	}
 	former := 0
 	for _, i := range e.outdated { // the others have been compared
@@ -80,14 +80,13 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 	if former == 0 {
 		return
 	}
-	what := "being replaced"
 	item := slices.IndexFunc(e.Shards, func(s shard) bool { return s.Replacing })
-	if item < 0 {
-		what = "coming up with them"
+	comingUp := item < 0
+	if comingUp {
 		item, _ = c.comingUp(e)
 	}
 	if item >= 0 {
-		x.Notes = append(x.Notes, fmt.Sprintf("changed settings are brought to its shards one at a time: item %d is %s, %s still with the former ones", item, what, counted(former, "shard")))
+		x.note(reason.RollingOut(item, comingUp, former))
 	}
 }
 

@@ -13,8 +13,8 @@ type AppView struct {
 	Disabled bool `json:"disabled"`
 	// Version is the document's; UpdateApp names it.
 	Version int64 `json:"-"`
-	// Notes are hints for the one who wrote it, e.g. ignored fields.
-	Notes []string `json:"notes,omitempty"`
+	// NotesView are hints for the one who wrote it, e.g. ignored fields.
+	NotesView
 }
 
 // JobView is a job as people see it.
@@ -24,7 +24,7 @@ type JobView struct {
 	// State says more than Disabled.
 	State   JobState `json:"state"`
 	Version int64    `json:"-"`
-	Notes   []string `json:"notes,omitempty"`
+	NotesView
 }
 
 // ProgressView is how far a task has come, as its program said last.
@@ -146,8 +146,8 @@ type Explanation struct {
 	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING (also where all that was
 	// launched is kept from beginning), READY (fires on its cron), ON_TRIGGER (no cron), NEVER (its cron never fires
 	// again) or FAULTY (its document can't be used).
-	State     string        `json:"state"`
-	Notes     []string      `json:"notes,omitempty"`
+	State string `json:"state"`
+	NotesView
 	NextFires []time.Time   `json:"nextFires"`
 	Waiting   []WaitingView `json:"waiting"`
 	Running   []RunningView `json:"running"`
@@ -206,7 +206,9 @@ type SandboxView struct {
 	// LastReport is when this leader last got a report of the executor, nil if it got none.
 	LastReport *time.Time `json:"lastReport,omitempty"`
 	// Note says that the clock of its agent is off, "" while it is right.
-	Note string `json:"note,omitempty"`
+	Note     string         `json:"note,omitempty"`
+	NoteCode string         `json:"noteCode,omitempty"`
+	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 }
 
 // ExecutionSummary is one run of a job in a list: ExecutionView without its shards.

@@ -144,9 +144,9 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 	for name := range names {
 		x, err := c.Explain(name)
 		of := jobViews{fires: x.NextFires}
-		x.NextFires, x.Notes = nil, timelessNotes(x.Notes)
+		x.NextFires, x.NotesView = nil, core.NotesView{Notes: timelessNotes(x.Notes)}
 		job, _ := c.Job(name)
-		job.Notes = nil // among those of the explanation
+		job.NotesView = core.NotesView{} // among those of the explanation
 		row := rowOf(c, name)
 		if row.State != x.State && (row.NextFire.IsZero() || row.NextFire.After(wall)) {
 			v.differs = append(v.differs, name+"'s row says "+row.State+", its explanation "+x.State)

@@ -74,10 +74,8 @@ func (j *Jobs) problems(ctx context.Context, f *facts, covers func(app string) b
 		if covers != nil && (t.App == "" || !covers(t.App)) {
 			continue
 		}
-		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count, Since: moment(millis(t.Since)), Message: t.Message}
-		if !t.Why.IsZero() {
-			p.say(t.Why)
-		}
+		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count, Since: moment(millis(t.Since))}
+		p.say(t.Why)
 		if covers != nil {
 			p.Agent = ""
 		}
@@ -178,7 +176,7 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 		case Waiting:
 			p.say(d.WaitingFor)
 		case Late:
-			p.Message = "its fire is due and was not made yet: the scheduler is behind, or its clock is"
+			p.say(reason.FireLate())
 		case Missed:
 			p.say(d.Missed)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -81,7 +82,7 @@ func TestProblems(t *testing.T) {
 			s.now = s.now.Add(2*time.Minute - time.Second)
 			s.none("LATE")
 			s.now = s.now.Add(2 * time.Second)
-			if p := s.problem("LATE"); p.Job != "fires" || p.Severity != "error" || p.Message == "" {
+			if p := s.problem("LATE"); p.Job != "fires" || p.Severity != "error" || p.MessageCode != "fire_late" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -91,7 +92,7 @@ func TestProblems(t *testing.T) {
 			task := launches(s.last).Launch.Tasks[0]
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},
 				core.ClusterEvent{Session: 1, Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}})
-			if p := s.problem("AGENT_UNREACHABLE"); p.Agent != "S1" || p.Count != 1 || !strings.Contains(p.Message, "h1") {
+			if p := s.problem("AGENT_UNREACHABLE"); p.Agent != "S1" || p.Count != 1 || !strings.Contains(p.Message, "h1") || p.MessageCode != "agent_away" {
 				t.Errorf("%+v", p)
 			}
 			sum, err := s.Summary(t.Context(), nil, s.now.Add(time.Second))
@@ -100,8 +101,8 @@ func TestProblems(t *testing.T) {
 			}
 		},
 		"FAULTY": func(t *testing.T, s *stage) {
-			s.step(core.DocumentFaulty{Path: "/config/job/job", Why: "no JSON\nat line 1"})
-			if p := s.problem("FAULTY"); p.Job != "job" || p.App != "a" || p.Path != "/config/job/job" || p.Message != "no JSON at line 1" {
+			s.step(core.DocumentFaulty{Path: "/config/job/job", Why: reason.FromText("no JSON\nat line 1")})
+			if p := s.problem("FAULTY"); p.Job != "job" || p.App != "a" || p.Path != "/config/job/job" || p.Message != "no JSON at line 1" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -129,7 +130,7 @@ func TestProblems(t *testing.T) {
 				t.Fatalf("%+v", s.last.Notifications)
 			}
 			s.step(core.NotificationSent{Job: "tells", Seq: s.last.Notifications[0].Seq, Problem: "the mail server is away"})
-			if p := s.problem("UNNOTIFIED"); p.Job != "tells" || p.Count != 1 || p.Message != "the mail server is away" {
+			if p := s.problem("UNNOTIFIED"); p.Job != "tells" || p.Count != 1 || p.Message != "the mail server is away" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -155,7 +156,7 @@ func TestProblemsOfSomeApps(t *testing.T) {
 	s.subscribed()
 	s.run("mine", cluster.Failed)
 	s.run("theirs", cluster.Failed)
-	s.step(core.DocumentFaulty{Path: "/config/job/unknown", Why: "no JSON"}, core.SessionEnded{Session: 1, Reason: "away"})
+	s.step(core.DocumentFaulty{Path: "/config/job/unknown", Why: reason.FromText("no JSON")}, core.SessionEnded{Session: 1, Reason: "away"})
 	o, err := s.Overview(t.Context(), func(app string) bool { return app == "a" }, s.now)
 	if err != nil || len(o.Problems) != 1 || o.Problems[0].Job != "mine" {
 		t.Errorf("%+v, %v", o.Problems, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
@@ -78,7 +79,7 @@ func (w *world) happens() {
 			w.step(core.SessionBegan{Session: session + 1, MasterID: "m"})
 		}
 	case 8:
-		w.step(core.DocumentFaulty{Path: "/config/job/" + name, Why: "it is no JSON", Version: int64(w.now.Unix())})
+		w.step(core.DocumentFaulty{Path: "/config/job/" + name, Why: reason.FromText("it is no JSON"), Version: int64(w.now.Unix())})
 	case 9:
 		w.step(core.ClusterEvent{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("r", w.now.UnixNano(), w.rnd.Uint32()), AgentID: "S1",
 			Hostname: "h1", AgentURL: "http://h1:5051", Resources: resources.New(4, 4096)}}}})

@@ -2,7 +2,7 @@ import '../lib/nobrowser.js'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { causeOf, inWords, messageOf, reasonOf, startCauseOf, taskToForget, waitOf } from '../../static/js/lib/reasons.js'
+import { causeOf, inWords, messageOf, noteOf, notesOf, reasonOf, startCauseOf, taskToForget, waitOf } from '../../static/js/lib/reasons.js'
 import { chinese } from '../../static/js/lib/reasonwords.js'
 import { language } from '../../static/js/lib/store.js'
 
@@ -33,12 +33,25 @@ test('each field with a code is said in the language of the console', () => {
     reason: 'the job is disabled', reasonCode: 'job_disabled', waitingFor: 'tried again at T', waitingForCode: 'retry_at', waitingForArgs: { at: 'T' },
     failureCause: 'lost 2 times; last: exit status 3', failureCode: 'lost_too_often', failureArgs: { times: '2', last: { code: 'text', args: { text: 'exit status 3' } } },
     cause: 'HOST did not answer', causeCode: 'host_silent', causeArgs: { host: 'HOST' }, message: 'a warning',
+    note: 'takes no tasks now: cordoned', noteCode: 'takes_no_tasks', noteArgs: { why: 'cordoned' },
   }
-  const said = () => [reasonOf(of), causeOf(of), waitOf(of), startCauseOf(of), messageOf(of)]
-  assert.deepEqual(said(), [of.reason, of.failureCause, of.waitingFor, of.cause, of.message])
+  const said = () => [reasonOf(of), causeOf(of), waitOf(of), startCauseOf(of), messageOf(of), noteOf(of)]
+  assert.deepEqual(said(), [of.reason, of.failureCause, of.waitingFor, of.cause, of.message, of.note])
   language.set('zh')
-  assert.deepEqual(said(), ['作业已禁用', '已丢失 2 次；最近一次：exit status 3', 'T 重试', 'HOST 没有应答', 'a warning'])
+  assert.deepEqual(said(), ['作业已禁用', '已丢失 2 次；最近一次：exit status 3', 'T 重试', 'HOST 没有应答', 'a warning', '目前不接收任务：cordoned'])
   assert.deepEqual([reasonOf(null), causeOf({}), waitOf(undefined), messageOf({ message: '' })], ['', '', '', ''])
+  language.set('en')
+})
+
+test('notes are said in the language of the console', () => {
+  const of = {
+    notes: ['jobType is ignored', 'item 1: it ends with the run under way: the job is disabled', 'a later note', 'of an earlier server'],
+    noteReasons: [{ code: 'text' }, { code: 'of_item', args: { item: '1', cause: { code: 'ends_with_run', args: { why: { code: 'job_disabled' } } } } }, { code: 'of_a_later_release' }],
+  }
+  assert.deepEqual(notesOf(of), of.notes)
+  language.set('zh')
+  assert.deepEqual(notesOf(of), [of.notes[0], '分片 1：将随当前这次运行结束：作业已禁用', ...of.notes.slice(2)])
+  assert.deepEqual([notesOf({}), notesOf(null)], [[], []])
   language.set('en')
 })
 

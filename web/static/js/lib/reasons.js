@@ -11,6 +11,10 @@ export const causeOf = (/** @type {Answer} */ of) => said(of?.failureCause, of?.
 export const waitOf = (/** @type {Answer} */ of) => said(of?.waitingFor, of?.waitingForCode, of?.waitingForArgs)
 export const startCauseOf = (/** @type {Answer} */ of) => said(of?.cause, of?.causeCode, of?.causeArgs)
 export const messageOf = (/** @type {Answer} */ of) => said(of?.message, of?.messageCode, of?.messageArgs)
+export const noteOf = (/** @type {Answer} */ of) => said(of?.note, of?.noteCode, of?.noteArgs)
+
+/** @type {(of: Answer) => string[]} */
+export const notesOf = (of) => (of?.notes ?? []).map((/** @type {string} */ note, /** @type {number} */ i) => said(note, of?.noteReasons?.[i]?.code, of?.noteReasons?.[i]?.args))
 
 /**
  * @param {string} sentence

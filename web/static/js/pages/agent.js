@@ -13,7 +13,7 @@ import { Table } from '../pieces/table.js'
 import { Since, Time } from '../pieces/time.js'
 import { UseBar } from '../pieces/usebar.js'
 import { link } from '../routes.js'
-import { Executors, StartFailures, noteOf } from './cluster.js'
+import { Executors, StartFailures, noteOfAgent } from './cluster.js'
 
 const t = texts(
   {
@@ -41,7 +41,7 @@ export default function AgentPage({ agent }) {
         <dt>${t('since')}</dt><dd><${Time} at=${row.since} /></dd>
         <dt>${t('cpus')}</dt><dd><${UseBar} use=${row.cpus} format=${number} label=${t('cpus')} /></dd>
         <dt>${t('memory')}</dt><dd><${UseBar} use=${row.memoryMB} format=${memory} label=${t('memory')} /></dd>
-        ${noteOf(row) && html`<dt>${t('note')}</dt><dd>${noteOf(row)}</dd>`}
+        ${noteOfAgent(row) && html`<dt>${t('note')}</dt><dd>${noteOfAgent(row)}</dd>`}
         <dt>${t('offer')}</dt><dd>${row.offer ? html`${t('offerFor', { cpus: number(row.offer.cpus), memory: memory(row.offer.memoryMB) })} <${Time} at=${row.offer.since} />` : t('none')}</dd>
       </dl></div>
       <section class="stack" aria-label=${t('running')}>

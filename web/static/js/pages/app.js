@@ -2,6 +2,7 @@
 import { html } from '../lib/html.js'
 import { seg, withQuery } from '../lib/api.js'
 import { memory, number } from '../lib/format.js'
+import { noteOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { go, useQuery } from '../lib/router.js'
 import { may } from '../lib/session.js'
@@ -114,5 +115,5 @@ function deletion(app, jobs) {
 function Sandboxes({ app }) {
   const found = useResource(withQuery('/api/operate/sandbox', { appName: app }), { every: 15_000 })
   return html`<h2>${t('sandboxes')}</h2><${Loaded} of=${found}>${(/** @type {{hostname: string, path: string, lastReport?: string, note?: string}[]} */ all) =>
-    all.length === 0 ? html`<p class="muted">${t('noSandboxes')}</p>` : html`<ul class="stack" aria-label=${t('note')}>${all.map((s) => html`<li key=${s.hostname + s.path} class="box"><strong>${s.hostname}</strong> <span class="muted small">${s.lastReport && html`<${Time} at=${s.lastReport} />`} ${s.note ?? ''}</span><div class="row"><code class="grow">${s.path}</code><${Copy} text=${s.path} /></div></li>`)}</ul>`}</${Loaded}>`
+    all.length === 0 ? html`<p class="muted">${t('noSandboxes')}</p>` : html`<ul class="stack" aria-label=${t('note')}>${all.map((s) => html`<li key=${s.hostname + s.path} class="box"><strong>${s.hostname}</strong> <span class="muted small">${s.lastReport && html`<${Time} at=${s.lastReport} />`} ${noteOf(s)}</span><div class="row"><code class="grow">${s.path}</code><${Copy} text=${s.path} /></div></li>`)}</ul>`}</${Loaded}>`
 }

@@ -2,7 +2,7 @@
 import { html, useEffect } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { memory, moment, number } from '../lib/format.js'
-import { startCauseOf } from '../lib/reasons.js'
+import { noteOf, startCauseOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { useQuery } from '../lib/router.js'
 import { may } from '../lib/session.js'
@@ -102,15 +102,15 @@ const Agents = ({ agents }) => html`<${Table} label=${t('agents')} rows=${agents
   { key: 'memory', label: t('memory'), cell: (/** @type {Agent} */ a) => html`<${UseBar} use=${a.memoryMB} format=${memory} label=${t('memory')} />` },
   { key: 'tasks', label: t('tasks'), num: true, cell: (/** @type {Agent} */ a) => html`<a href=${link.agent(a.id)}>${number(a.tasks)}</a>` },
   { key: 'offer', label: t('offer'), cell: (/** @type {Agent} */ a) => (a.offer ? html`${t('offerFor', { cpus: number(a.offer.cpus), memory: memory(a.offer.memoryMB) })} <span class="muted"><${Time} at=${a.offer.since} /></span>` : html`<span class="muted">–</span>`) },
-  { key: 'note', label: t('note'), cell: (/** @type {Agent} */ a) => noteOf(a) },
+  { key: 'note', label: t('note'), cell: (/** @type {Agent} */ a) => noteOfAgent(a) },
   { key: 'id', label: 'ID', cell: (/** @type {Agent} */ a) => html`<span class="mono muted">${a.id}</span>`, title: (/** @type {Agent} */ a) => a.id },
 ]} />`
 
 /**
- * noteOf is what an operator should know of an agent.
+ * noteOfAgent is what an operator should know of an agent.
  * @param {Agent} a
  */
-export const noteOf = (a) => [a.note, a.maintenance && t('maintenance', { from: moment(a.maintenance.from, ''), until: a.maintenance.until ? moment(a.maintenance.until, '') : '?' })].filter(Boolean).join('; ')
+export const noteOfAgent = (a) => [noteOf(a), a.maintenance && t('maintenance', { from: moment(a.maintenance.from, ''), until: a.maintenance.until ? moment(a.maintenance.until, '') : '?' })].filter(Boolean).join('; ')
 
 /**
  * Executors are what starts an app's tasks on an agent.
@@ -128,7 +128,7 @@ export function Executors({ executors, agents }) {
     { key: 'memory', label: t('memory'), num: true, cell: (/** @type {Executor} */ e) => memory(e.memoryMB) },
     { key: 'report', label: t('report'), cell: (/** @type {Executor} */ e) => html`<${Time} at=${e.lastReport} />` },
     { key: 'generation', label: t('generation'), num: true, cell: (/** @type {Executor} */ e) => number(e.generation) },
-    { key: 'note', label: t('note'), cell: (/** @type {Executor} */ e) => e.note },
+    { key: 'note', label: t('note'), cell: noteOf },
     { key: 'id', label: 'ID', cell: (/** @type {Executor} */ e) => html`<span class="mono muted">${e.id}</span>`, title: (/** @type {Executor} */ e) => e.id },
   ]} />`
 }

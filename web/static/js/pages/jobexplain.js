@@ -2,7 +2,7 @@
 import { html } from '../lib/html.js'
 import { number, percent } from '../lib/format.js'
 import { groupBy, ranges } from '../lib/ranges.js'
-import { reasonOf } from '../lib/reasons.js'
+import { notesOf, reasonOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
 import { State } from '../pieces/state.js'
 import { Since, Time } from '../pieces/time.js'
@@ -37,7 +37,7 @@ export function Explain({ explain: e, app, jobZone }) {
     ${failed && html`<li><${State} of="FAILED" /><div><div>${t('failed')} <${Time} at=${failed.completeTime} jobZone=${jobZone} />: <a href=${link.execution(failed.executionId)}>${failed.executionId}</a> · <a href=${link.executionLog(failed.executionId)}>${t('log')}</a></div><pre class="cause">${reasonOf(failed)}</pre></div></li>`}
     ${e.droppedFires && html`<${Fires} text=${t('dropped', { n: e.droppedFires.count })} of=${e.droppedFires} jobZone=${jobZone} />`}
     ${e.missedFires && html`<${Fires} text=${t('missed', { n: e.missedFires.count })} of=${e.missedFires} jobZone=${jobZone} />`}
-    ${(e.notes ?? []).map((/** @type {string} */ note) => html`<li key=${note}><span class="sign" aria-hidden="true">i</span><div>${note}</div></li>`)}
+    ${notesOf(e).map((note) => html`<li key=${note}><span class="sign" aria-hidden="true">i</span><div>${note}</div></li>`)}
   </ul></section>`
 }
 

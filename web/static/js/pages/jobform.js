@@ -3,6 +3,7 @@ import { html } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { duration, number } from '../lib/format.js'
 import { limits } from '../lib/limits.js'
+import { notesOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { useQuery } from '../lib/router.js'
 import { may, mayAny } from '../lib/session.js'
@@ -89,7 +90,7 @@ function Fields({ doc, checked, update }) {
   const options = (/** @type {readonly any[]} */ words) => words.map((w) => ({ value: w === 'LOG' ? '' : w, label: t(w) }))
   const own = (/** @type {string} */ name) => !hasField(run, name) && !hasField(handler, name)
   return html`
-    ${checked?.notes.length > 0 && html`<div class="notice warning" role="status"><h2>${t('notes')}</h2><ul>${checked.notes.map((/** @type {string} */ n) => html`<li key=${n}>${n}</li>`)}</ul></div>`}
+    ${checked?.notes.length > 0 && html`<div class="notice warning" role="status"><h2>${t('notes')}</h2><ul>${notesOf(checked).map((n) => html`<li key=${n}>${n}</li>`)}</ul></div>`}
     <${Group} title=${t('what')}>
       <${Text} needed name="jobName" keep label=${t('jobName')} help=${t('jobNameHelp', { n: limits.name })} readOnly=${update} />
       <${Text} needed name="appName" keep label=${t('appName')} help=${html`${t('appHelp')} <a href="/apps/new">${t('publish')}</a>`} list=${(apps.data ?? []).map((/** @type {any} */ a) => a.appName)} />

@@ -5,6 +5,7 @@ import { ApiError, call } from '../lib/api.js'
 import { same } from '../lib/diff.js'
 import { changeOf, rebased, withField } from '../lib/document.js'
 import { parseObject, pretty } from '../lib/json.js'
+import { notesOf } from '../lib/reasons.js'
 import { patiently } from '../lib/retry.js'
 import { go, guardLeaving } from '../lib/router.js'
 import { texts } from '../lib/texts.js'
@@ -107,7 +108,7 @@ export function DocForm({ first, stored, nameField, saveLabel, request, check, t
         const answer = await call(request(body, update))
         guardLeaving(null)
         const name = answer?.[nameField] ?? doc[nameField]
-        toast([t(update ? 'saved' : 'made', { name }), ...(answer?.notes ?? [])].join('. '))
+        toast([t(update ? 'saved' : 'made', { name }), ...notesOf(answer)].join('. '))
         go(to(name))
       } catch (e) {
         const error = /** @type {ApiError} */ (e)

@@ -1,5 +1,6 @@
 // Documents in the registry that can't be used, and what to do about them.
 import { html } from '../lib/html.js'
+import { reasonOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { texts } from '../lib/texts.js'
 import { link } from '../routes.js'
@@ -31,7 +32,7 @@ export function Faulty() {
         <${Table} label=${t('title')} rows=${rows} id=${(/** @type {Document} */ d) => d.path} columns=${[
           { key: 'name', label: t('name'), cell: (/** @type {Document} */ d) => html`<a href=${d.kind === 'app' ? link.app(d.name) : link.job(d.name)}>${d.name}</a>`, title: (/** @type {Document} */ d) => d.name },
           { key: 'kind', label: t('kind'), cell: (/** @type {Document} */ d) => d.kind },
-          { key: 'reason', label: t('reason'), cell: (/** @type {Document} */ d) => d.reason },
+          { key: 'reason', label: t('reason'), cell: reasonOf },
           { key: 'force', label: t('force'), cell: (/** @type {Document} */ d) => t(d.lastGood ? 'lastGood' : 'nothing') },
           { key: 'since', label: t('since'), cell: (/** @type {Document} */ d) => html`<${Time} at=${d.since} />` },
           { key: 'path', label: t('path'), cell: (/** @type {Document} */ d) => html`<span class="mono">${d.path}</span>`, title: (/** @type {Document} */ d) => d.path },

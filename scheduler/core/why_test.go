@@ -1,0 +1,42 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+)
+
+// TestNotesHaveTheirCodes: whatever is noted, its code stands in the same place, and what a check has found comes
+// first.
+func TestNotesHaveTheirCodes(t *testing.T) {
+	t.Parallel()
+	var v NotesView
+	ignored, other := reason.FromText("ignored"), reason.FromText("found")
+	never, late := reason.CronNeverFires("CRON", false), reason.ClockBehind(time.Time{})
+	v.note(ignored, reason.Reason{}, never, late)
+	for name, c := range map[string]struct {
+		found []string
+		want  []reason.Reason
+	}{
+		"nothing":         {nil, []reason.Reason{ignored, never, late}},
+		"something else":  {[]string{"found", "found"}, []reason.Reason{other, ignored, never, late}},
+		"the same":        {[]string{never.String()}, []reason.Reason{never, ignored, late}},
+		"all in reverse":  {[]string{late.String(), never.String(), "ignored"}, []reason.Reason{late, never, ignored}},
+		"between the two": {[]string{"ignored", "found"}, []reason.Reason{ignored, other, never, late}},
+	} {
+		var want NotesView
+		want.note(c.want...)
+		if diff := cmp.Diff(want, v.After(c.found)); diff != "" {
+			t.Errorf("found %s: %s", name, diff)
+		}
+	}
+	if none := (NotesView{}).After(nil); none.Notes != nil || none.NoteReasons != nil {
+		t.Errorf("%+v", none)
+	}
+	if text := v.NoteReasons[0]; text.Code != "text" || text.Args != nil {
+		t.Errorf("%+v", text)
+	}
+}
