@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
@@ -94,7 +95,7 @@ func TestNewerStateIsRefused(t *testing.T) {
 	c.Via(follower)
 	c.Until("the follower says why it does not lead", func() string {
 		a, err := c.Try("GET", "/readyz", "")
-		for _, part := range []string{"version 99", release, "this release, dev", "up to 1"} {
+		for _, part := range []string{"version 99", release, "this release, dev", fmt.Sprint("up to ", core.StateVersion)} {
 			if err != nil || a.Status != 503 || !strings.Contains(a.Body, part) {
 				return fmt.Sprint(err, a.Status, a.Body, ": there is no ", part)
 			}
@@ -122,7 +123,7 @@ func TestNewerStateIsRefused(t *testing.T) {
 func TestOlderStateIsTakenForward(t *testing.T) {
 	c := start(t, 1)
 	ours := c.Node(versionNode)
-	if !strings.Contains(ours, `"version":1`) {
+	if !strings.Contains(ours, fmt.Sprintf(`"version":%d`, core.StateVersion)) {
 		t.Fatalf("the leader has stored %q as the state's version", ours)
 	}
 	c.StopServer(1)
