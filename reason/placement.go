@@ -113,7 +113,7 @@ func NeverFits(n Need, nearest Agent, has string) Reason {
 // HolderNotOnOffer says that none of the agents on offer can hold a shard, and one that has nothing on offer could.
 func HolderNotOnOffer(agent string) Reason { return build("holder_not_on_offer", text("agent", agent)) }
 
-// HolderClosed says that the same, and why the cluster places nothing on that agent.
+// HolderClosed is HolderNotOnOffer of an agent on which the cluster places nothing, for that reason.
 func HolderClosed(agent, why string) Reason {
 	return build("holder_closed", text("agent", agent), text("why", why))
 }

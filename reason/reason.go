@@ -146,9 +146,11 @@ func (r Reason) MarshalJSON() ([]byte, error) {
 }
 
 func (r Reason) encode(b *bytes.Buffer) {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false) // or the output of a failed process could become six times as long in a record
 	quote := func(text string) {
-		encoded, _ := json.Marshal(text) // a string can always be written
-		b.Write(encoded)
+		_ = e.Encode(text) // a string can always be written
+		b.Truncate(b.Len() - 1)
 	}
 	b.WriteString(`{"code":`)
 	quote(string(r.code))

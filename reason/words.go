@@ -70,7 +70,7 @@ func pieces(section string) (all []piece) {
 // Language is one that reasons can be said in.
 type Language int
 
-// English is the language of the API, the log and the command line, Chinese one of the console and of messages.
+// English is the language of the API, the log, messages and the command line, Chinese another one of the console.
 const (
 	English Language = iota
 	Chinese

@@ -196,9 +196,11 @@ func (r *termRunner) measure() core.Stats {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 	defer cancel()
 	if r.gate.enter(ctx) == nil {
-		st := r.core.Stats()
+		if !r.over.Load() {
+			st := r.core.Stats()
+			r.measured.Store(&st)
+		}
 		r.gate.leave()
-		r.measured.Store(&st)
 	}
 	return *r.measured.Load()
 }

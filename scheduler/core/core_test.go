@@ -123,20 +123,22 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 
 func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 100, 0.01 })
-	s.trigger()
-	s.offer("S1", 80, 81920)
-	l := s.accepted()
-	s.run(l)
-	for i, one := range l {
-		cause := strings.Repeat([]string{"\x01", "\xff", "\"", "<"}[i%4], 4000)
-		s.update(one, cluster.Failed, func(u *cluster.Update) { u.Status = &wire.Status{Cause: cause} })
-	}
-	for path, value := range s.stored {
-		if len(value) > 500_000 {
-			t.Fatalf("%s has %d bytes", path, len(value))
+	for _, says := range []string{"\x01", "\xff", "\"", "<", "é"} {
+		s := newStage(t)
+		s.app()
+		s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 100, 0.01 })
+		s.trigger()
+		s.offer("S1", 80, 81920)
+		l := s.accepted()
+		s.run(l)
+		cause := strings.Repeat(says, 4000)
+		for _, one := range l {
+			s.update(one, cluster.Failed, func(u *cluster.Update) { u.Status = &wire.Status{Cause: cause} })
+		}
+		for path, value := range s.stored {
+			if len(value) > 500_000 {
+				t.Errorf("%q: %s has %d bytes", says, path, len(value))
+			}
 		}
 	}
 }

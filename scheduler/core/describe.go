@@ -72,8 +72,9 @@ func (c *Core) describedSize(e *execution, with *settings) described {
 	return key
 }
 
-// tooLarge says that shards of an execution can't be launched since what all that wait are given is too large, if it is. Registration refuses such a job, but the script of its app may have grown since, or an earlier
-// release have launched some of its shards. Those that run, or have ended, are sent nothing any more.
+// tooLarge says that shards of an execution can't be launched since what all that wait are given is too large, if it
+// is. Registration refuses such a job, but the script of its app may have grown since, or an earlier release have
+// launched some of its shards. Those that run, or have ended, are sent nothing any more.
 func (c *Core) tooLarge(e *execution, with *settings) reason.Reason {
 	n := with.Job.ShardingTotalCount
 	if e.launched() {

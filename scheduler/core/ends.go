@@ -15,9 +15,9 @@ import (
 // processes may live on for as long as it lingers: until then no other attempt of the shard begins (promise 2).
 func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 	e, s := ref.exec, ref.shard()
-	var ending orphans.Orphan
+	var orphan orphans.Orphan
 	if lingers > 0 {
-		ending = c.newOrphan(ref)
+		orphan = c.newOrphan(ref)
 	}
 	if e.daemon() {
 		c.daemonAttemptEnds(ref)
@@ -28,19 +28,21 @@ func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 	c.recordEnd(ref, how, &v)
 	s.Cause, s.tries = v.cause.Shortened(shorten), v.counts
 	if v.blameAgent && c.config.apps[e.Settings.App.AppName] != nil {
-		start := cmp.Or(s.Executor, fmt.Sprintf("%s#%d", e.ID, s.Attempt)) // shards that bring their executors are launched together, and fail so
+		// Shards that bring their executors are launched together, and fail so.
+		start := cmp.Or(s.Executor, fmt.Sprintf("%s#%d", e.ID, s.Attempt))
 		c.placement.wakeAt(c.starts.record(e.Settings.App.AppName, s.Agent, start, in.cause))
 	}
 	if x := c.executors.byID[s.Executor]; x != nil && v.closeExecutor {
 		if v.mismatch {
-			c.note(Note{Kind: NoteExecutor, Detail: s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started", Problem: true})
+			detail := s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
+			c.note(Note{Kind: NoteExecutor, Detail: detail, Problem: true})
 		}
 		c.closeExecutor(x)
 	}
 	if v.state.terminal() {
 		c.completeShard(ref, v.state)
 		if lingers > 0 {
-			c.addEnding(ending, lingers)
+			c.addEnding(orphan, lingers)
 		}
 	} else {
 		c.requeue(ref, v.source, max(v.delay, lingers))
@@ -90,10 +92,8 @@ func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
 	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: s.Cause, Problem: s.Kill.IsZero()})
 	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
-	if s.live() {
-		c.releaseTask(e, s)
-		c.stats.TasksRequeued++
-	}
+	c.releaseTask(e, s)
+	c.stats.TasksRequeued++
 	c.daemonCannotRun(ref)
 	c.keepOutput(s)
 	c.executions.requeue(ref, source, delay)

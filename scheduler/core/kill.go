@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // killExecution ends what waits of an execution at once, and wants what runs
@@ -22,7 +23,7 @@ func (c *Core) killExecution(e *execution, why reason.Reason) {
 	if e.goesOn() {
 		e.Kill = why
 		c.executions.touch(e)
-		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: why}, why.String())
+		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: why}, string(store.Encode(why)))
 	}
 	for i := range e.Shards {
 		s := &e.Shards[i]

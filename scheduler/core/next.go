@@ -83,7 +83,7 @@ type verdict struct {
 
 // next says what follows the end of an attempt: the shard has ended with it, or waits for another attempt.
 func next(in ending) verdict {
-	v := in.follow()
+	v := in.decide()
 	switch {
 	case v.state.terminal():
 		v.attempt = v.state
@@ -99,22 +99,22 @@ func next(in ending) verdict {
 	return v
 }
 
-func (in *ending) follow() verdict {
+func (in *ending) decide() verdict {
 	wanted := in.wanted
 	switch {
 	case !in.kill.IsZero():
-		return in.killedAlone()
+		return in.afterOwnKill()
 	case in.timedOut && in.runGoesOn():
 		if !in.lostWithAgent() {
-			return in.timedOutAlone()
+			return in.afterTimeout()
 		}
 		wanted = !in.runEnds.IsZero()
 	}
 	switch finished := in.how == outcomeFinished; {
 	case (!finished || in.daemon) && in.runEnds.Is(reason.ServerStopped) && in.reruns():
-		return in.again(in.runEnds, FailoverSource, 0) // for the next server (rule O4)
+		return in.requeue(in.runEnds, FailoverSource, 0) // for the next server (rule O4)
 	case !wanted && in.runEnds.IsZero():
-		return in.byItself()
+		return in.afterOwnEnd()
 	case finished:
 		return in.complete(Finished, in.cause)
 	case in.runEnds.Is(reason.ServerStopped):
@@ -123,12 +123,12 @@ func (in *ending) follow() verdict {
 	return in.complete(Killed, in.runEnds)
 }
 
-// killedAlone: a kill of this task was asked for. Neither failover nor the stop of a server runs it again, but a
-// daemon's shard always goes on.
-func (in *ending) killedAlone() verdict {
+// afterOwnKill is what follows when this task alone was to be killed. Neither failover nor the stop of a server runs
+// it again, but a daemon's shard always goes on.
+func (in *ending) afterOwnKill() verdict {
 	switch {
 	case in.daemon && in.runGoesOn():
-		return in.again(in.kill, in.source, 0)
+		return in.requeue(in.kill, in.source, 0)
 	case in.how == outcomeFinished:
 		return in.complete(Finished, in.cause)
 	case in.daemon:
@@ -137,23 +137,23 @@ func (in *ending) killedAlone() verdict {
 	return in.complete(Killed, in.kill)
 }
 
-// lostWithAgent reports whether the attempt may have been lost before its time was over: it is failed over, as any other
-// (rule E2).
+// lostWithAgent reports whether the attempt may have been lost before its time was over: it is failed over, as any
+// other (rule E2).
 func (in *ending) lostWithAgent() bool { return in.how == outcomeLost && in.failover && in.away }
 
-// timedOutAlone: the task ran for too long (rule K4). One that its executor reports as finished had finished before the
-// kill came to it; an exit status of 0 after SIGTERM says only that the process ended as it was asked to. What its
-// executor says of the end includes that it killed the task: it does not know why.
-func (in *ending) timedOutAlone() verdict {
+// afterTimeout is what follows when the task ran for too long (rule K4). One that its executor reports as finished
+// had finished before the kill came to it; an exit status of 0 after SIGTERM says only that the process ended as it
+// was asked to. What its executor says of the end includes that it killed the task: it does not know why.
+func (in *ending) afterTimeout() verdict {
 	if in.how == outcomeFinished {
 		return in.complete(Finished, in.cause)
 	}
 	return in.failed(TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
 }
 
-// byItself: nobody wanted it to end (rules E1-E3, X1, L6). A daemon's shard is tried for ever, with a growing delay:
-// what keeps it from running may be mended, and explain says what it is.
-func (in *ending) byItself() verdict {
+// afterOwnEnd is what follows when no kill was wanted (rules E1-E3, X1, L6). A daemon's shard is tried for ever, with
+// a growing delay: what keeps it from running may be mended, and explain says what it is.
+func (in *ending) afterOwnEnd() verdict {
 	before := in.tries - 1
 	if in.daemon {
 		before = in.counts.sum() // its attempts are counted over months
@@ -164,7 +164,7 @@ func (in *ending) byItself() verdict {
 	case outcomeFinished, outcomeFailed:
 		if in.daemon {
 			counts.Fails++
-			return in.again(in.cause, in.source, counts.Fails-1).counting(counts)
+			return in.requeue(in.cause, in.source, counts.Fails-1).counting(counts)
 		}
 		if in.how == outcomeFinished {
 			return in.complete(Finished, in.cause)
@@ -180,37 +180,37 @@ func (in *ending) byItself() verdict {
 		if !mayRepeat(counts.Losses, in.limits.losses) {
 			return in.complete(Failed, reason.LostTooOften(counts.Losses, in.cause)).counting(counts)
 		}
-		return in.again(in.cause, FailoverSource, max(counts.Losses-1, 0)).counting(counts)
+		return in.requeue(in.cause, FailoverSource, max(counts.Losses-1, 0)).counting(counts)
 	case outcomeRejected:
 		counts.Errors++
 		if !mayRepeat(counts.Errors, in.limits.errors) {
 			return in.complete(Failed, in.cause).counting(counts)
 		}
-		v := in.again(in.cause, in.next, counts.Errors-1).counting(counts)
+		v := in.requeue(in.cause, in.next, counts.Errors-1).counting(counts)
 		v.closeExecutor = in.ranBefore && counts.Errors > 1 // it may be for the executor, in words that we don't know
 		return v
 	case outcomeExecutorInfoMismatch:
 		// No fault of the job: the executor runs, but the master compares what it was started with, our role included,
 		// and will refuse every task for it.
-		v := in.again(in.cause, in.next, before)
+		v := in.requeue(in.cause, in.next, before)
 		v.closeExecutor, v.mismatch = true, true
 		return v
 	case outcomeExecutorStartFailed:
 		if in.servedElsewhere {
 			// That blames no agent, and a new generation is fetched from ours (rules L6, X4).
-			v := in.again(in.cause, in.next, before)
+			v := in.requeue(in.cause, in.next, before)
 			v.closeExecutor = true
 			return v
 		}
 		counts.Starts++
-		v := in.again(in.cause, in.next, 0)
+		v := in.requeue(in.cause, in.next, 0)
 		if !mayRepeat(counts.Starts, in.limits.starts) {
 			v = in.complete(Failed, reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
 		}
 		v.blameAgent = true
 		return v.counting(counts)
 	case outcomeNeverStarted:
-		return in.again(in.cause, in.next, before)
+		return in.requeue(in.cause, in.next, before)
 	}
 	return in.complete(Killed, in.cause) // outcomeKilled is of an attempt whose kill was wanted
 }
@@ -220,7 +220,7 @@ func (in *ending) failed(state State, cause reason.Reason) verdict {
 	if in.counts.Fails >= in.retry.max {
 		return in.complete(state, cause)
 	}
-	v := in.again(cause, in.source, 0)
+	v := in.requeue(cause, in.source, 0)
 	v.delay = Backoff(in.retry.first, in.retry.most, in.counts.Fails)
 	v.counts.Fails++
 	return v
@@ -235,8 +235,8 @@ func (in *ending) complete(state State, cause reason.Reason) verdict {
 	return verdict{state: state, cause: cause, counts: in.counts}
 }
 
-// again is another attempt, after a delay that grows with the number of tries before.
-func (in *ending) again(cause reason.Reason, source Source, before int) verdict {
+// requeue is another attempt, after a delay that grows with the number of tries before.
+func (in *ending) requeue(cause reason.Reason, source Source, before int) verdict {
 	delay := Backoff(in.limits.first, in.limits.most, before)
 	return verdict{state: Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
 }
@@ -285,7 +285,8 @@ func (c *Core) retryBackoff(job *jobs.Config) (first, most time.Duration) {
 	return c.opt.BackoffFirst, c.opt.BackoffMost
 }
 
-// longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock (rule F8).
+// longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock (rule
+// F8).
 func (c *Core) longestDelay(e *execution) time.Duration {
 	if !e.launched() {
 		return c.opt.BackoffMost

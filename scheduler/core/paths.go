@@ -54,8 +54,7 @@ func chunkPath(execution string, chunk int) string {
 const (
 	inlineShards = 50
 	chunkShards  = 100
-	// causeBytes bounds what is kept of a shard's failure, so that a chunk of
-	// them fits one commit.
+	// causeBytes bounds each text in what is kept of a shard's failure, so that a chunk of them fits one commit.
 	causeBytes = 2000
 )
 

@@ -275,7 +275,7 @@ func (h *recording) dropped(job string, at time.Time, why reason.Reason) {
 
 // missed records fires that were not made in time.
 func (h *recording) missed(job string, upto time.Time, why reason.Reason) {
-	h.step(event.Step{Execution: executionID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, why.String())
+	h.step(event.Step{Execution: executionID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, string(store.Encode(why)))
 }
 
 // executionRow is an execution as it is now.

@@ -46,7 +46,9 @@ func (c *Core) sweepTask(ref taskRef) {
 		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent}
 			c.readEnd(ref, u)
-			s.Cause = reason.EndUnexplained(s.EndState)
+			if u.State != cluster.Finished {
+				s.Cause = reason.EndUnexplained(s.EndState)
+			}
 			c.traceDecided(ref, u.State, s.Cause)
 			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)), 0)
 		}

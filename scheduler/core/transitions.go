@@ -12,11 +12,12 @@ import (
 // elsewhere is up to its caller. One that can't happen to a shard as it is is a bug of its caller, and panics: the term
 // ends, and nothing of the step is written (scheduler/term).
 
-// must panics unless what is about to happen to a shard can.
-func (r taskRef) must(can bool, happen string) {
-	if !can {
+// must panics unless a transition is possible. It says what would happen to the shard.
+func (r taskRef) must(possible bool, transition string) {
+	if !possible {
 		s := r.shard()
-		panic(fmt.Sprintf("item %d of %s, which is %s in attempt %d (task %q), %s", s.Item, r.exec.ID, s.State, s.Attempt, s.TaskID, happen))
+		panic(fmt.Sprintf("item %d of %s, which is %s in attempt %d (task %q), %s",
+			s.Item, r.exec.ID, s.State, s.Attempt, s.TaskID, transition))
 	}
 }
 
@@ -129,14 +130,15 @@ func (es *executions) complete(ref taskRef, state State) (last bool) {
 	if s.Complete.IsZero() {
 		s.Complete = es.wall
 	}
-	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore, s.acceptSeq = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
+	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.acceptSeq = 0
 	es.touchShard(e, ref.index)
 	e.shardsOpen--
 	return e.shardsOpen == 0
 }
 
-// requeue puts a shard back to wait for another attempt, for a reason and after a delay. Of the last one it keeps where
-// it ran and why it ended.
+// requeue puts a shard back to wait for another attempt after a delay. Of the last one it keeps where it ran and why it
+// ended.
 func (es *executions) requeue(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
 	ref.must(s.live(), "is requeued")

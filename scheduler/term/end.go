@@ -41,7 +41,7 @@ func (m *Machine) abdicate(err error) {
 	}
 }
 
-// fail ends the machine after a commit that failed.
+// fail ends the machine after a commit that failed, or a step that could not be made.
 func (m *Machine) fail(err error) {
 	m.ends, m.err, m.lost = true, err, true
 	m.drop()

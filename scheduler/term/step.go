@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// beginRound steps with all that has come. What somebody else may have changed in the registry is read first: between two steps, so
-// that what is read is never older than this term's last commit.
+// beginRound steps with all that has come. What somebody else may have changed in the registry is read first: between
+// two steps, so that what is read is never older than this term's last commit.
 func (m *Machine) beginRound() {
 	m.begun = true
 	m.inRound = len(m.changes)
@@ -30,7 +30,11 @@ func (m *Machine) stepAll(edits []core.Event) {
 			return
 		}
 		for _, e := range events {
-			if q, ok := e.(core.Request); ok {
+			switch q, isRequest := e.(core.Request); {
+			case !isRequest:
+			case errors.Is(err, ErrContradiction):
+				m.refuse(q.RequestToken(), NotMade())
+			default:
 				m.refuse(q.RequestToken(), endedMeanwhile(err))
 			}
 		}
@@ -85,15 +89,17 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 }
 
 // ErrContradiction is wrapped by what ends a term whose core has panicked.
-var ErrContradiction = errors.New("the scheduler core contradicts itself, which is a bug: report it with the stack in the log")
+var ErrContradiction = errors.New("the scheduler core contradicts itself, which is a bug: " +
+	"report it with the stack that is in the log")
 
-// decide has the core decide. A panic of the core is a bug of its own: nothing of the step is written or leaves, and the
-// next term begins with what is stored.
+// decide has the core decide. A panic of the core is a bug of its own: nothing of the step is written or leaves, and
+// the next term begins with what is stored.
 func (m *Machine) decide(events []core.Event) (d core.Decision, err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
-			err = fmt.Errorf("%w: %v", ErrContradiction, bug)
-			m.do(Log{Problem: true, Message: "scheduler core panicked", Attrs: []any{"panic", bug, "stack", string(debug.Stack())}})
+			err = ErrContradiction // what it says may name anybody's job: it is for the log
+			attrs := []any{"panic", bug, "stack", string(debug.Stack())}
+			m.do(Log{Problem: true, Message: "scheduler core panicked", Attrs: attrs})
 		}
 	}()
 	return m.core.Step(m.now, m.rnd, events), nil
@@ -104,8 +110,8 @@ func (m *Machine) commit(c Commit, then func(error)) {
 	m.do(c)
 }
 
-// Committed answers a Commit. After an error that is no answer to a change of configuration the term ends: what the core decided is
-// not true, or nobody knows.
+// Committed answers a Commit. After an error that is no answer to a change of configuration the term ends: what the
+// core decided is not true, or nobody knows.
 func (m *Machine) Committed(err error) {
 	then := m.onCommitted
 	m.onCommitted, m.answered = nil, func() { then(err) }

@@ -19,7 +19,7 @@ func TestACoreThatPanicsEndsTheTerm(t *testing.T) {
 	for _, e := range m.Ready() {
 		switch e := e.(type) {
 		case Answer:
-			answered = e.Reply.Token == 7 && e.Reply.Err.Kind == core.OutcomeUnknown
+			answered = e.Reply.Token == 7 && e.Reply.Err.Kind == core.Unavailable
 		case Ended:
 			ended = errors.Is(e.Err, ErrContradiction)
 		case Log:

@@ -32,7 +32,8 @@ type Orphan struct {
 	// Staged is since when nothing but STAGING was reported of it, zero if anything else was reported last. One that
 	// was given up for that has it since its launch.
 	Staged time.Time `json:"staged,omitzero"`
-	// Until is when it has ended at the latest, of one that the cluster has removed: what is still ending of it nobody reports.
+	// Until is when it has ended at the latest, of one that the cluster has removed: what is still ending of it
+	// nobody reports.
 	Until time.Time `json:"until,omitzero"`
 	// Framework is the id that it ran under; RemovedBy is the master that
 	// removed it, "" while it is the present one (rule T7).

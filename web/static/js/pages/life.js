@@ -10,11 +10,11 @@ import { sourceWord } from './runs.js'
 const t = texts(
   {
     title: 'What happened', show: '{n|moment|moments}', time: 'Time', after: 'After', what: 'What', shard: 'Shard', message: 'Message', none: 'Its moments are in the history, which this server does not have.',
-    FIRED: 'Fired', WAITED: 'Waited', WAITING: 'Waits', LAUNCHED: 'Launched', REQUEUED: 'To be run again', KILLING: 'Kill wanted', ENDED: 'Ended', STAGING: 'Sent to the agent',
+    shards: '{n|shard|shards}', FIRED: 'Fired', WAITED: 'Waited', WAITING: 'Waits', LAUNCHED: 'Launched', REQUEUED: 'To be run again', KILLING: 'Kill wanted', ENDED: 'Ended', STAGING: 'Sent to the agent',
   },
   {
     title: '经过', show: '{n} 个时刻', time: '时间', after: '间隔', what: '事件', shard: '分片', message: '说明', none: '这些时刻记录在历史数据库中，而此服务器没有配置。',
-    FIRED: '触发', WAITED: '等待', WAITING: '正在等待', LAUNCHED: '已启动', REQUEUED: '将重新运行', KILLING: '请求终止', ENDED: '结束', STAGING: '已发送到 Agent',
+    shards: '{n} 个分片', FIRED: '触发', WAITED: '等待', WAITING: '正在等待', LAUNCHED: '已启动', REQUEUED: '将重新运行', KILLING: '请求终止', ENDED: '结束', STAGING: '已发送到 Agent',
   },
 )
 
@@ -32,13 +32,15 @@ export function Life({ life, note, jobZone }) {
 }
 
 /**
- * said is a moment's message. That of an end begins with the state, which is no part of its reason.
+ * said is a moment's message. That of an end begins with the state, and that of what several shards wait for with how
+ * many they are: neither is a part of the reason.
  * @param {any} m
  */
 function said(m) {
   if (m.kind === 'FIRED') return sourceWord(m.message)
-  const [state, because] = m.kind === 'ENDED' ? m.message.split(/: (.*)/s) : []
-  return because ? `${stateWord(state)}: ${messageOf({ ...m, message: because })}` : messageOf(m) || m.reason
+  const [, before, because] = m.message.match({ ENDED: /^(\w+): (.*)$/s, WAITING: /^(\d+) shards: (.*)$/s }[/** @type {string} */ (m.kind)] ?? /^$/) ?? []
+  if (!because) return messageOf(m) || m.reason
+  return `${m.kind === 'ENDED' ? stateWord(before) : t('shards', { n: Number(before) })}: ${messageOf({ ...m, message: because })}`
 }
 
 /** @param {{life: any[], jobZone: string}} props */
