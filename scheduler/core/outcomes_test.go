@@ -91,15 +91,21 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 
 func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	id, l := s.launch()
-	s.run(l)
-	s.update(l[0], cluster.Finished, fromMaster(cluster.ReasonReconciliation))
-	s.until(16 * time.Minute)
-	if v := s.execution(id); v.State != Finished {
-		t.Fatalf("%+v", v)
+	for state, want := range map[cluster.State]string{
+		cluster.Finished: "",
+		cluster.Failed:   "FAILED: the cluster said so, and its agent never sent why",
+	} {
+		s := newStage(t)
+		s.app()
+		s.job(oneShard)
+		id, l := s.launch()
+		s.run(l)
+		s.update(l[0], state, fromMaster(cluster.ReasonReconciliation))
+		s.until(16 * time.Minute)
+		cause := s.core.executions.ended.byID[id].Shards[0].Cause
+		if v := s.execution(id); (v.State == Finished) != (state == cluster.Finished) || cause.String() != want {
+			t.Errorf("%s: the cause is %q, %+v", state, cause, v)
+		}
 	}
 }
 
