@@ -69,13 +69,15 @@ type Client struct {
 	tries     int    // since the last answer
 
 	work sync.WaitGroup
+	// libraryEnded is closed when the library's own goroutines have ended.
+	libraryEnded chan struct{}
 }
 
 // Connect makes a client that connects by itself; it does not wait for it. It must be closed.
 func Connect(o Options) (*Client, error) {
 	o.Servers = slices.Clone(o.Servers)
 	rand.Shuffle(len(o.Servers), func(i, j int) { o.Servers[i], o.Servers[j] = o.Servers[j], o.Servers[i] })
-	c := &Client{opt: o, granted: o.SessionTimeout, ready: make(chan struct{})}
+	c := &Client{opt: o, granted: o.SessionTimeout, ready: make(chan struct{}), libraryEnded: make(chan struct{})}
 	c.ctx, c.end = context.WithCancelCause(context.Background())
 	conn, events, err := zk.Connect(o.Servers, o.SessionTimeout, zk.WithLogger(libraryLog{c}),
 		zk.WithDialer(c.dial), zk.WithHostProvider(rotation{c}), zk.WithEventCallback(c.event))
@@ -84,14 +86,18 @@ func Connect(o Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to ZooKeeper: %w", err)
 	}
 	c.Conn = conn
-	c.work.Go(func() {
-		for range events { // the library closes them when its goroutines have ended
-		}
-	})
+	go c.drain(events)
 	c.work.Go(c.keepAlive)
 	c.work.Go(c.watchSilence)
 	c.work.Go(c.disconnect)
 	return c, nil
+}
+
+// drain takes the library's events, which it closes when its goroutines have ended.
+func (c *Client) drain(events <-chan zk.Event) {
+	defer close(c.libraryEnded)
+	for range events {
+	}
 }
 
 // Context ends with the session. Its cause says why.
@@ -176,13 +182,25 @@ func (c *Client) Trouble() error {
 // End gives the session back without waiting for it. Requests under way fail.
 func (c *Client) End() { c.end(errGivenBack) }
 
+// libraryPatience is longer than the library takes to end when no server answers.
+const libraryPatience = 5 * time.Second
+
 // Close gives the session back, so that its ephemeral nodes go at once, and waits for all that the client has
 // started: a second or two, when no server answers.
+//
+// The library is not waited for without end. It answers a request up to three times when the request is queued just as
+// the session ends and can't be written, has room for two answers, and hangs with the third (queueRequest, sendData and
+// flushRequests of its conn.go). Requests end all the same.
 func (c *Client) Close() {
 	c.mu.Lock() // Do adds nothing to what is waited for after this
 	c.End()
 	c.mu.Unlock()
 	c.work.Wait()
+	select {
+	case <-c.libraryEnded:
+	case <-time.After(libraryPatience):
+		c.opt.Logger.Debug("zk: the library has not ended")
+	}
 }
 
 // disconnect ends what is the library's when the session has ended.

@@ -2,12 +2,14 @@ package zookeeper_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +21,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// What the library leaves when it hangs, TestCloseOutlivesTheLibrary brings about.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/go-zookeeper/zk.(*Conn).flushRequests"),
+		goleak.IgnoreAnyFunction("github.com/elasticjob-go/elasticjob/zookeeper.(*Client).drain"))
+}
 
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
@@ -214,5 +220,68 @@ func TestParseServers(t *testing.T) {
 		if got := fmt.Sprint(servers); err == nil && got != want || (err != nil) != (want == "") {
 			t.Errorf("%q: %s, %v; want %s", list, got, err, want)
 		}
+	}
+}
+
+// lastWords is a connection whose writes wait while held, and fail once the session was given back in one.
+type lastWords struct {
+	net.Conn
+	hold   atomic.Pointer[chan struct{}]
+	held   chan struct{} // gets one when a write waits
+	broken atomic.Bool
+}
+
+func (w *lastWords) Write(p []byte) (int, error) {
+	if hold := w.hold.Load(); hold != nil {
+		select {
+		case w.held <- struct{}{}:
+		default:
+		}
+		<-*hold
+	}
+	if w.broken.Load() {
+		return 0, errors.New("broken")
+	}
+	const opClose = -11
+	w.broken.Store(len(p) >= 12 && int32(binary.BigEndian.Uint32(p[8:])) == opClose)
+	return w.Conn.Write(p)
+}
+
+// TestCloseOutlivesTheLibrary: requests that come just as the session ends, and can't be written, make the library hang.
+func TestCloseOutlivesTheLibrary(t *testing.T) {
+	t.Parallel()
+	conn := &lastWords{held: make(chan struct{}, 1)}
+	o := options(zkserver.Start(t).Address())
+	o.SessionTimeout = 20 * time.Second
+	o.Dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+		conn.Conn, err = new(net.Dialer).DialContext(ctx, network, address)
+		return conn, err
+	}
+	c := connect(t, o)
+	join(t, c)
+	hold := make(chan struct{})
+	conn.hold.Store(&hold)
+	underWay := make(chan error, 1)
+	go func() {
+		_, _, err := c.Exists("/")
+		underWay <- err
+	}()
+	<-conn.held
+	c.End()
+	<-underWay // the library knows that the session is to end
+	for range 12 {
+		_, _, _ = c.Exists("/") // half of them are queued
+	}
+	conn.hold.Store(nil)
+	close(hold)
+	closed := make(chan struct{})
+	go func() {
+		c.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(patience):
+		t.Fatal("the client waits for the library")
 	}
 }
