@@ -40,7 +40,8 @@ func TestTransitions(t *testing.T) {
 			switch {
 			case s.State == Waiting:
 				launched++
-				es.launch(ref, attempt{TaskID: fmt.Sprint("task-", launched), Agent: rapid.SampledFrom([]string{"S1", "S2"}).Draw(t, "agent")})
+				agent := rapid.SampledFrom([]string{"S1", "S2"}).Draw(t, "agent")
+				es.launch(ref, attempt{TaskID: fmt.Sprint("task-", launched), Agent: agent})
 				if s.Attempt != before.Attempt+1 || !s.KillSince.IsZero() || !s.Kill.IsZero() {
 					t.Fatalf("launched as %+v", s)
 				}
@@ -90,7 +91,8 @@ func liveTransition(t *rapid.T, es *executions, ref taskRef, before *shard) (cha
 			k.why = reason.Of(reason.KilledOnRequest)
 		}
 		send := es.wantKill(ref, k)
-		if s.KillSince.IsZero() || send != (before.KillSince.IsZero() || before.Drain && !k.drain) || before.Kill.IsZero() && !s.Kill.Equal(k.why) {
+		news := before.KillSince.IsZero() || before.Drain && !k.drain
+		if s.KillSince.IsZero() || send != news || before.Kill.IsZero() && !s.Kill.Equal(k.why) {
 			t.Fatalf("%+v is wanted to end so: %+v, sent %v", before, s, send)
 		}
 		if !before.KillSince.IsZero() && !before.Drain && s.Drain {
@@ -107,7 +109,8 @@ func liveTransition(t *rapid.T, es *executions, ref taskRef, before *shard) (cha
 		return true
 	default:
 		es.requeue(ref, FailoverSource, time.Minute)
-		if s.State != Waiting || !s.NotBefore.Equal(es.now.Add(time.Minute)) || !s.KillSince.IsZero() || s.TaskID != before.TaskID {
+		later := es.now.Add(time.Minute)
+		if s.State != Waiting || !s.NotBefore.Equal(later) || !s.KillSince.IsZero() || s.TaskID != before.TaskID {
 			t.Fatalf("requeued as %+v", s)
 		}
 		return true
