@@ -42,7 +42,7 @@ func (c *Core) killOrphan(o *orphans.Orphan) {
 // newOrphan is what is kept of an attempt that may still run.
 func (c *Core) newOrphan(ref taskRef) orphans.Orphan {
 	s := ref.shard()
-	return orphans.Orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID,
+	return orphans.Orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.Now(), Framework: c.subscription.frameworkID,
 		Grace: c.taskGrace(ref), Known: ref.shard().known}
 }
 
@@ -87,16 +87,16 @@ func (c *Core) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	stuck := c.orphanStuck(o, u.State)
 	switch u.State {
 	case cluster.Unreachable:
-		c.orphans.AgentAway(o.TaskID, c.now)
+		c.orphans.AgentAway(o.TaskID, c.Now())
 	case cluster.Unknown:
 		if c.agents.registered(o.Agent) && o.Until.IsZero() {
 			c.removeOrphan(o.TaskID)
 			return
 		}
-		c.orphans.AgentAway(o.TaskID, c.now)
+		c.orphans.AgentAway(o.TaskID, c.Now())
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		if stuck {
-			c.orphans.AgentAway(o.TaskID, c.now)
+			c.orphans.AgentAway(o.TaskID, c.Now())
 		} else {
 			c.orphanAlive(o.TaskID)
 		}
@@ -124,16 +124,16 @@ func (c *Core) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	case state != cluster.Staging:
 		since = time.Time{}
 	case since.IsZero():
-		since = c.now
+		since = c.Now()
 	}
 	c.orphans.Staged(o.TaskID, since)
-	return !since.IsZero() && c.now.Sub(since) >= c.opt.StagingLost
+	return !since.IsZero() && c.Now().Sub(since) >= c.opt.StagingLost
 }
 
 // addEnding keeps an attempt that the cluster has removed as an orphan until it has ended for sure: no later attempt of its shard, in the next execution of
 // its job either, begins before that (promise 2).
 func (c *Core) addEnding(o orphans.Orphan, within time.Duration) {
-	o.Blocks, o.Until = true, c.now.Add(within)
+	o.Blocks, o.Until = true, c.Now().Add(within)
 	c.addOrphan(o)
 }
 
@@ -149,10 +149,10 @@ func (c *Core) orphanAlive(taskID string) {
 func (c *Core) sweepOrphans() {
 	for _, o := range c.orphans.All() {
 		switch {
-		case c.now.Sub(o.Since) > c.opt.OrphanKept, !o.Until.IsZero() && !c.now.Before(o.Until):
+		case c.Now().Sub(o.Since) > c.opt.OrphanKept, !o.Until.IsZero() && !c.Now().Before(o.Until):
 			c.removeOrphan(o.TaskID)
 		case o.Away.IsZero() || !c.subscription.open || !o.Known:
-		case c.now.Sub(o.Away) >= c.opt.UnreachableFailover:
+		case c.Now().Sub(o.Away) >= c.opt.UnreachableFailover:
 			c.orphans.AwayForLong(o.TaskID)
 			c.shardUnblocked()
 		}

@@ -91,7 +91,7 @@ func (as *agents) see(id string) *agent {
 		a = &agent{id: id}
 		as.byID[id] = a
 	}
-	a.lastSeen = as.now
+	a.lastSeen = as.Now()
 	return a
 }
 
@@ -106,7 +106,7 @@ func (as *agents) register(a *agent) {
 		as.out.Changed.Cluster = true
 	}
 	if !a.registered {
-		a.registered, a.registeredAt, as.back[a.id] = true, as.now, true
+		a.registered, a.registeredAt, as.back[a.id] = true, as.Now(), true
 		as.out.Changed.Cluster = true
 	}
 }
@@ -114,7 +114,7 @@ func (as *agents) register(a *agent) {
 // remove notes that the master has removed an agent.
 func (as *agents) remove(id string) {
 	if a := as.byID[id]; a != nil {
-		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.now, ""
+		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.Now(), ""
 		as.lookAtClosed()
 		as.out.Changed.Cluster = true
 	}
@@ -161,11 +161,11 @@ const questionPrefix = "question-"
 // stillRegistered notes a sign that an agent is registered, and returns for how long it has been without a gap.
 func (as *agents) stillRegistered(id string) time.Duration {
 	a := as.see(id)
-	if a.registeredSince.IsZero() || as.now.Sub(a.registeredSeen) > registeredGap {
-		a.registeredSince = as.now
+	if a.registeredSince.IsZero() || as.Now().Sub(a.registeredSeen) > registeredGap {
+		a.registeredSince = as.Now()
 	}
-	a.registeredSeen = as.now
-	return as.now.Sub(a.registeredSince)
+	a.registeredSeen = as.Now()
+	return as.Now().Sub(a.registeredSince)
 }
 
 // registeredGap is how far apart two signs may be that an agent is registered: with more, it may have been away meanwhile.
@@ -213,7 +213,7 @@ func (as *agents) attribute(a *agent, says *cluster.Attributes) {
 // forgetOld forgets agents that went away long ago, but those that are used.
 func (as *agents) forgetOld(used func(id string) bool) {
 	for id, a := range as.byID {
-		if !a.registered && a.closed == "" && a.own.tasks == 0 && as.now.Sub(a.lastSeen) > agentKept && !used(id) {
+		if !a.registered && a.closed == "" && a.own.tasks == 0 && as.Now().Sub(a.lastSeen) > agentKept && !used(id) {
 			as.capacities++
 			delete(as.byID, id)
 			delete(as.maintained, id)
@@ -238,8 +238,8 @@ const maintenanceSoon = time.Hour
 // inMaintenance reports whether an agent's maintenance has begun or begins soon.
 func (as *agents) inMaintenance(id string) bool {
 	a := as.byID[id]
-	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(as.wall.Add(maintenanceSoon)) &&
-		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.wall)) // a schedule may stand long after its window
+	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(as.Wall().Add(maintenanceSoon)) &&
+		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.Wall())) // a schedule may stand long after its window
 }
 
 // allInMaintenance are the agents whose maintenance has begun or begins soon, with the reason for people.
@@ -254,7 +254,7 @@ func (as *agents) allInMaintenance() map[string]reason.Reason {
 		}
 		a := as.byID[id]
 		say := reason.MaintenanceBegins
-		if !a.maintenanceStart.After(as.wall) {
+		if !a.maintenanceStart.After(as.Wall()) {
 			say = reason.InMaintenance
 		}
 		out[id] = say(a.maintenanceStart.UTC(), a.maintenanceEnd.UTC())

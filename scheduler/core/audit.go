@@ -74,8 +74,8 @@ func (a *audit) number(row event.Audit) auditRow {
 	a.last++
 	r := auditRow{number: a.last, Audit: row}
 	if r.ID == "" {
-		r.Time = a.wall.UTC().Truncate(time.Millisecond) // as databases keep it
-		r.ID = event.ID("audit", strconv.FormatInt(a.opt.Term, 10), strconv.FormatInt(r.number, 10), a.wall.Format(time.RFC3339Nano), r.Action, r.TargetName)
+		r.Time = a.Wall().UTC().Truncate(time.Millisecond) // as databases keep it
+		r.ID = event.ID("audit", strconv.FormatInt(a.opt.Term, 10), strconv.FormatInt(r.number, 10), a.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
 	}
 	r.encoded = store.Encode(r.Audit)
 	r.size = len(r.encoded)

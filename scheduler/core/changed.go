@@ -95,15 +95,15 @@ func (c *Core) applyJobState(j *jobState) {
 	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive || j.stored.Paused != want.Paused {
 		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
 		// Never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
-		if c.wall.After(j.since) {
-			j.since = c.wall
+		if c.Wall().After(j.since) {
+			j.since = c.Wall()
 		}
 		want.Since, want.Fires = j.since, j.stored.Fires
 		j.stored, j.isStored = want, true
 		c.config.touch(j)
 	}
 	if j.firedHere() && !inactive {
-		from := c.fires.from(c.wall)
+		from := c.fires.from(c.Wall())
 		if !c.fires.loading && j.since.After(from) {
 			from = j.since // its own group has nothing to catch up
 		}

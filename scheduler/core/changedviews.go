@@ -66,7 +66,7 @@ type seen struct {
 func (c *Core) commonView() common {
 	s := &c.subscription
 	v := common{draining: c.draining, open: s.open, behind: c.fires.behind, reason: s.reason, frameworkID: s.frameworkID, masterID: s.masterID,
-		ahead: c.ahead, capacities: c.agents.capacities}
+		ahead: c.Ahead(), capacities: c.agents.capacities}
 	if s.takeover != nil {
 		v.takeover = s.takeover.reason()
 	}
@@ -189,7 +189,7 @@ func (c *Core) seeConfigured(e Event) {
 
 // seeWhenDue names what a shard belongs to when its backoff has passed: it waits for something else then.
 func (c *Core) seeWhenDue(e *execution, s *shard) {
-	c.timers.at(s.NotBefore, func(time.Time) { c.seeExecution(e) })
+	c.timers.At(s.NotBefore, func(time.Time) { c.seeExecution(e) })
 }
 
 // seeRunning names the jobs with a task that matches, by name.

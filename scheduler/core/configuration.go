@@ -83,7 +83,7 @@ func (k *configuration) loaded() {
 
 // addFault notes that what is found at a path can't be used.
 func (k *configuration) addFault(path string, why error, version int64) {
-	k.faulty[path] = fault{why: faultOf(why), version: version, since: k.wall}
+	k.faulty[path] = fault{why: faultOf(why), version: version, since: k.Wall()}
 }
 
 // committed takes out the change that is being committed for the request with that token, nil if there is none.
@@ -217,7 +217,7 @@ func (k *configuration) hasFault(path string) bool { return !k.faulty[path].why.
 // used. The last good one stays in force.
 func (k *configuration) documentFaulty(e DocumentFaulty) {
 	k.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
-	since := k.wall
+	since := k.Wall()
 	if f, ok := k.faulty[e.Path]; ok {
 		since = f.since
 	}
@@ -291,21 +291,21 @@ type planned struct {
 func (k *configuration) countDropped(j *jobState, n int64, why reason.Reason) {
 	k.stats.FiresDropped += n
 	j.stored.Fires.Dropped += n
-	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.wall, why
+	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.Wall(), why
 	k.fireCountsChanged(j)
 }
 
 func (k *configuration) countMissed(j *jobState, why reason.Reason) {
 	k.stats.FiresMissed++
 	j.stored.Fires.Missed++
-	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.wall, why
+	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.Wall(), why
 	k.fireCountsChanged(j)
 }
 
 func (k *configuration) fireCountsChanged(j *jobState) {
 	k.seeJob(j.name)
-	if j.isStored && k.now.Sub(j.countsWritten) >= fireCountsEvery {
-		j.countsWritten = k.now
+	if j.isStored && k.Now().Sub(j.countsWritten) >= fireCountsEvery {
+		j.countsWritten = k.Now()
 		k.touch(j)
 	}
 }

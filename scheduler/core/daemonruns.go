@@ -116,7 +116,7 @@ func (c *Core) daemonRunning(ref taskRef) {
 	if !e.daemon() || r == nil || r.Down.IsZero() {
 		return
 	}
-	from, upto := r.Down, c.wall
+	from, upto := r.Down, c.Wall()
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) { r.Down = time.Time{} })
 	j := c.config.jobs[e.Job]
 	if j == nil || j.schedule == nil {
@@ -140,7 +140,7 @@ func (c *Core) daemonRunning(ref taskRef) {
 // its end. An attempt that ran well for a while has made good for the failures before it.
 func (c *Core) daemonAttemptEnds(ref taskRef) {
 	e, s := ref.exec, ref.shard()
-	if s.State == Running && c.now.Sub(s.runningSince) >= healthyAfter {
+	if s.State == Running && c.Now().Sub(s.runningSince) >= healthyAfter {
 		s.Fails, s.Losses, s.Errors, s.Starts = 0, 0, 0, 0
 	}
 	ended := !e.goesOn() || s.Kill.Is(reason.KilledOnRequest)
@@ -148,7 +148,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 	var cut, lost *wire.Run
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
 		if r.Down.IsZero() {
-			r.Down = c.wall
+			r.Down = c.Wall()
 		}
 		if ended {
 			r.Rerun = time.Time{}
@@ -164,7 +164,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 			case cut.Cause == "":
 				cut.Cause = why
 			}
-			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.wall, again
+			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.Wall(), again
 			r.Last, r.Open = cut, nil
 			if !again && s.Kill.IsZero() && e.Kill.IsZero() {
 				lost = cut
@@ -203,7 +203,7 @@ func (c *Core) daemonCannotRun(ref taskRef) {
 	if tries := s.Fails + s.Losses + s.Errors + s.Starts; !e.daemon() || tries != cannotRunAfter {
 		return
 	}
-	c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: c.wall, Shards: []FailedShard{{Item: s.Item, State: Failed, TaskID: s.TaskID, Agent: s.Agent,
+	c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: c.Wall(), Shards: []FailedShard{{Item: s.Item, State: Failed, TaskID: s.TaskID, Agent: s.Agent,
 		Cause: reason.CannotStay(cannotRunAfter, s.Cause)}}})
 }
 
@@ -219,7 +219,7 @@ func (c *Core) recordRun(ref taskRef, run *wire.Run) {
 	if row.Revision = event.Begun; run.State != wire.RunRunning {
 		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, reason.FromText(run.Cause)
 		if row.End = run.Complete; row.End.IsZero() {
-			row.End = c.wall
+			row.End = c.Wall()
 		}
 		if row.Start.IsZero() {
 			row.Start = row.End
@@ -243,5 +243,5 @@ func (c *Core) tally(ref taskRef, was, now wire.Totals, reported *wire.Run) {
 	}
 	s := ref.shard()
 	c.recording.rows.Tallies = append(c.recording.rows.Tallies, event.Tally{ID: event.ID(s.TaskID, "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
-		Job: ref.exec.Job, Task: s.TaskID, Success: max(runs-failed, 0), Failed: failed, Time: c.wall})
+		Job: ref.exec.Job, Task: s.TaskID, Success: max(runs-failed, 0), Failed: failed, Time: c.Wall()})
 }

@@ -38,7 +38,7 @@ func newDaemons(s *shared) daemons {
 func (d *daemons) look(job string) { d.due.Add(job) }
 
 func (d *daemons) lookAt(job string, at time.Time) {
-	d.timers.at(at, func(time.Time) { d.due.Add(job) })
+	d.timers.At(at, func(time.Time) { d.due.Add(job) })
 }
 
 func (d *daemons) write(r *store.Commit) { store.PutChanged(r, pathDaemonRuns, d.runs, &d.changed) }
@@ -130,7 +130,7 @@ func (c *Core) tendDaemon(j *jobState) {
 	switch {
 	case c.draining, e != nil && !e.Kill.IsZero():
 	case e == nil:
-		c.enqueue(j, &execution{ID: executionID(j.name, c.wall) + "-" + c.uuid()[:8], Job: j.name, Fire: c.wall.Truncate(time.Millisecond), Source: DaemonSource, Made: c.now})
+		c.enqueue(j, &execution{ID: executionID(j.name, c.Wall()) + "-" + c.uuid()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: DaemonSource, Made: c.Now()})
 	case e.launched() && c.held != "": // what is killed would get no successor
 	case e.launched():
 		c.rollOut(j, e)
@@ -159,7 +159,7 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 		case s.State != Running || !s.KillSince.IsZero():
 			return
 		case c.isOutdated(e, s): // its settings have changed again: it is the next to be replaced
-		case until.After(c.now):
+		case until.After(c.Now()):
 			c.daemons.lookAt(j.name, until)
 			return
 		}
@@ -199,7 +199,7 @@ func (c *Core) comingUp(e *execution) (item int, until time.Time) {
 		case Launching:
 			until = time.Time{}
 		}
-		if (until.IsZero() || until.After(c.now)) && (!s.live() || !c.isOutdated(e, s)) {
+		if (until.IsZero() || until.After(c.Now())) && (!s.live() || !c.isOutdated(e, s)) {
 			return i, until
 		}
 	}

@@ -66,7 +66,7 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 			f.declineBackoff = 0
 		}
 		if !known {
-			since = f.now
+			since = f.Now()
 		}
 		f.unplacing[w] = since
 	}
@@ -126,7 +126,7 @@ func (f *offerFlow) declineUnusable(o outlook) {
 		if f.need.needs(a.ID) || o.reservation.holds(a.ID) {
 			continue
 		}
-		if until := f.heldUntil(a, o.runs); until.After(f.now) {
+		if until := f.heldUntil(a, o.runs); until.After(f.Now()) {
 			f.flowAt(until)
 			continue
 		}
@@ -139,8 +139,8 @@ func (f *offerFlow) declineUnusable(o outlook) {
 	filter := declineBackoffs[f.declineBackoff]
 	f.refused = true
 	f.decline(gone, filter)
-	if !f.declineBackoffGrew.Add(filter).After(f.now) {
-		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), f.now
+	if !f.declineBackoffGrew.Add(filter).After(f.Now()) {
+		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), f.Now()
 	}
 }
 
@@ -166,12 +166,12 @@ func (f *offerFlow) wantBackForGangs() {
 		if w.together == 1 {
 			continue
 		}
-		if next := f.together.Add(gangReviveEvery); next.After(f.now) {
+		if next := f.together.Add(gangReviveEvery); next.After(f.Now()) {
 			f.taskEnded = true
 			f.flowAt(next)
 			return
 		}
-		f.together = f.now
+		f.together = f.Now()
 		f.wantRefusedBack()
 		return
 	}
@@ -180,7 +180,7 @@ func (f *offerFlow) wantBackForGangs() {
 // tooOld takes out the offers that were held for OfferHold, but not those that are reserved: they are held for the execution that
 // they are reserved for, though not from one reservation to the next (rule L2).
 func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
-	old := f.held.OlderThan(f.now.Add(-f.opt.OfferHold))
+	old := f.held.OlderThan(f.Now().Add(-f.opt.OfferHold))
 	gone := old[:0]
 	for _, o := range old {
 		if r.holds(o.Agent) && o.Received.After(r.since.Add(-f.opt.OfferHold)) {
@@ -192,7 +192,7 @@ func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
 	return gone
 }
 
-func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.now.Add(time.Hour)) }
+func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.Now().Add(time.Hour)) }
 
 // takeAgents takes out the offers of agents.
 func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {

@@ -70,7 +70,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 func (c *Core) itemsWaiting(e *execution) (items []int) {
 	for i := range e.Shards {
 		s := &e.Shards[i]
-		if s.State == Waiting && !s.NotBefore.After(c.now) && !c.isBlocked(e, s) {
+		if s.State == Waiting && !s.NotBefore.After(c.Now()) && !c.isBlocked(e, s) {
 			items = append(items, s.Item)
 		}
 	}

@@ -102,13 +102,13 @@ func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 	c.placement.wakeAt(s.NotBefore)
 	c.flow.needChanged()
 	c.seeWhenDue(e, s)
-	c.timers.at(s.NotBefore.Add(-c.flow.lead()), func(time.Time) { c.flow.needChanged() })
+	c.timers.At(s.NotBefore.Add(-c.flow.lead()), func(time.Time) { c.flow.needChanged() })
 }
 
 // releaseTask takes a task off its executor's account.
 func (c *Core) releaseTask(e *execution, s *shard) {
 	if x := c.executors.byID[s.Executor]; x != nil {
-		x.release(e.needs(s), e.daemon(), c.now)
+		x.release(e.needs(s), e.daemon(), c.Now())
 		c.checkIdle(x)
 	} else if s.Executor == "" {
 		c.accountOf(s.Agent, nil).release(e.needs(s), e.daemon())

@@ -97,7 +97,7 @@ func (es *executions) end(e *execution) {
 		es.forgetTask(e.Shards[i].TaskID)
 	}
 	es.ended.seq++
-	e.Ended, e.EndedAt, e.endedAt = es.ended.seq, es.wall, es.now
+	e.Ended, e.EndedAt, e.endedAt = es.ended.seq, es.Wall(), es.Now()
 	es.touch(e)
 	es.ended.add(e)
 }
@@ -131,7 +131,7 @@ func (es *executions) keepKey(id string, at time.Time) {
 }
 
 func (es *executions) forgetKeyLater(id string, at time.Time) {
-	es.timers.at(at.Add(keysKept), func(time.Time) {
+	es.timers.At(at.Add(keysKept), func(time.Time) {
 		delete(es.keys, id)
 		es.changedKeys.Add(id)
 	})
@@ -140,7 +140,7 @@ func (es *executions) forgetKeyLater(id string, at time.Time) {
 // write adds what has changed, and removes what the history has no place for any more and may forget.
 // Those that ended up to stored are in the history for good; those up to recorded are at least in a batch (rule H1).
 func (es *executions) write(r *store.Commit, stored, recorded int64) {
-	gone := es.ended.trim(es.now, es.opt.EndedKept, stored)
+	gone := es.ended.trim(es.Now(), es.opt.EndedKept, stored)
 	gone = append(gone, es.ended.trimUnstored(es.opt.UnstoredKept, recorded)...)
 	store.PutChanged(r, pathKey, es.keys, &es.changedKeys)
 	for _, id := range es.changed.Take() {

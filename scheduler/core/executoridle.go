@@ -12,7 +12,7 @@ func (c *Core) checkIdle(x *executor) {
 	}
 	at := x.idleSince.Add(c.opt.ExecutorIdle)
 	if c.obsolete(x) {
-		at = c.now
+		at = c.Now()
 	}
 	if x.lookingAt.Equal(at) {
 		return
@@ -24,7 +24,7 @@ func (c *Core) checkIdle(x *executor) {
 func (c *Core) lookIdle(x *executor, at time.Time) {
 	x.lookingAt = at
 	id := x.Info.ID
-	c.timers.at(at, func(now time.Time) { c.idleLook(id, at, now) })
+	c.timers.At(at, func(now time.Time) { c.idleLook(id, at, now) })
 }
 
 func (c *Core) idleLook(id string, at, now time.Time) {
@@ -86,9 +86,9 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 		return time.Time{}
 	}
 	// At whole seconds, so that one step looks at all executors that are idle.
-	again := c.now.Add(max(c.opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
-	soon := c.wall.Add(c.opt.ExecutorIdle)
-	if c.opt.ExecutorIdle > 0 && a.nextDue.After(c.wall) && !a.nextDue.After(soon) {
+	again := c.Now().Add(max(c.opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
+	soon := c.Wall().Add(c.opt.ExecutorIdle)
+	if c.opt.ExecutorIdle > 0 && a.nextDue.After(c.Wall()) && !a.nextDue.After(soon) {
 		return again
 	}
 	// One look at all jobs serves all executors of the app until its next fire.
@@ -102,7 +102,7 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 		if known || c.opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {
 			continue
 		}
-		if at := j.schedule.Next(c.wall); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+		if at := j.schedule.Next(c.Wall()); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}

@@ -32,14 +32,14 @@ func (c *Core) reported(m cluster.Message) {
 	if x == nil || x.Agent != m.AgentID {
 		return
 	}
-	x.reportedAt = c.now
+	x.reportedAt = c.Now()
 	if x.quiet {
 		x.quiet = false
 		c.seeRunning(func(s *shard) bool { return s.Executor == x.Info.ID })
 		c.note(Note{Kind: NoteExecutorQuiet, Detail: x.Info.ID + " is heard again"})
 	}
 	if a := c.agents.byID[x.Agent]; a != nil && !r.Time.IsZero() {
-		a.clock.hear(c.now, r.Time)
+		a.clock.hear(c.Now(), r.Time)
 		c.noteClock(a)
 	}
 	c.learnProgress(r.Tasks, func(s *shard) bool { return s.Executor == x.Info.ID })
@@ -69,7 +69,7 @@ func (c *Core) progress(p *wire.Progress) *ProgressView {
 		v.Message = strings.ToValidUTF8(v.Message[:wire.MaxProgressMessage], "")
 	}
 	if p.At.IsZero() || v.At.Year() < 1 || v.At.Year() > 9998 { // JSON holds no other year
-		v.At = c.wall
+		v.At = c.Wall()
 	}
 	v.At = v.At.Truncate(time.Millisecond)
 	return &v
@@ -142,7 +142,7 @@ func (r *remoteClock) drift(now, wall time.Time) time.Duration {
 
 // noteClock notes that an agent's clock is off, or right again.
 func (c *Core) noteClock(a *agent) {
-	was, drift := a.clock.off, a.clock.drift(c.now, c.wall)
+	was, drift := a.clock.off, a.clock.drift(c.Now(), c.Wall())
 	turned := cmp.Compare(drift, 0) != cmp.Compare(was, 0)
 	if !turned && (drift-was).Abs() < clockOff {
 		return
@@ -191,7 +191,7 @@ func (c *Core) quietFor(e *execution, s *shard) time.Duration {
 		return 0
 	}
 	since := slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate, a.registeredAt, s.Launched}, time.Time.Compare)
-	if quiet := c.now.Sub(since); quiet >= quietAfter {
+	if quiet := c.Now().Sub(since); quiet >= quietAfter {
 		return quiet
 	}
 	return 0

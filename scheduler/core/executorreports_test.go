@@ -29,8 +29,8 @@ func (s *stage) message(l cluster.TaskLaunch, r *wire.Report) Decision {
 func TestProgressIsBounded(t *testing.T) {
 	t.Parallel()
 	c := New(DefaultOptions())
-	c.wall = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	at := c.wall.Add(-time.Second)
+	c.Begin(time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC))
+	at := c.Wall().Add(-time.Second)
 	for name, tt := range map[string]struct {
 		says *wire.Progress
 		want *ProgressView
@@ -40,8 +40,8 @@ func TestProgressIsBounded(t *testing.T) {
 		"more than all":           {&wire.Progress{Fraction: math.Inf(1), At: at}, &ProgressView{Fraction: 1, At: at}},
 		"less than nothing":       {&wire.Progress{Fraction: -3, At: at}, &ProgressView{At: at}},
 		"no number":               {&wire.Progress{Fraction: math.NaN(), At: at}, nil},
-		"no time":                 {&wire.Progress{}, &ProgressView{At: c.wall}},
-		"a time that nobody has":  {&wire.Progress{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, &ProgressView{At: c.wall}},
+		"no time":                 {&wire.Progress{}, &ProgressView{At: c.Wall()}},
+		"a time that nobody has":  {&wire.Progress{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, &ProgressView{At: c.Wall()}},
 		"a long message":          {&wire.Progress{Message: strings.Repeat("x", 1000), At: at}, &ProgressView{Message: strings.Repeat("x", 200), At: at}},
 		"cut within a character":  {&wire.Progress{Message: strings.Repeat("€", 100), At: at}, &ProgressView{Message: strings.Repeat("€", 66), At: at}},
 		"more digits than needed": {&wire.Progress{At: at.Add(time.Microsecond)}, &ProgressView{At: at}},

@@ -16,10 +16,10 @@ func (c *Core) shutDownClosing() {
 			c.dropExecutor(x)
 			continue
 		}
-		if x.tasks > 0 && !x.silent || x.pending > 0 || !resendDue(c.now, x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
+		if x.tasks > 0 && !x.silent || x.pending > 0 || !resendDue(c.Now(), x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
 			continue
 		}
-		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.now) {
+		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.Now()) {
 			c.wakeAt(settled)
 			continue
 		}
@@ -27,7 +27,7 @@ func (c *Core) shutDownClosing() {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// names it if it lives on (rule X3); until there is one, it may.
 			c.flow.reviveToProbe()
-			if c.agents.registered(x.Agent) || c.draining || c.now.Sub(x.ClosedAt) >= awayKept {
+			if c.agents.registered(x.Agent) || c.draining || c.Now().Sub(x.ClosedAt) >= awayKept {
 				c.dropExecutor(x)
 				continue
 			}
@@ -35,7 +35,7 @@ func (c *Core) shutDownClosing() {
 			// Somebody waits for it, and not for six minutes (rule O4): the next offer tells whether it is only its end that got lost.
 			c.flow.reviveToProbe()
 		}
-		x.shutdownSent = c.now
+		x.shutdownSent = c.Now()
 		x.shutdownTry++
 		c.call(CallEndExecutor{ExecutorID: id, AgentID: x.Agent})
 		c.wakeToResend(x.shutdownTry)
@@ -54,7 +54,7 @@ const shutdownTries = 8
 const ackSettles = 50 * time.Millisecond
 
 // closeExecutor marks an executor as closing (rule X2).
-func (c *Core) closeExecutor(x *executor) { c.executors.close(x, c.now) }
+func (c *Core) closeExecutor(x *executor) { c.executors.close(x, c.Now()) }
 
 // dropExecutor forgets an executor that is gone. If it should live on unseen,
 // the next offer of its agent names it, and it is shut down (rule X3).

@@ -33,7 +33,7 @@ func (f *offerFlow) manage(o outlook) {
 	} else {
 		f.declineUsable(f.all(), f.refuseFor(o.nextFire))
 		// A shard that fits no agent seen so far waits for another agent to be offered.
-		probing := f.probeUntil.After(f.now)
+		probing := f.probeUntil.After(f.Now())
 		if !f.suppressed && !hopeless && !probing {
 			f.suppressed = true
 			f.call(CallStopOffers{})
@@ -42,9 +42,9 @@ func (f *offerFlow) manage(o outlook) {
 	switch {
 	case f.held.Len() == 0:
 		f.wake = time.Time{}
-	case f.wake.IsZero() || !f.wake.After(f.now):
+	case f.wake.IsZero() || !f.wake.After(f.Now()):
 		// Often enough that none is held for much longer than OfferHold.
-		f.wake = f.now.Add(f.opt.OfferHold / 5)
+		f.wake = f.Now().Add(f.opt.OfferHold / 5)
 	}
 	if at := f.nextLook; !at.IsZero() && (f.wake.IsZero() || at.Before(f.wake)) {
 		f.wake = at
@@ -56,10 +56,10 @@ const probeFor = 5 * time.Second
 
 // reviveToProbe asks for offers only to see which executors they name (rule X3), once in a step for all.
 func (f *offerFlow) reviveToProbe() {
-	if f.revivedAt.Equal(f.now) {
+	if f.revivedAt.Equal(f.Now()) {
 		return
 	}
-	f.probeUntil = f.now.Add(probeFor)
+	f.probeUntil = f.Now().Add(probeFor)
 	f.reviveNow()
 	f.wakeAt(f.probeUntil)
 }
@@ -67,8 +67,8 @@ func (f *offerFlow) reviveToProbe() {
 // reviveNow makes the master offer all free resources, also those that were declined.
 func (f *offerFlow) reviveNow() {
 	f.suppressed, f.filtered, f.refused = false, false, false
-	f.revivedAt, f.revivedFor = f.now, f.need.upTo
-	f.timing.asked(f.now)
+	f.revivedAt, f.revivedFor = f.Now(), f.need.upTo
+	f.timing.asked(f.Now())
 	f.call(CallRequestOffers{})
 }
 
@@ -78,7 +78,7 @@ func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 	if nextFire.IsZero() {
 		return f.opt.RefuseMost
 	}
-	return min(max(nextFire.Add(-f.lead()).Sub(f.wall), declineAtLeast), f.opt.RefuseMost)
+	return min(max(nextFire.Add(-f.lead()).Sub(f.Wall()), declineAtLeast), f.opt.RefuseMost)
 }
 
 // revive sends REVIVE if a filter or SUPPRESS keeps offers away that are needed: for shards that wait, and once for each
@@ -95,7 +95,7 @@ func (f *offerFlow) revive(waits bool) {
 	if !waits {
 		every = f.reviveEvery()
 	}
-	if again := f.revivedAt.Add(every); f.now.Before(again) {
+	if again := f.revivedAt.Add(every); f.Now().Before(again) {
 		f.wakeAt(again)
 		return
 	}

@@ -68,7 +68,7 @@ func (c *Core) frameworkRemoved(by string) {
 // orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
 func (c *Core) orphanUnknownTask(f *unknownTask) {
 	if id, err := jobs.ParseTaskID(f.id); err == nil {
-		c.addOrphan(orphans.Orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.subscription.frameworkID})
+		c.addOrphan(orphans.Orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.Now(), Blocks: true, Framework: c.subscription.frameworkID})
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *Core) masterOfRemoved() {
 // question about a task that is invented.
 func (c *Core) askAboutFormerAgents() {
 	s := &c.subscription
-	if !s.open || c.now.Before(s.agentsAskedAt.Add(formerAgentsEvery)) {
+	if !s.open || c.Now().Before(s.agentsAskedAt.Add(formerAgentsEvery)) {
 		return
 	}
 	var refs []cluster.TaskRef
@@ -98,7 +98,7 @@ func (c *Core) askAboutFormerAgents() {
 		refs = append(refs, cluster.TaskRef{TaskID: c.agents.ask(g.Agent), AgentID: g.Agent})
 	}
 	if len(refs) > 0 {
-		s.agentsAskedAt = c.now
+		s.agentsAskedAt = c.Now()
 		c.reconcile(refs)
 	}
 }
@@ -116,7 +116,7 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 		c.agents.see(agentID).registeredSince = time.Time{}
 		for _, g := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
 			c.orphanReported(g.TaskID)
-			c.orphans.AgentAway(g.TaskID, c.now)
+			c.orphans.AgentAway(g.TaskID, c.Now())
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
 			s.after(time.Duration(100+i*37%200) * time.Millisecond)
 			s.finish(l)
 		}
-		if n := len(s.core.timers.heap); n > 20 {
+		if n := s.core.timers.Len(); n > 20 {
 			t.Errorf("a run every %s: %d timers after 300", period, n)
 		}
 	}

@@ -75,7 +75,7 @@ func (c *Core) importQueues() {
 }
 
 // importMoment is the fire time of what is imported.
-func (c *Core) importMoment() time.Time { return c.wall.Truncate(time.Millisecond) }
+func (c *Core) importMoment() time.Time { return c.Wall().Truncate(time.Millisecond) }
 
 func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
 	dir, _ := splitPath(e.path)
@@ -119,7 +119,7 @@ func (c *Core) importReady(e importEntry) error {
 		times = c.opt.QueuedFires
 	}
 	for n := range times {
-		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.now})
+		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.Now()})
 	}
 	c.imports.took(e.path)
 	return nil
@@ -140,7 +140,7 @@ func (c *Core) importExecution(j *jobState, e *execution) {
 // it came to their end under the original.
 func (c *Core) importFailover(job string, entries []importEntry, left map[string]bool) {
 	j := c.config.jobs[job]
-	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.now,
+	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.Now(),
 		Settings: &settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()}}
 	e.Shards = make([]shard, j.cfg.ShardingTotalCount)
 	for i := range e.Shards {
@@ -158,7 +158,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 			continue
 		}
 		s := &e.Shards[item]
-		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.now
+		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.Now()
 		s.Cause = reason.Of(reason.LostBeforeImport)
 		e.shardsOpen++
 		c.imports.took(entry.path)

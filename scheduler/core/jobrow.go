@@ -79,7 +79,7 @@ func (c *Core) nextFire(j *jobState) time.Time {
 	if j.schedule == nil || j.cfg == nil || c.config.inactive(j) != active {
 		return time.Time{}
 	}
-	from := c.wall
+	from := c.Wall()
 	if j.firedHere() {
 		if from = c.fires.cursor.Time; j.since.After(from) {
 			from = j.since
@@ -92,7 +92,7 @@ func (c *Core) nextFire(j *jobState) time.Time {
 // beginning.
 func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) (held int) {
 	oldest := func(t time.Time) {
-		if t = c.shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
+		if t = c.Shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
 			r.WaitingSince = t
 		}
 	}

@@ -62,17 +62,17 @@ func (c *Core) sendKill(ref taskRef) {
 // resendKills repeats wanted kills with backoff: the master forgets kills of
 // unreachable tasks, and drops them while an agent is away (K1).
 func (c *Core) resendKills() {
-	if !c.subscription.open || c.now.Before(c.subscription.killsLookedAt.Add(c.opt.ResendFirst/2)) {
+	if !c.subscription.open || c.Now().Before(c.subscription.killsLookedAt.Add(c.opt.ResendFirst/2)) {
 		return
 	}
-	c.subscription.killsLookedAt = c.now
+	c.subscription.killsLookedAt = c.Now()
 	for _, id := range sortedKeys(c.executions.tasks) {
 		ref := c.executions.tasks[id]
 		s := ref.shard()
 		if !s.live() || s.KillSince.IsZero() {
 			continue
 		}
-		if resendDue(c.now, s.killSent, c.opt.ResendFirst, c.opt.ResendMost, s.killTry) {
+		if resendDue(c.Now(), s.killSent, c.opt.ResendFirst, c.opt.ResendMost, s.killTry) {
 			c.sendKill(ref)
 		}
 	}

@@ -178,7 +178,7 @@ func (c *Core) beginLaunch(d *demand) {
 	if e.launched() {
 		return
 	}
-	e.Settings, e.LaunchedAt = d.with, c.wall
+	e.Settings, e.LaunchedAt = d.with, c.Wall()
 	e.Shards = make([]shard, d.with.Job.ShardingTotalCount)
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Waiting, Type: e.Source}
@@ -209,7 +209,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 		info = x.Info
 	}
 	next := attempt{TaskID: id, Agent: agentID, AgentURL: on.url, Host: on.host, Original: lost, Executor: info.ID,
-		Launched: c.now, acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
+		Launched: c.Now(), acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
 	need := d.with.Job.Resources()
 	if e.daemon() {
 		c.daemonLaunched(e, item, &next)

@@ -25,8 +25,7 @@ type Stored struct {
 // used or read is reported and left alone; the rest runs ([D15]). Only a state of the scheduler that
 // cannot be read, or that a newer release has written, is an error: going on could lose or double work.
 func (c *Core) Load(wall time.Time, stored Stored) error {
-	c.began = wall.UTC()
-	c.setClock(Now{Wall: wall})
+	c.Begin(wall)
 	c.fires.loading = true
 	defer func() { c.fires.loading = false }()
 	if err := c.stateVersion.load(stored.Entries, c.opt.Release); err != nil {
@@ -68,14 +67,14 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case pathExecutor:
 			var x executor
 			if err = json.Unmarshal(e.Value, &x); err == nil {
-				x.idleSince, x.ran = c.now, true
-				c.clampLoaded(0, &x.ClosedAt)
+				x.idleSince, x.ran = c.Now(), true
+				c.Clamp(0, &x.ClosedAt)
 				c.executors.restore(&x)
 			}
 		case pathOrphan:
 			var g orphans.Orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
-				c.clampLoaded(0, &g.Since, &g.Away, &g.Staged)
+				c.Clamp(0, &g.Since, &g.Away, &g.Staged)
 				c.orphans.Restore(g)
 			}
 		case pathStartFailure:
@@ -95,7 +94,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case pathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
-				c.clampLoaded(0, &at)
+				c.Clamp(0, &at)
 				c.executions.keys[name] = at
 			}
 		case pathJobState:
@@ -197,12 +196,12 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			delete(chunks, path)
 		}
 		e.Chunks, e.endedAt = 0, e.EndedAt
-		c.clampLoaded(0, &e.Made, &e.endedAt)
+		c.Clamp(0, &e.Made, &e.endedAt)
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			s.runningSince = c.now
-			c.clampLoaded(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince, &s.RunningAt)
-			c.clampLoaded(c.longestDelay(e), &s.NotBefore)
+			s.runningSince = c.Now()
+			c.Clamp(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince, &s.RunningAt)
+			c.Clamp(c.longestDelay(e), &s.NotBefore)
 			if !e.Shards[i].State.terminal() {
 				e.shardsOpen++
 			}
@@ -250,7 +249,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		}
 	}
 	for _, job := range sortedKeys(c.notifications.pending) {
-		c.timers.at(c.now, func(time.Time) { c.sendNotification(job) })
+		c.timers.At(c.Now(), func(time.Time) { c.sendNotification(job) })
 	}
 	for _, id := range sortedKeys(c.executions.keys) {
 		c.executions.forgetKeyLater(id, c.executions.keys[id])
@@ -289,7 +288,7 @@ func (c *Core) takeUp(e *execution) {
 		}
 	}
 	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.now) {
+		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.Now()) {
 			c.placement.wakeAt(s.NotBefore)
 			c.seeWhenDue(e, s)
 		}

@@ -11,7 +11,7 @@ import (
 // makeFires makes what is due, at most FiresPerStep.
 func (c *Core) makeFires() {
 	if c.fires.cursor.Time.IsZero() {
-		c.fires.advance(fireCursor{Time: c.wall.Truncate(time.Second), Job: lastName})
+		c.fires.advance(fireCursor{Time: c.Wall().Truncate(time.Second), Job: lastName})
 	}
 	if c.clockBehind() {
 		return
@@ -34,7 +34,7 @@ func (c *Core) makeFires() {
 // clockBehind reports whether the wall clock is behind the fire cursor: no fires are
 // made until it has passed it (rule F4).
 func (c *Core) clockBehind() bool {
-	behind := c.fires.cursor.Time.Sub(c.wall)
+	behind := c.fires.cursor.Time.Sub(c.Wall())
 	if behind <= time.Second {
 		c.fires.behind = false
 		return false
@@ -50,7 +50,7 @@ func (c *Core) clockBehind() bool {
 // wallClockSet follows a wall clock that was set. Of a missed window that reaches beyond the present, as far as the clock was
 // ahead, the end must not become the cursor: no fires would be made until then (rule F4).
 func (c *Core) wallClockSet() {
-	if c.fires.missed != nil && c.fires.missed.upto.After(c.wall) {
+	if c.fires.missed != nil && c.fires.missed.upto.After(c.Wall()) {
 		c.fires.missed = nil
 	}
 	c.flow.forgetRevivedFor()
@@ -59,14 +59,14 @@ func (c *Core) wallClockSet() {
 // nextDueBatch takes the next moment with fires, or opens a missed window before it.
 func (c *Core) nextDueBatch() bool {
 	next, ok := c.fires.timetable.NextAt()
-	if !ok || next.After(c.wall) {
+	if !ok || next.After(c.Wall()) {
 		return false
 	}
-	if old := c.wall.Add(-c.opt.Late).Truncate(time.Second); next.Before(old) {
+	if old := c.Wall().Add(-c.opt.Late).Truncate(time.Second); next.Before(old) {
 		c.openMissedWindow(old)
 		return true
 	}
-	at, names, ok := c.fires.timetable.Pop(c.wall)
+	at, names, ok := c.fires.timetable.Pop(c.Wall())
 	if !ok {
 		return false
 	}
@@ -183,7 +183,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 		source = Misfired
 		c.dropOldestFire(j)
 	}
-	c.enqueue(j, &execution{ID: id, Job: j.name, Fire: at, Source: source, Made: c.now})
+	c.enqueue(j, &execution{ID: id, Job: j.name, Fire: at, Source: source, Made: c.Now()})
 }
 
 // onlyEnding reports whether all that is in a queue are tasks of a deregistered

@@ -29,9 +29,9 @@ const (
 
 // sampleLater has gauges be sampled at the next full minute.
 func (c *Core) sampleLater() {
-	next := c.wall.Truncate(gaugesEvery).Add(gaugesEvery)
-	c.timers.at(c.inTerm(next), func(time.Time) {
-		c.sample(c.wall.Truncate(gaugesEvery))
+	next := c.Wall().Truncate(gaugesEvery).Add(gaugesEvery)
+	c.timers.At(c.InTerm(next), func(time.Time) {
+		c.sample(c.Wall().Truncate(gaugesEvery))
 		c.sampleLater()
 	})
 }

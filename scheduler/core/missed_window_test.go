@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -29,7 +30,7 @@ func hourlyJobs(t *testing.T, n int, opt Options) (*Core, time.Time) {
 	if err := c.Load(now, stored); err != nil {
 		t.Fatal(err)
 	}
-	c.Step(Now{Wall: now}, rand.NewPCG(1, 2), nil)
+	c.Step(clock.Now{Wall: now}, rand.NewPCG(1, 2), nil)
 	return c, now
 }
 
@@ -49,7 +50,7 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 		if c.fires.missed != nil {
 			left = len(c.fires.missed.names)
 		}
-		d := c.Step(Now{Wall: now}, rand.NewPCG(1, 2), nil)
+		d := c.Step(clock.Now{Wall: now}, rand.NewPCG(1, 2), nil)
 		if made := len(c.executions.open) - before; made > opt.FiresPerStep+opt.QueuedFires {
 			t.Fatalf("step %d made %d executions", steps, made)
 		}

@@ -70,7 +70,7 @@ const reviveAtLeast = 100 * time.Millisecond
 
 // backBy is when offers that are declined now could be here again.
 func (f *offerFlow) backBy() time.Time {
-	at := f.now
+	at := f.Now()
 	if again := f.revivedAt.Add(f.reviveEvery()); again.After(at) {
 		at = again
 	}
@@ -89,7 +89,7 @@ func (f *offerFlow) forgetRevivedFor() {
 // needKnown reports whether it is known which offers are needed up to a moment, unless something changes before it. Crons fire at whole
 // seconds, so time alone changes the answer only when another second comes into view.
 func (f *offerFlow) needKnown(upTo time.Time) bool {
-	second := f.onWall(upTo).Truncate(time.Second)
+	second := f.OnWall(upTo).Truncate(time.Second)
 	if !f.need.stale && second.Equal(f.need.second) {
 		return true
 	}

@@ -268,7 +268,7 @@ func (c *Core) endingOf(ref taskRef, how outcome) ending {
 		},
 	}
 	if s.TimedOut {
-		in.ran = c.now.Sub(s.RunningAt).Round(100 * time.Millisecond)
+		in.ran = c.Now().Sub(s.RunningAt).Round(100 * time.Millisecond)
 	}
 	if x := c.executors.byID[s.Executor]; x != nil {
 		in.servedElsewhere, in.ranBefore = x.Info.BinaryURI != c.opt.ExecutorBinary, x.ran

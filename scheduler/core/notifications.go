@@ -93,7 +93,7 @@ func newNotifications(s *shared) notifications {
 }
 
 func (ns *notifications) restore(job string, n *pendingNotification) {
-	ns.clampLoaded(0, &n.Since)
+	ns.Clamp(0, &n.Since)
 	ns.pending[job] = n
 }
 
@@ -101,7 +101,7 @@ func (ns *notifications) restore(job string, n *pendingNotification) {
 func (ns *notifications) add(job string, f Failure) {
 	n := ns.pending[job]
 	if n == nil {
-		n = &pendingNotification{Since: ns.now}
+		n = &pendingNotification{Since: ns.Now()}
 		ns.pending[job] = n
 	} else {
 		n.Further++
@@ -129,7 +129,7 @@ func (ns *notifications) due(job string) time.Time {
 // answered takes the outcome of a message. What has come since it left stays pending.
 func (ns *notifications) answered(e NotificationSent) {
 	if e.Problem == "" {
-		ns.sent[e.Job] = ns.now
+		ns.sent[e.Job] = ns.Now()
 		ns.stats.NotificationsSent++
 	} else {
 		ns.stats.NotificationsFailed++
@@ -143,7 +143,7 @@ func (ns *notifications) answered(e NotificationSent) {
 	}
 	n.seq = 0
 	if e.Problem == "" {
-		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", ns.now
+		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", ns.Now()
 		if n.Further -= n.told; n.Further < 0 {
 			ns.drop(e.Job)
 		}
@@ -151,11 +151,11 @@ func (ns *notifications) answered(e NotificationSent) {
 		return
 	}
 	n.tries++
-	n.after = ns.now.Add(Backoff(notifyFirst, notifyMost, n.tries-1))
+	n.after = ns.Now().Add(Backoff(notifyFirst, notifyMost, n.tries-1))
 	n.problem = e.Problem
-	if ns.now.Sub(n.Since) < notifyFor {
+	if ns.Now().Sub(n.Since) < notifyFor {
 		ns.note(Note{Kind: NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
-			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.shown(n.after).Format(time.TimeOnly), e.Problem)})
+			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.Shown(n.after).Format(time.TimeOnly), e.Problem)})
 		return
 	}
 	ns.note(Note{Kind: NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
@@ -196,8 +196,8 @@ func (c *Core) sendNotification(job string) {
 		ns.drop(job)
 		return
 	}
-	if due := ns.due(job); due.After(c.now) {
-		c.timers.at(due, func(time.Time) { c.sendNotification(job) })
+	if due := ns.due(job); due.After(c.Now()) {
+		c.timers.At(due, func(time.Time) { c.sendNotification(job) })
 		return
 	}
 	ns.lastSeq++
@@ -212,7 +212,7 @@ func (c *Core) notificationSent(e NotificationSent) {
 	ns := &c.notifications
 	ns.answered(e)
 	if _, told := ns.sent[e.Job]; told {
-		c.timers.at(c.now.Add(notifyEvery), func(now time.Time) {
+		c.timers.At(c.Now().Add(notifyEvery), func(now time.Time) {
 			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= notifyEvery {
 				delete(ns.sent, e.Job)
 			}

@@ -44,7 +44,7 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 		}
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State == Waiting && !c.isBlocked(e, s) && !s.NotBefore.After(c.now) {
+			if s.State == Waiting && !c.isBlocked(e, s) && !s.NotBefore.After(c.Now()) {
 				return true, hopeless
 			}
 		}
@@ -71,7 +71,7 @@ func (c *Core) findNeed() {
 // too many. A fire whose job still runs then makes no demand: it is dropped, or waits for the end of that run.
 // Shards that start together are demanded one by one, so that some of the resources are held while the others are still on their way.
 func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
-	if c.fires.due != nil && !c.inTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
+	if c.fires.due != nil && !c.InTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
 	maintained := c.agents.allInMaintenance()
@@ -86,7 +86,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		var first time.Time
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State != Waiting || !e.Kill.IsZero() || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.isBlocked(e, s) {
+			if s.State != Waiting || !e.Kill.IsZero() || !s.NotBefore.After(c.Now()) || s.NotBefore.After(upTo) || c.isBlocked(e, s) {
 				continue
 			}
 			items = append(items, s.Item)
@@ -102,10 +102,10 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		}
 	}
 	due := 0
-	if c.fires.timetable.Soon(c.onWall(upTo), func(string, time.Time) bool { due++; return due > fewFires }) {
+	if c.fires.timetable.Soon(c.OnWall(upTo), func(string, time.Time) bool { due++; return due > fewFires }) {
 		return nil, nil, true
 	}
-	c.fires.timetable.Soon(c.onWall(upTo), func(name string, fire time.Time) bool {
+	c.fires.timetable.Soon(c.OnWall(upTo), func(name string, fire time.Time) bool {
 		j := c.config.jobs[name]
 		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
 			return false // the fire was made already, and the clock was set back since
@@ -117,7 +117,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		if c.starts.wait(a, name).waits() {
 			return false
 		}
-		ds, at = append(ds, c.demandOf(name, &a.cfg, j.cfg, a.executorKey, c.placement.itemsUpTo(j.cfg.ShardingTotalCount), maintained)), append(at, c.inTerm(fire))
+		ds, at = append(ds, c.demandOf(name, &a.cfg, j.cfg, a.executorKey, c.placement.itemsUpTo(j.cfg.ShardingTotalCount), maintained)), append(at, c.InTerm(fire))
 		return false
 	})
 	return ds, at, false

@@ -95,7 +95,7 @@ func (c *Core) Facts() Facts {
 	c.startTroubles(&f)
 	for _, name := range sortedKeys(c.notifications.pending) {
 		if n := c.notifications.pending[name]; n.problem != "" {
-			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.appNameOf(name), Count: n.tries, Since: c.shown(n.Since), Why: reason.FromText(n.problem)})
+			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.appNameOf(name), Count: n.tries, Since: c.Shown(n.Since), Why: reason.FromText(n.problem)})
 		}
 	}
 	c.silentTroubles(&f)
@@ -117,7 +117,7 @@ func (c *Core) awayAgents() map[string]*Trouble {
 			t = &Trouble{Kind: TroubleAgentUnreachable, Agent: s.Agent}
 			away[s.Agent] = t
 		}
-		if since := c.shown(s.Unreachable); t.Since.IsZero() || since.Before(t.Since) {
+		if since := c.Shown(s.Unreachable); t.Since.IsZero() || since.Before(t.Since) {
 			t.Since = since
 		}
 		t.Count++
@@ -156,10 +156,10 @@ func (c *Core) startTroubles(f *Facts) {
 	for _, app := range sortedKeys(c.starts.byApp) {
 		for _, agent := range sortedKeys(c.starts.byApp[app]) {
 			s := c.starts.byApp[app][agent]
-			if !s.until().After(c.now) && c.now.Sub(s.Since) > startBackoff {
+			if !s.until().After(c.Now()) && c.Now().Sub(s.Since) > startBackoff {
 				continue // it may be placed there again, and has not been tried since
 			}
-			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.shown(s.Since), Why: s.Reason}
+			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.Shown(s.Since), Why: s.Reason}
 			if agent == everyAgent {
 				last := reason.Reason{}
 				if s.Package != "" && !c.starts.isShared(app, s) {
@@ -190,7 +190,7 @@ func (c *Core) silentTroubles(f *Facts) {
 			if quiet == 0 {
 				continue
 			}
-			if since := c.wall.Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
+			if since := c.Wall().Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
 				t.Since, t.Agent, t.Why = since, s.Agent, c.quietNote(e, s)
 			}
 			t.Count++

@@ -39,7 +39,7 @@ func (p *placement) changed() { p.again = true }
 // wakeAt has a match be made at a time; the zero time is for never.
 func (p *placement) wakeAt(at time.Time) {
 	if !at.IsZero() {
-		p.timers.at(at, func(time.Time) { p.again = true })
+		p.timers.At(at, func(time.Time) { p.again = true })
 	}
 }
 

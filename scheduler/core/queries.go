@@ -74,7 +74,7 @@ func (c *Core) notesOf(j *jobState) []reason.Reason {
 		}
 	}
 	notes = append(notes, c.config.unreadableMarks(j)...)
-	if j.schedule != nil && j.schedule.Next(c.wall).IsZero() {
+	if j.schedule != nil && j.schedule.Next(c.Wall()).IsZero() {
 		notes = append(notes, reason.CronNeverFires(j.cfg.Cron, j.cfg.JobExecutionType == jobs.Daemon))
 	}
 	if a != nil {
@@ -111,7 +111,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 		x.note(c.config.inactiveReason(j))
 	}
 	if j.schedule != nil && c.config.inactive(j) == active {
-		at := c.wall
+		at := c.Wall()
 		if c.fires.cursor.Time.After(at) {
 			at = c.fires.cursor.Time
 		}
@@ -148,7 +148,7 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 			shards = j.cfg.ShardingTotalCount
 		}
 		for item := range min(shards, explainItems) {
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: c.shown(e.Made).Truncate(time.Millisecond), Why: whyOf(why)})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: c.Shown(e.Made).Truncate(time.Millisecond), Why: whyOf(why)})
 		}
 		return
 	}
@@ -156,9 +156,9 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 		s := &e.Shards[i]
 		switch {
 		case s.State == Waiting:
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.shown(s.WaitSince).Truncate(time.Millisecond), Why: whyOf(c.shardWaitReason(e, s))})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.Shown(s.WaitSince).Truncate(time.Millisecond), Why: whyOf(c.shardWaitReason(e, s))})
 		case s.live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.waits))), Progress: s.shownProgress()})
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.Shown(s.Launched).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.waits))), Progress: s.shownProgress()})
 			if why := c.runningNote(s).Or(c.quietNote(e, s)); !why.IsZero() {
 				x.note(reason.OfItem(s.Item, why))
 			}
@@ -175,13 +175,13 @@ const explainItems = 1000
 func (c *Core) runningNote(s *shard) reason.Reason {
 	switch {
 	case s.TimedOut:
-		return reason.TimeoutKillRequested(c.shown(s.KillSince))
+		return reason.TimeoutKillRequested(c.Shown(s.KillSince))
 	case s.Drain:
 		return reason.EndsWithRun(s.Kill)
 	case !s.KillSince.IsZero():
-		return reason.KillRequested(c.shown(s.KillSince))
+		return reason.KillRequested(c.Shown(s.KillSince))
 	case !s.Unreachable.IsZero():
-		return reason.AgentSilent(s.Agent, c.shown(s.Unreachable))
+		return reason.AgentSilent(s.Agent, c.Shown(s.Unreachable))
 	case !s.EndUnclear.IsZero():
 		return reason.CauseMissing(string(s.EndState))
 	}
@@ -219,8 +219,8 @@ func (c *Core) shardWaitReason(e *execution, s *shard) reason.Reason {
 		return reason.AfterAttempt(c.orphanReason(&o), s.Cause)
 	}
 	why := c.placeReason(e)
-	if s.NotBefore.After(c.now) {
-		why = reason.RetryAt(c.shown(s.NotBefore))
+	if s.NotBefore.After(c.Now()) {
+		why = reason.RetryAt(c.Shown(s.NotBefore))
 	}
 	return reason.AfterAttempt(why, s.Cause)
 }
@@ -375,7 +375,7 @@ func (c *Core) orphanReason(o *orphans.Orphan) reason.Reason {
 	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
 	switch former := c.subscription.isFormer(o); {
 	case !o.Until.IsZero():
-		return of.MayBeEnding(c.shown(o.Until))
+		return of.MayBeEnding(c.Shown(o.Until))
 	case !former && !o.Blocks && !o.Staged.IsZero():
 		return of.StuckStaging()
 	case !former && !o.Blocks && c.killsKept():

@@ -107,7 +107,7 @@ func (h *recording) loaded(open map[string]*execution, ended []*execution, audit
 		return
 	}
 	if h.isNew = h.base == 0; h.isNew {
-		h.base = h.wall.Unix() * termsOfOneBase
+		h.base = h.Wall().Unix() * termsOfOneBase
 	}
 	// Terms that could not load the state, such as an older release's, are in none of the commits that forget former ones, however many they are.
 	saying := maps.Clone(h.former)
@@ -193,7 +193,7 @@ func (h *recording) write(r *store.Commit) {
 	shards, ends := 0, 0
 	for _, e := range h.toRecord {
 		if shards > endsPerStep {
-			h.wakeAt(h.now)
+			h.wakeAt(h.Now())
 			break
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
@@ -207,7 +207,7 @@ func (h *recording) write(r *store.Commit) {
 		h.auditRecorded = r.number
 	}
 	if h.toAudit = h.toAudit[audits:]; len(h.toAudit) > 0 {
-		h.wakeAt(h.now)
+		h.wakeAt(h.Now())
 	}
 	if h.rows.Len() == 0 {
 		if len(r.Writes()) > 0 {
@@ -246,7 +246,7 @@ func (h *recording) writeStored(r *store.Commit) {
 // step records something in the life of an execution. id tells it from other events of its kind.
 func (h *recording) step(s event.Step, id ...string) {
 	if h.on() {
-		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.wall
+		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.Wall()
 		h.rows.Steps = append(h.rows.Steps, s)
 	}
 }
@@ -260,12 +260,12 @@ const (
 // waits records what an execution waits for, if it waits for anything.
 func (h *recording) waits(e *execution, why reason.Reason) {
 	if !h.on() || why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
-		e.waitsRecorded > 0 && h.now.Sub(e.waitRecordedAt) < waitRecordedEvery {
+		e.waitsRecorded > 0 && h.Now().Sub(e.waitRecordedAt) < waitRecordedEvery {
 		return
 	}
-	e.waitRecorded, e.waitRecordedAt = why, h.now
+	e.waitRecorded, e.waitRecordedAt = why, h.Now()
 	e.waitsRecorded++
-	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.wall.Format(time.RFC3339Nano))
+	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
 }
 
 // dropped records a fire that made no execution.
@@ -281,7 +281,7 @@ func (h *recording) missed(job string, upto time.Time, why reason.Reason) {
 // executionRow is an execution as it is now.
 func (h *recording) executionRow(e *execution) event.Execution {
 	row := event.Execution{ID: e.ID, Revision: event.Begun, Job: e.Job, Source: string(e.Source), State: string(e.state()),
-		Fire: e.Fire, Made: h.shown(e.Made), Shards: len(e.Shards)}
+		Fire: e.Fire, Made: h.Shown(e.Made), Shards: len(e.Shards)}
 	if e.launched() {
 		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings.App.AppName, e.LaunchedAt, e.begin()
 	}
@@ -320,7 +320,7 @@ func (h *recording) run(e *execution, s *shard, a *attempt, state State, cause r
 	if row.Revision = event.Begun; state.terminal() {
 		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == Finished, a.Exit, a.Complete
 		if row.End.IsZero() {
-			row.End = h.wall
+			row.End = h.Wall()
 		}
 		if row.Start.IsZero() {
 			row.Start = row.End // it failed before it had a process
@@ -382,5 +382,5 @@ func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message reason.Reason)
 
 // traceDecided records a state of a shard's task that no report says.
 func (c *Core) traceDecided(ref taskRef, state cluster.State, message reason.Reason) {
-	c.recording.trace(ref, state, event.FromScheduler, "", message, c.wall, "decided")
+	c.recording.trace(ref, state, event.FromScheduler, "", message, c.Wall(), "decided")
 }

@@ -51,7 +51,7 @@ func (k *configuration) reloadedJob(path, name string, entry registry.Entry, fou
 		}
 		return []Event{k.marking(JobChanged{Name: name})}
 	}
-	cfg, notes, err := readJob(&k.opt, name, entry, k.wall)
+	cfg, notes, err := readJob(&k.opt, name, entry, k.Wall())
 	if err != nil {
 		return k.reloadedFault(path, entry, err)
 	}

@@ -33,7 +33,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 
 // offered takes in new offers, and what they show of executors.
 func (c *Core) offered(e cluster.Offers) {
-	c.flow.timing.answered(c.now, c.opt.OfferAhead)
+	c.flow.timing.answered(c.Now(), c.opt.OfferAhead)
 	c.flow.needChanged()
 	named := map[string][]string{} // executors, by agent
 	var empty []offers.Offer
@@ -59,7 +59,7 @@ func (c *Core) offered(e cluster.Offers) {
 			empty = append(empty, offers.Offer{ID: o.ID})
 			continue
 		}
-		c.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks, Reserved: reservedOf(o), Received: c.now})
+		c.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks, Reserved: reservedOf(o), Received: c.Now()})
 		c.placement.changed()
 	}
 	for _, agent := range sortedKeys(named) {

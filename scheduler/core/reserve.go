@@ -23,8 +23,8 @@ func (c *Core) noteDrained(r *reservation) {
 		}
 	}
 	if r.drained.IsZero() {
-		r.drained = c.now
-		c.placement.wakeAt(c.now.Add(c.opt.ReserveBeyond))
+		r.drained = c.Now()
+		c.placement.wakeAt(c.Now().Add(c.opt.ReserveBeyond))
 	}
 }
 
@@ -38,12 +38,12 @@ func (c *Core) expireReservation() {
 	e := c.executions.open[r.exec]
 	c.noteDrained(r)
 	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.config.jobs[e.Job])
-	if waits && !r.expired(c.now, c.opt.ReserveBeyond) {
+	if waits && !r.expired(c.Now(), c.opt.ReserveBeyond) {
 		return
 	}
 	if waits {
 		c.measureAgain(r.agents)
-		c.placement.lastReservation[r.exec] = c.now
+		c.placement.lastReservation[r.exec] = c.Now()
 	}
 	c.placement.reservation = nil
 	c.flow.wantRefusedBack()
@@ -103,7 +103,7 @@ func (c *Core) reserve() {
 		if e.launched() {
 			continue // single shards need no room of their own
 		}
-		if wait := e.Made.Add(c.opt.ReserveAfter); wait.After(c.now) {
+		if wait := e.Made.Add(c.opt.ReserveAfter); wait.After(c.Now()) {
 			if looked == 0 {
 				c.placement.wakeAt(wait)
 			}
@@ -125,7 +125,7 @@ func (c *Core) reserve() {
 	if best == nil {
 		return
 	}
-	c.placement.reservation = &reservation{exec: best.ID, agents: agents, since: c.now, until: c.now.Add(c.longestRun(agents) + c.opt.ReserveBeyond)}
+	c.placement.reservation = &reservation{exec: best.ID, agents: agents, since: c.Now(), until: c.Now().Add(c.longestRun(agents) + c.opt.ReserveBeyond)}
 	c.placement.wakeAt(c.placement.reservation.until)
 	c.flow.wantRefusedBack()
 }
@@ -138,7 +138,7 @@ const longestRunAmong = 1000
 func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 	for _, ref := range c.executions.tasks {
 		if s := ref.shard(); s.live() && !ref.exec.daemon() && agents[s.Agent] && s.Unreachable.IsZero() {
-			longest = max(longest, c.now.Sub(s.Launched))
+			longest = max(longest, c.Now().Sub(s.Launched))
 		}
 	}
 	for e := range c.executions.ended.newest(longestRunAmong) {
@@ -206,7 +206,7 @@ func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Am
 		}
 		most = most.Plus(uses)
 		switch {
-		case c.now.Sub(x.lastUpdate) >= endSettles:
+		case c.Now().Sub(x.lastUpdate) >= endSettles:
 			settled = settled.Plus(uses)
 		case named:
 			settled = settled.Plus(x.Info.Resources)

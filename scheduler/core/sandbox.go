@@ -91,7 +91,7 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 			v.Hostname = a.host
 		}
 		if !x.reportedAt.IsZero() {
-			at := c.shown(x.reportedAt).UTC().Truncate(time.Millisecond)
+			at := c.Shown(x.reportedAt).UTC().Truncate(time.Millisecond)
 			v.LastReport = &at
 		}
 		out = append(out, v)

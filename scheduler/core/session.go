@@ -12,7 +12,7 @@ import (
 // fenced commit; thrown out while the term holds: again, with backoff).
 func (c *Core) subscribe() {
 	s := &c.subscription
-	if s.open || s.asked || c.now.Before(s.notUntil) {
+	if s.open || s.asked || c.Now().Before(s.notUntil) {
 		return
 	}
 	s.number++
@@ -33,7 +33,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
 	c.out.Fenced = true
 	c.stats.Subscriptions++
-	c.subscription.session = session{number: e.Session, open: true, tries: c.subscription.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
+	c.subscription.session = session{number: e.Session, open: true, tries: c.subscription.tries, masterID: e.MasterID, began: c.Now(), reconcileAt: c.Now()}
 	c.flow.sessionBegan()
 	c.placement.sessionBegan()
 	c.agents.sessionBegan()
@@ -60,22 +60,22 @@ func (c *Core) sessionEnded(e SessionEnded) {
 		return
 	}
 	s := &c.subscription
-	lived := s.open && c.now.Sub(s.began) > c.opt.SubscribeMost
+	lived := s.open && c.Now().Sub(s.began) > c.opt.SubscribeMost
 	if lived {
 		s.tries = 0
 	}
-	s.notUntil = c.now.Add(Backoff(c.opt.SubscribeFirst, c.opt.SubscribeMost, s.tries))
+	s.notUntil = c.Now().Add(Backoff(c.opt.SubscribeFirst, c.opt.SubscribeMost, s.tries))
 	s.tries++
 	by := removedByUnknown
 	if s.open {
 		by = s.masterID // it said so on its own stream
 	}
-	news := s.tries <= triesLogged || c.now.Sub(s.loggedAt) >= logAgainAfter
+	news := s.tries <= triesLogged || c.Now().Sub(s.loggedAt) >= logAgainAfter
 	s.open, s.asked, s.reason = false, false, e.Reason
 	c.flow.held.Clear()
 	if news {
-		s.loggedAt = c.now
-		c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.now).Round(time.Millisecond))})
+		s.loggedAt = c.Now()
+		c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.Now()).Round(time.Millisecond))})
 	}
 	if e.Removed {
 		c.frameworkRemoved(by)
@@ -97,9 +97,9 @@ func (c *Core) reconcileDue() {
 		return
 	}
 	c.askAboutAgentsBack()
-	if !c.now.Before(s.reconcileAt) {
+	if !c.Now().Before(s.reconcileAt) {
 		first := s.reconcileAt.Equal(s.began)
-		s.reconcileAt = c.now.Add(c.opt.ReconcileEvery)
+		s.reconcileAt = c.Now().Add(c.opt.ReconcileEvery)
 		c.askAbout(func(*shard) bool { return true })
 		c.call(CallReconcile{})
 		if first {
@@ -107,7 +107,7 @@ func (c *Core) reconcileDue() {
 		}
 		return
 	}
-	if s.askAgainAt.IsZero() || c.now.Before(s.askAgainAt) {
+	if s.askAgainAt.IsZero() || c.Now().Before(s.askAgainAt) {
 		return
 	}
 	if c.askAbout(func(s *shard) bool { return !s.known }) == 0 {
@@ -115,7 +115,7 @@ func (c *Core) reconcileDue() {
 		return
 	}
 	s.askTry++
-	s.askAgainAt = c.now.Add(Backoff(c.opt.ReconcileFirst, c.opt.ReconcileEvery, s.askTry))
+	s.askAgainAt = c.Now().Add(Backoff(c.opt.ReconcileFirst, c.opt.ReconcileEvery, s.askTry))
 }
 
 // reconcileRequested asks about all live tasks, or for all that the master knows
@@ -137,7 +137,7 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 
 // askAgainSoon begins the growing intervals at which the master is asked about what it has not reported.
 func (c *Core) askAgainSoon() {
-	c.subscription.askTry, c.subscription.askAgainAt = 0, c.now.Add(c.opt.ReconcileFirst)
+	c.subscription.askTry, c.subscription.askAgainAt = 0, c.Now().Add(c.opt.ReconcileFirst)
 }
 
 // askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 )
 
 // shared is what the core and its parts share: what time it is, what people have set, and what was decided so
 // far. Parts that need some of it have it. A part asks for an effect here, and changes no state but its own.
 type shared struct {
 	opt Options
-	clock
-	timers timers
+	clock.Clock
+	timers clock.Timers
 	rnd    rand.Source
 	out    Decision
 	stats  Stats
@@ -23,7 +24,7 @@ type shared struct {
 func (s *shared) call(call Call)     { s.out.Calls = append(s.out.Calls, call) }
 func (s *shared) note(n Note)        { s.out.Notes = append(s.out.Notes, n) }
 func (s *shared) reply(r Reply)      { s.out.Replies = append(s.out.Replies, r) }
-func (s *shared) wakeAt(t time.Time) { s.timers.at(t, func(time.Time) {}) }
+func (s *shared) wakeAt(t time.Time) { s.timers.At(t, func(time.Time) {}) }
 
 // resendTogether is how far apart two moments are at least at which something is to be sent again: each that was answered
 // meanwhile would wake the core for nothing.
@@ -31,7 +32,7 @@ const resendTogether = 250 * time.Millisecond
 
 // wakeToResend has a step when what was sent just now, for the tries-th time, is to be sent again, or a little later.
 func (s *shared) wakeToResend(tries int) {
-	due := s.now.Add(Backoff(s.opt.ResendFirst, s.opt.ResendMost, tries-1))
+	due := s.Now().Add(Backoff(s.opt.ResendFirst, s.opt.ResendMost, tries-1))
 	s.wakeAt(due.Add(resendTogether - 1).Truncate(resendTogether))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -101,7 +102,7 @@ func (p *simulatedMaster) run(d time.Duration) {
 		}
 		events := p.inbox
 		p.inbox = nil
-		decision := p.core.Step(Now{Wall: p.now, Elapsed: p.now.Sub(p.began)}, p.rnd, events)
+		decision := p.core.Step(clock.Now{Wall: p.now, Elapsed: p.now.Sub(p.began)}, p.rnd, events)
 		for _, call := range decision.Calls {
 			p.take(call)
 		}

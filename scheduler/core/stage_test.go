@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -67,7 +68,7 @@ func (s *stage) load() *Core {
 func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
 
 // clocks is the time that a step of the present term gets.
-func (s *stage) clocks() Now { return Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
+func (s *stage) clocks() clock.Now { return clock.Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
 
 // wake is when the core wants the next step, zero for never.
 func (s *stage) wake() time.Time {

@@ -39,7 +39,7 @@ func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool
 	}
 	id := jobs.ExecutorID{App: d.with.App.AppName, Agent: agentID, N: c.executors.number()}.String()
 	x = &executor{
-		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.opt.Role), madeAt: c.now,
+		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.opt.Role), madeAt: c.Now(),
 		Info: cluster.Executor{
 			Version: 3, ID: id, Framework: c.subscription.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
 			Resources: d.with.App.Resources(),

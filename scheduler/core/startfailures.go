@@ -113,7 +113,7 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 	if err := json.Unmarshal(e.Value, &t); err != nil {
 		return until, err
 	}
-	f.clampLoaded(0, &t.Since)
+	f.Clamp(0, &t.Since)
 	_, key := splitPath(e.Path)
 	appName, agent, _ := strings.Cut(key, "@-@")
 	if !registered(appName) {
@@ -141,7 +141,7 @@ func (f *startFailures) record(appName, agent, executorID string, why reason.Rea
 	if t.Executor == executorID {
 		return until
 	}
-	t.Executor, t.Since, t.Reason = executorID, f.now, why
+	t.Executor, t.Since, t.Reason = executorID, f.Now(), why
 	t.Tries++
 	f.changed.Add(startKey(appName, agent))
 	f.put(appName, agent, t)
@@ -185,7 +185,7 @@ func (f *startFailures) forgetApp(appName string) {
 
 // forgetLater bounds how long an agent that may be gone for ever is remembered.
 func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
-	f.timers.at(t.Since.Add(agentKept), func(now time.Time) {
+	f.timers.At(t.Since.Add(agentKept), func(now time.Time) {
 		switch {
 		case f.byApp[appName][agent] != t:
 		case now.Sub(t.Since) < agentKept: // it has failed again since
@@ -218,8 +218,8 @@ func (f *startFailures) avoid(appName string, maintained map[string]reason.Reaso
 		if agent == everyAgent {
 			continue // see wait
 		}
-		if until := t.until(); until.After(f.now) {
-			out[agent] = reason.StartFailed(f.opt.TaskExecutors, t.Tries, t.Reason, f.shown(until))
+		if until := t.until(); until.After(f.Now()) {
+			out[agent] = reason.StartFailed(f.opt.TaskExecutors, t.Tries, t.Reason, f.Shown(until))
 		}
 	}
 	maps.Copy(out, maintained)
@@ -266,7 +266,7 @@ func (f *startFailures) notFetched(
 		delete(t.probes, a.AppName)
 	}
 	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
-		t.Executor, t.Since, t.Reason = execution, f.now, why
+		t.Executor, t.Since, t.Reason = execution, f.Now(), why
 		t.Tries++
 		until = t.until()
 	}
@@ -336,7 +336,7 @@ func (f *startFailures) wait(a *appState, id string) packageWait {
 	for _, t := range f.doubts(a) {
 		probe := t.probes[a.name]
 		switch {
-		case t.until().After(f.now):
+		case t.until().After(f.Now()):
 			return packageWait{failure: t}
 		case probe != id && f.executions.open[probe] != nil:
 			return packageWait{failure: t, probe: probe}
@@ -348,7 +348,7 @@ func (f *startFailures) wait(a *appState, id string) packageWait {
 // waitReason is the same for people.
 func (f *startFailures) waitReason(w packageWait) reason.Reason {
 	if w.probe == "" {
-		return reason.PackageUnfetchable(w.failure.whatFailed(), w.failure.Tries, f.shown(w.failure.until()))
+		return reason.PackageUnfetchable(w.failure.whatFailed(), w.failure.Tries, f.Shown(w.failure.until()))
 	}
 	return reason.PackageBeingTried(w.failure.whatFailed(), w.failure.Tries, w.probe)
 }

@@ -146,7 +146,7 @@ func (c *Core) Stats() Stats {
 func (c *Core) measureQueues(s *Stats) {
 	wait := func(q *Queue, n int, since time.Time) {
 		q.Depth += n
-		q.Oldest = max(q.Oldest, c.now.Sub(since))
+		q.Oldest = max(q.Oldest, c.Now().Sub(since))
 	}
 	for _, e := range c.executions.launchable {
 		if !e.Kill.IsZero() || c.heldBack(e) {
@@ -182,9 +182,9 @@ func (c *Core) countLaunch(e *execution) {
 	if e.daemon() {
 		return
 	}
-	c.stats.ExecutionWait.Observe(max(c.now.Sub(e.Made), 0).Seconds())
+	c.stats.ExecutionWait.Observe(max(c.Now().Sub(e.Made), 0).Seconds())
 	if e.Source == NormalTrigger {
-		c.stats.FireDelay.Observe(max(c.wall.Sub(e.Fire), 0).Seconds())
+		c.stats.FireDelay.Observe(max(c.Wall().Sub(e.Fire), 0).Seconds())
 	}
 }
 

@@ -4,21 +4,22 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
 // lets the rest out (see Decision).
-func (c *Core) Step(now Now, rnd rand.Source, events []Event) Decision {
+func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.rnd = rnd
-	if c.setClock(now) {
+	if c.Set(now) {
 		c.wallClockSet()
 	}
 	c.ensureFramework()
 	for _, e := range events {
 		c.handle(e)
 	}
-	c.timers.run(c.now)
+	c.timers.Run(c.Now())
 	c.sweepTasks()
 	c.makeFires()
 	c.tendDaemons()
@@ -80,7 +81,7 @@ func (c *Core) handle(e Event) {
 		c.sessionEnded(e)
 	case MasterChanged:
 		if s := &c.subscription; s.number == e.Session && !s.open && !s.asked {
-			s.notUntil = c.now
+			s.notUntil = c.Now()
 		}
 	case LaunchAnswered:
 		c.acceptAnswered(e)
@@ -116,22 +117,22 @@ func (c *Core) nextWake() time.Duration {
 			at = t
 		}
 	}
-	if t, ok := c.timers.next(); ok {
+	if t, ok := c.timers.Next(); ok {
 		earlier(t)
 	}
 	if t, ok := c.fires.next(); ok && !c.fires.behind {
-		at := c.inTerm(t)
+		at := c.InTerm(t)
 		earlier(at)
-		earlier(later(at.Add(-c.flow.lead()), c.now))
+		earlier(later(at.Add(-c.flow.lead()), c.Now()))
 	}
 	if len(c.executions.tasks)+c.orphans.Len() > 0 {
 		earlier(c.executions.nextSweep)
 	}
 	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.placement.again {
-		earlier(c.now)
+		earlier(c.Now())
 	}
 	if c.fires.behind {
-		earlier(c.inTerm(c.fires.cursor.Time))
+		earlier(c.InTerm(c.fires.cursor.Time))
 	}
 	earlier(c.flow.wake)
 	earlier(c.subscription.takeover.wake())
@@ -139,8 +140,8 @@ func (c *Core) nextWake() time.Duration {
 	if at.IsZero() {
 		return 0
 	}
-	earlier(c.now.Add(wallClockEvery))
-	return max(at.Sub(c.began), 1)
+	earlier(c.Now().Add(clock.MaxSleep))
+	return max(c.Elapsed(at), 1)
 }
 
 // later is t if it is after now, else zero: a moment that has passed wakes nobody.

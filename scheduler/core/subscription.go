@@ -48,7 +48,7 @@ func (s *subscription) endTakeover() (running []string) {
 
 func (s *subscription) write(r *store.Commit) {
 	if s.removedID != "" {
-		r.Put(store.Under(pathOldFramework, s.removedID), s.wall)
+		r.Put(store.Under(pathOldFramework, s.removedID), s.Wall())
 	}
 	if s.idChanged || s.oursChanged {
 		r.Raw(pathOurFramework, []byte(s.ours))

@@ -13,11 +13,11 @@ import (
 // table's STAGING row, and at orphans (E5), every few seconds. E4, S5 and E5 count from committed moments (F8); a staged
 // task must have been found so by this leader, too.
 func (c *Core) sweepTasks() {
-	if c.now.Before(c.executions.nextSweep) {
+	if c.Now().Before(c.executions.nextSweep) {
 		return
 	}
 	last := c.executions.nextSweep.Add(-sweepEvery)
-	c.executions.nextSweep = c.now.Add(sweepEvery)
+	c.executions.nextSweep = c.Now().Add(sweepEvery)
 	for _, id := range sortedKeys(c.executions.tasks) {
 		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
 			c.sweepTask(ref)
@@ -43,7 +43,7 @@ func (c *Core) sweepTask(ref taskRef) {
 	}
 	switch {
 	case !s.EndUnclear.IsZero():
-		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {
+		if c.Now().Sub(s.EndUnclear) >= c.opt.EndUnclear {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent}
 			c.readEnd(ref, u)
 			if u.State != cluster.Finished {
@@ -55,14 +55,14 @@ func (c *Core) sweepTask(ref taskRef) {
 	case !s.Unreachable.IsZero() && c.agents.registered(s.Agent) && !s.stuckStaging:
 		// Its agent is back: the master has been asked whether the task is, too.
 	case !s.Unreachable.IsZero():
-		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)
+		wait, gone := c.opt.UnreachableLost, c.Now().Sub(s.Unreachable)
 		if e.reruns() {
 			wait = c.opt.UnreachableFailover
 		}
 		switch {
 		case gone < wait:
 		case s.stuckStaging:
-			staged := c.now.Sub(s.Launched).Round(time.Second)
+			staged := c.Now().Sub(s.Launched).Round(time.Second)
 			c.abandon(ref, reason.StuckStaging(s.Agent, staged))
 		default:
 			c.abandon(ref, reason.AgentUnreachable(s.Agent, gone.Round(time.Second)))
@@ -76,13 +76,13 @@ func (c *Core) sweepTask(ref taskRef) {
 		if s.staged++; s.staged < stagedSweeps {
 			return
 		}
-		switch since := c.now.Sub(s.Launched); {
+		switch since := c.Now().Sub(s.Launched); {
 		case since >= c.opt.StagingKill && s.killSent.IsZero():
 			c.sendKill(ref)
 			c.call(CallReconcile{[]cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
-		case since >= c.opt.StagingLost && c.now.Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
+		case since >= c.opt.StagingLost && c.Now().Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
 			s.stuckStaging = true
-			c.unreachable(ref, c.now)
+			c.unreachable(ref, c.Now())
 			if x := c.executors.byID[s.Executor]; x != nil {
 				c.closeExecutor(x) // it would not take up the next attempt, either
 			}
@@ -101,7 +101,7 @@ func (c *Core) askAboutUnreachable(last time.Time) {
 	var refs []cluster.TaskRef
 	for _, id := range sortedKeys(c.executions.tasks) {
 		s := c.executions.tasks[id].shard()
-		if s.live() && s.acceptSeq == 0 && s.known && !s.Unreachable.IsZero() && doublings(c.now, s.Unreachable) > doublings(last, s.Unreachable) {
+		if s.live() && s.acceptSeq == 0 && s.known && !s.Unreachable.IsZero() && doublings(c.Now(), s.Unreachable) > doublings(last, s.Unreachable) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}

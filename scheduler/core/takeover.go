@@ -30,10 +30,10 @@ func (c *Core) takeOver() {
 		c.takenOver()
 		return
 	}
-	if c.now.Before(t.askAt) {
+	if c.Now().Before(t.askAt) {
 		return
 	}
-	t.askAt = c.now.Add(Backoff(c.opt.ReconcileFirst, askMost, t.tries))
+	t.askAt = c.Now().Add(Backoff(c.opt.ReconcileFirst, askMost, t.tries))
 	t.tries++
 	var refs []cluster.TaskRef
 	for _, id := range sortedKeys(t.unknown) {
@@ -52,15 +52,15 @@ func (c *Core) takeOver() {
 // killUnknownTask sends a kill again, or gives a task up that is unreachable for too long
 // (rules E4, E5).
 func (c *Core) killUnknownTask(f *unknownTask) {
-	if !f.unreachable.IsZero() && c.now.Sub(f.unreachable) >= c.opt.UnreachableLost {
+	if !f.unreachable.IsZero() && c.Now().Sub(f.unreachable) >= c.opt.UnreachableLost {
 		delete(c.subscription.takeover.unknown, f.id)
 		detail := "a task of another scheduler; its agent does not answer"
 		c.orphanUnknownTask(f)
 		c.note(Note{Kind: NoteOrphan, Task: f.id, Detail: detail, Problem: true})
 		return
 	}
-	if resendDue(c.now, f.killSent, c.opt.ResendFirst, c.opt.ResendMost, f.killTry) {
-		f.killSent = c.now
+	if resendDue(c.Now(), f.killSent, c.opt.ResendFirst, c.opt.ResendMost, f.killTry) {
+		f.killSent = c.Now()
 		f.killTry++
 		c.kill(f.id, f.agent, c.opt.KillGrace, "it was left by another scheduler")
 		c.wakeToResend(f.killTry)
@@ -89,7 +89,7 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 			f = c.addUnknownTask(u)
 		}
 		if f.unreachable.IsZero() {
-			f.unreachable = c.sinceReported(u.UnreachableSince)
+			f.unreachable = c.SinceReported(u.UnreachableSince)
 			c.wakeAt(f.unreachable.Add(c.opt.UnreachableLost))
 		}
 	case u.State.Terminal(), u.State == cluster.Unknown:

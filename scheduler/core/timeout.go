@@ -22,7 +22,7 @@ func (c *Core) beginTimeout(ref taskRef) bool {
 	if !s.RunningAt.IsZero() || ref.exec.timeout() == 0 {
 		return false
 	}
-	s.RunningAt = c.now
+	s.RunningAt = c.Now()
 	c.watchTimeout(ref)
 	return true
 }
@@ -39,7 +39,7 @@ func (c *Core) watchTimeout(ref taskRef) {
 		return
 	}
 	id := s.TaskID
-	c.timers.at(at, func(time.Time) {
+	c.timers.At(at, func(time.Time) {
 		if ref, ok := c.executions.tasks[id]; ok {
 			c.killTimedOut(ref)
 		}
@@ -49,7 +49,7 @@ func (c *Core) watchTimeout(ref taskRef) {
 // killTimedOut wants a task killed that has run for too long, unless its kill is wanted already: then that reason holds (rule K1).
 func (c *Core) killTimedOut(ref taskRef) {
 	s := ref.shard()
-	if !s.live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.now.Before(s.RunningAt.Add(ref.exec.timeout())) {
+	if !s.live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.Now().Before(s.RunningAt.Add(ref.exec.timeout())) {
 		return
 	}
 	c.note(Note{Kind: NoteTimedOut, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.exec.timeout().String(), Problem: true})

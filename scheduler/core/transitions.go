@@ -63,7 +63,7 @@ func (es *executions) unreachable(ref taskRef, since time.Time) {
 // endUnclear notes that the cluster says of an attempt that it has ended, as that state, without a cause (rule S5).
 func (es *executions) endUnclear(ref taskRef, state string) {
 	if s := ref.shard(); s.EndUnclear.IsZero() {
-		s.EndUnclear, s.EndState = es.now, state
+		s.EndUnclear, s.EndState = es.Now(), state
 		es.touchShard(ref.exec, ref.index)
 	}
 }
@@ -84,7 +84,7 @@ func (es *executions) reached(ref taskRef) (news bool) {
 func (es *executions) running(ref taskRef) {
 	s := ref.shard()
 	ref.must(s.live(), "runs")
-	s.State, s.runningSince = Running, es.now
+	s.State, s.runningSince = Running, es.Now()
 	es.touchShard(ref.exec, ref.index)
 }
 
@@ -103,7 +103,7 @@ func (es *executions) wantKill(ref taskRef, k wantedKill) (send bool) {
 	ref.must(s.live(), "is to be killed")
 	send = s.KillSince.IsZero() || s.Drain && !k.drain
 	if send {
-		s.KillSince, s.Drain, s.killTry = es.now, k.drain, 0
+		s.KillSince, s.Drain, s.killTry = es.Now(), k.drain, 0
 	}
 	if !k.why.IsZero() {
 		s.Kill = k.why
@@ -118,7 +118,7 @@ func (es *executions) wantKill(ref taskRef, k wantedKill) (send bool) {
 // killSent notes that a kill was sent.
 func (es *executions) killSent(ref taskRef) {
 	s := ref.shard()
-	s.killSent = es.now
+	s.killSent = es.Now()
 	s.killTry++
 }
 
@@ -128,7 +128,7 @@ func (es *executions) complete(ref taskRef, state State) (last bool) {
 	ref.must(!s.State.terminal() && state.terminal(), "ends as "+string(state))
 	s.State = state
 	if s.Complete.IsZero() {
-		s.Complete = es.wall
+		s.Complete = es.Wall()
 	}
 	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	s.acceptSeq = 0
@@ -144,7 +144,7 @@ func (es *executions) requeue(ref taskRef, source Source, delay time.Duration) {
 	ref.must(s.live(), "is requeued")
 	es.forgetTask(s.TaskID)
 	s.State, s.Type = Waiting, source
-	s.WaitSince, s.NotBefore = es.now, es.now.Add(delay)
+	s.WaitSince, s.NotBefore = es.Now(), es.Now().Add(delay)
 	if !s.Start.IsZero() && (e.Begun.IsZero() || s.Start.Before(e.Begun)) {
 		e.Begun = s.Start
 		es.touch(e)

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 )
 
 // TestTransitions plays random transitions of the shards of one execution. Whatever their order, the indexes agree with
@@ -21,7 +22,8 @@ func TestTransitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		es := newExecutions(&shared{})
-		es.now = time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
+		began := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
+		es.Begin(began)
 		e := &execution{ID: "my_job@1", Job: "my_job", Settings: &settings{App: app.Default(), Job: jobs.Default()}}
 		es.add(e)
 		e.Shards = make([]shard, rapid.IntRange(1, 2*chunkShards).Draw(t, "shards"))
@@ -30,8 +32,9 @@ func TestTransitions(t *testing.T) {
 		}
 		e.shardsOpen = len(e.Shards)
 		launched, first := 0, time.Time{}
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			es.now = es.now.Add(time.Second)
+		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			passed := time.Duration(step+1) * time.Second
+			es.Set(clock.Now{Wall: began.Add(passed), Elapsed: passed})
 			es.changed.Take()
 			ref := taskRef{e, rapid.IntRange(0, len(e.Shards)-1).Draw(t, "shard")}
 			s := ref.shard()
@@ -70,10 +73,10 @@ func liveTransition(t *rapid.T, es *executions, ref taskRef, before *shard) (cha
 	switch rapid.IntRange(0, 7).Draw(t, "transition") {
 	case 0:
 		es.running(ref)
-		s.Start = es.now
+		s.Start = es.Now()
 		return true
 	case 1:
-		es.unreachable(ref, es.now)
+		es.unreachable(ref, es.Now())
 		es.markedAway(ref)
 		return true
 	case 2:
@@ -103,13 +106,13 @@ func liveTransition(t *rapid.T, es *executions, ref taskRef, before *shard) (cha
 		state := rapid.SampledFrom([]State{Finished, Failed, Killed, Lost, TimedOut}).Draw(t, "state")
 		last := es.complete(ref, state)
 		open := slices.ContainsFunc(ref.exec.Shards, func(s shard) bool { return !s.State.terminal() })
-		if s.State != state || last == open || s.Complete.IsZero() != es.wall.IsZero() {
+		if s.State != state || last == open || s.Complete.IsZero() != es.Wall().IsZero() {
 			t.Fatalf("completed as %+v, the last: %v", s, last)
 		}
 		return true
 	default:
 		es.requeue(ref, FailoverSource, time.Minute)
-		later := es.now.Add(time.Minute)
+		later := es.Now().Add(time.Minute)
 		if s.State != Waiting || !s.NotBefore.Equal(later) || !s.KillSince.IsZero() || s.TaskID != before.TaskID {
 			t.Fatalf("requeued as %+v", s)
 		}
@@ -156,7 +159,7 @@ func TestIllegalTransitions(t *testing.T) {
 		Waiting:  func(es *executions, ref taskRef) { es.wantKill(ref, wantedKill{}) },
 		Finished: func(es *executions, ref taskRef) { es.complete(ref, Failed) },
 		Lost:     func(es *executions, ref taskRef) { es.requeue(ref, FailoverSource, 0) },
-		Killed:   func(es *executions, ref taskRef) { es.unreachable(ref, es.now) },
+		Killed:   func(es *executions, ref taskRef) { es.unreachable(ref, es.Now()) },
 		Failed:   func(es *executions, ref taskRef) { es.running(ref) },
 	} {
 		es := newExecutions(&shared{})

@@ -13,7 +13,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(err)
 		return
 	}
-	id := executionID(t.Job, c.wall) + "-" + c.uuid()[:8]
+	id := executionID(t.Job, c.Wall()) + "-" + c.uuid()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + fingerprint(t.Key)
 		if _, known := c.executions.keys[id]; known {
@@ -68,10 +68,10 @@ func (c *Core) trigger(t TriggerRequested) {
 		return
 	}
 	if t.Key != "" {
-		c.executions.keepKey(id, c.now)
+		c.executions.keepKey(id, c.Now())
 	}
 	c.stats.Triggers++
-	e := &execution{ID: id, Job: t.Job, Fire: c.wall.Truncate(time.Millisecond), Source: Triggered, Made: c.now}
+	e := &execution{ID: id, Job: t.Job, Fire: c.Wall().Truncate(time.Millisecond), Source: Triggered, Made: c.Now()}
 	if !t.Overrides.IsZero() {
 		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.cfg.AppName, secretsTo(&t.Overrides, j.cfg)
 	}

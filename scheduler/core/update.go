@@ -64,15 +64,15 @@ func (c *Core) learnAgent(u cluster.Update) {
 // unreachableSince is since when the master says that an agent does not answer it.
 func (c *Core) unreachableSince(u cluster.Update) time.Time {
 	if u.UnreachableSince.IsZero() {
-		return c.sinceReported(u.Timestamp)
+		return c.SinceReported(u.Timestamp)
 	}
-	return c.sinceReported(u.UnreachableSince)
+	return c.SinceReported(u.UnreachableSince)
 }
 
 // learnExecutor takes from an update that its executor lives, or lived.
 func (c *Core) learnExecutor(x *executor, u cluster.Update) {
 	if len(u.UUID) > 0 {
-		x.lastUpdate, x.ran, x.unanswered = c.now, true, 0
+		x.lastUpdate, x.ran, x.unanswered = c.Now(), true, 0
 		if u.Source == cluster.FromExecutor {
 			x.silent = false // a SHUTDOWN that was lost is repeated only when its tasks have ended (rules K3, X2)
 			if !x.Heard {
@@ -198,7 +198,7 @@ func (s *shard) learnWait(u cluster.Update) (changed bool) {
 func (c *Core) timeOf(u cluster.Update) time.Time {
 	// JSON holds no other year.
 	if u.Timestamp.IsZero() || u.Timestamp.Year() < 1 || u.Timestamp.Year() > 9998 {
-		return c.wall
+		return c.Wall()
 	}
 	return u.Timestamp.UTC()
 }
@@ -211,7 +211,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 		return
 	}
 	c.executions.unreachable(ref, since)
-	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent+" does not answer"), c.wall, since.Format(time.RFC3339Nano))
+	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent+" does not answer"), c.Wall(), since.Format(time.RFC3339Nano))
 	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
 
@@ -223,7 +223,7 @@ func (c *Core) unknown(ref taskRef, u cluster.Update) {
 		c.terminal(ref, u)
 		return
 	}
-	c.unreachable(ref, c.now)
+	c.unreachable(ref, c.Now())
 }
 
 // terminal applies an end, unless it is one without a cause (S5).
@@ -262,7 +262,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		}
 	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
-		s.Complete = c.wall
+		s.Complete = c.Wall()
 	}
 	lingers := time.Duration(0)
 	if c.mayStillEnd(&s.attempt, u) {

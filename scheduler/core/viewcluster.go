@@ -206,7 +206,7 @@ func (c *Core) Agent(id string) (AgentDetail, error) {
 	for _, ref := range c.executions.onAgent[id] {
 		if s := ref.shard(); s.live() {
 			v.Running = append(v.Running, AgentTaskView{ExecutionID: ref.exec.ID, JobName: ref.exec.Job, Item: s.Item, TaskID: s.TaskID,
-				State: s.clusterState(), Since: c.shown(s.Launched).Truncate(time.Millisecond), Progress: s.shownProgress()})
+				State: s.clusterState(), Since: c.Shown(s.Launched).Truncate(time.Millisecond), Progress: s.shownProgress()})
 		}
 	}
 	slices.SortFunc(v.Running, func(a, b AgentTaskView) int {
@@ -245,7 +245,7 @@ func (c *Core) viewAgent(a *agent) AgentView {
 		v.Tasks += x.tasks
 	}
 	if use.offered {
-		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.shown(c.flow.held.Oldest(a.id)).UTC().Truncate(time.Millisecond)}
+		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.Shown(c.flow.held.Oldest(a.id)).UTC().Truncate(time.Millisecond)}
 	}
 	if !a.maintenanceStart.IsZero() {
 		v.Maintenance = &MaintenanceView{From: a.maintenanceStart.UTC(), Until: orNil(a.maintenanceEnd)}
@@ -289,7 +289,7 @@ func (c *Core) executorsOn(agent string) []ExecutorView {
 			note = reason.KillUnanswered()
 		case x.quiet:
 			last := slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate}, time.Time.Compare)
-			note = reason.DaemonsUnheard(c.now.Sub(last).Round(time.Second))
+			note = reason.DaemonsUnheard(c.Now().Sub(last).Round(time.Second))
 		}
 		v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
 		out = append(out, v)
@@ -305,7 +305,7 @@ func (c *Core) startFailures(on func(agent string) bool) (shown []StartFailureVi
 			if !on(agentID) {
 				continue
 			}
-			v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.shown(t.until()).UTC().Truncate(time.Millisecond),
+			v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.Shown(t.until()).UTC().Truncate(time.Millisecond),
 				Cause: t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
 			if agentID == everyAgent {
 				v.Agent = ""
@@ -367,7 +367,7 @@ func (c *Core) shownOrNil(moment time.Time) *time.Time {
 	if moment.IsZero() {
 		return nil
 	}
-	return orNil(c.shown(moment).UTC().Truncate(time.Millisecond))
+	return orNil(c.Shown(moment).UTC().Truncate(time.Millisecond))
 }
 
 func orNil(t time.Time) *time.Time {

@@ -20,7 +20,7 @@ func (c *Core) viewDaemon(e *execution, item int) *DaemonView {
 		v.Running = viewRun(r.Open)
 	}
 	if j := c.config.jobs[e.Job]; j != nil && j.schedule != nil && c.config.inactive(j) == active {
-		if next := j.schedule.Next(c.wall); !next.IsZero() {
+		if next := j.schedule.Next(c.Wall()); !next.IsZero() {
 			v.NextFireTime = &next
 		}
 	}

@@ -1,4 +1,4 @@
-package core
+package clock
 
 import "time"
 
@@ -20,7 +20,7 @@ type Now struct {
 // Moments that outlive a term are stored as the term reckons them. The next term cannot know how far the
 // wall clock was set in between; clampLoaded takes a moment that lies ahead of
 // it for its own beginning.
-type clock struct {
+type Clock struct {
 	began time.Time
 	// ahead is how far the wall clock is ahead of the time of the term, as far as people need to know: it follows
 	// the wall clock only when that was set, and not while it is adjusted by milliseconds, so that a moment is
@@ -35,11 +35,20 @@ const (
 	wallClockStep = time.Second
 	// wallClockEvery is the longest sleep of a shell: it measures its sleep with a clock that knows nothing of a wall
 	// clock that is set forward to a moment at which fires are due.
-	wallClockEvery = 10 * time.Second
+	MaxSleep = 10 * time.Second
 )
 
+// Begin begins a term: its time goes on from the wall clock as it stands now.
+func (c *Clock) Begin(wall time.Time) {
+	c.began = wall.UTC()
+	c.Set(Now{Wall: wall})
+}
+
+// elapsed is how long after the beginning of the term a moment comes.
+func (c *Clock) Elapsed(moment time.Time) time.Duration { return moment.Sub(c.began) }
+
 // setClock takes the time of a step, and reports whether the wall clock was set since the last one.
-func (c *clock) setClock(now Now) (set bool) {
+func (c *Clock) Set(now Now) (set bool) {
 	c.wall, c.now = now.Wall.UTC(), c.began.Add(now.Elapsed)
 	ahead := c.wall.Sub(c.now)
 	if set = (ahead - c.ahead).Abs() >= wallClockStep; set {
@@ -49,27 +58,27 @@ func (c *clock) setClock(now Now) (set bool) {
 }
 
 // inTerm is when, in the time of the term, the wall clock will show a moment, or has shown it, if it is not set meanwhile.
-func (c *clock) inTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.wall)) }
+func (c *Clock) InTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.wall)) }
 
 // onWall is what the wall clock will show at a moment of the term, if it is not set meanwhile.
-func (c *clock) onWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
+func (c *Clock) OnWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
 
 // shown is a moment of the term for people, as they would read it from the wall clock.
-func (c *clock) shown(moment time.Time) time.Time { return moment.Add(c.ahead) }
+func (c *Clock) Shown(moment time.Time) time.Time { return moment.Add(c.ahead) }
 
 // sinceReported is when something began, in the time of the term, of which another machine says by its own wall clock that it
 // began at reported; zero is for now. What lies ahead began now.
-func (c *clock) sinceReported(reported time.Time) time.Time {
+func (c *Clock) SinceReported(reported time.Time) time.Time {
 	if reported.IsZero() || reported.After(c.wall) {
 		return c.now
 	}
-	return c.inTerm(reported.UTC())
+	return c.InTerm(reported.UTC())
 }
 
 // clampLoaded takes moments of former terms that lie further ahead of this one's beginning than most for that beginning: the
 // wall clock was set back since they were stored. most is 0 for what has been, and for what is waited for as long as the wait
 // can be.
-func (c *clock) clampLoaded(most time.Duration, moments ...*time.Time) {
+func (c *Clock) Clamp(most time.Duration, moments ...*time.Time) {
 	latest := c.now.Add(most)
 	for _, at := range moments {
 		if at.After(latest) {
@@ -77,3 +86,15 @@ func (c *clock) clampLoaded(most time.Duration, moments ...*time.Time) {
 		}
 	}
 }
+
+// Began is the began.
+func (c *Clock) Began() time.Time { return c.began }
+
+// Ahead is how far the wall clock is ahead of the time of the term, as far as people need to know: it follows the wall clock only when that was set, and not while it is adjusted by milliseconds, so that a moment is always shown as the same one.
+func (c *Clock) Ahead() time.Duration { return c.ahead }
+
+// Now is the time of the term, wall the wall clock, both as of the present step.
+func (c *Clock) Now() time.Time { return c.now }
+
+// Wall: now is the time of the term, wall the wall clock, both as of the present step.
+func (c *Clock) Wall() time.Time { return c.wall }

@@ -1,4 +1,4 @@
-package core
+package clock
 
 import (
 	"container/heap"
@@ -8,20 +8,20 @@ import (
 // timers is what the core wants to look at again, and when. A look is a
 // function that checks for itself whether there is still something to do, so
 // that nothing needs to be taken out.
-type timers struct{ heap timerHeap }
+type Timers struct{ heap timerHeap }
 
 type timer struct {
 	at   time.Time
 	look func(now time.Time)
 }
 
-func (t *timers) at(when time.Time, look func(now time.Time)) {
+func (t *Timers) At(when time.Time, look func(now time.Time)) {
 	heap.Push(&t.heap, timer{when, look})
 }
 
 // run takes all looks that are due. A look may set new ones; those due at once
 // wait for the next step.
-func (t *timers) run(now time.Time) {
+func (t *Timers) Run(now time.Time) {
 	var due []timer
 	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
 		due = append(due, heap.Pop(&t.heap).(timer))
@@ -31,12 +31,15 @@ func (t *timers) run(now time.Time) {
 	}
 }
 
-func (t *timers) next() (time.Time, bool) {
+func (t *Timers) Next() (time.Time, bool) {
 	if len(t.heap) == 0 {
 		return time.Time{}, false
 	}
 	return t.heap[0].at, true
 }
+
+// len is how many looks are waited for.
+func (t *Timers) Len() int { return len(t.heap) }
 
 type timerHeap []timer
 
