@@ -103,11 +103,11 @@ func (as *agents) registered(id string) bool { return as.byID[id] != nil && as.b
 func (as *agents) register(a *agent) {
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
-		as.out.Changed.Cluster = true
+		as.seeCluster()
 	}
 	if !a.registered {
 		a.registered, a.registeredAt, as.back[a.id] = true, as.Now(), true
-		as.out.Changed.Cluster = true
+		as.seeCluster()
 	}
 }
 
@@ -116,7 +116,7 @@ func (as *agents) remove(id string) {
 	if a := as.byID[id]; a != nil {
 		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.Now(), ""
 		as.lookAtClosed()
-		as.out.Changed.Cluster = true
+		as.seeCluster()
 	}
 }
 
@@ -130,7 +130,7 @@ func (as *agents) lost(id string, since time.Time) {
 	a.registered, a.registeredSince = false, time.Time{}
 	if a.unreachable.IsZero() || since.Before(a.unreachable) {
 		a.unreachable = since
-		as.out.Changed.Cluster = true
+		as.seeCluster()
 	}
 }
 
@@ -185,7 +185,8 @@ func (as *agents) grow(id string, seen resources.Amount) {
 func (as *agents) settle(id string, seen resources.Amount) {
 	a := as.see(id)
 	if most := a.settled.Max(seen); most != a.settled {
-		a.settled, as.out.Changed.Cluster = most, true
+		a.settled = most
+		as.seeCluster()
 	}
 }
 
@@ -198,7 +199,8 @@ func (as *agents) total(a *agent, all resources.Amount) {
 		a.capacity, as.capacities = all, as.capacities+1
 	}
 	if a.settled != all {
-		a.settled, as.out.Changed.Cluster = all, true
+		a.settled = all
+		as.seeCluster()
 	}
 }
 

@@ -84,7 +84,7 @@ func (c *Core) applyJobState(j *jobState) {
 	if j.cfg == nil {
 		c.daemons.look(j.name)
 		c.fires.timetable.Remove(j.name)
-		c.ofJobs.forget(j.name)
+		c.ofJobs.Forget(j.name)
 		if j.isStored {
 			c.config.touch(j)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
@@ -158,7 +158,7 @@ func (c *Core) requestChange(e ChangeRequested) {
 	}
 	c.audit.plan(&p, c.config.auditOf(e.Actor, p.events...))
 	c.config.planned, c.config.plannedToken = &p, e.Token
-	c.out.Change = p.writes
+	c.decision.Change = p.writes
 }
 
 // answerChange answers the request for a change that was committed, and that the core has seen.

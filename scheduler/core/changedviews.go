@@ -10,42 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Changed names what people see otherwise after a step than before it. A name may stand in it more than once, and without a
-// difference; what differs is never left out, but for texts that only count time, such as how long ago an executor was heard.
-type Changed struct {
-	// Jobs are those of which Job or Explain differ, or that are new or gone; Executions and Apps likewise.
-	Jobs, Executions, Apps []string
-	// Cluster is set when agents, offers, executors or the subscription differ.
-	Cluster bool
-	// All is set when what everything waits for has changed, as with the subscription: any explanation may differ.
-	All bool
-}
-
-// None reports whether nothing has changed.
-func (v *Changed) None() bool {
-	return !v.All && !v.Cluster && len(v.Jobs)+len(v.Executions)+len(v.Apps) == 0
-}
-
-// Most of what people see is stored, so that the writes of a step name it (nameWritten). The parts name what they keep in
-// memory only: seeJob, seeExecution and seeApp are called for that, where it changes.
-
-func (s *shared) seeJob(name string) { s.out.Changed.Jobs = appendNew(s.out.Changed.Jobs, name) }
-
-func (s *shared) seeExecution(e *execution) {
-	s.out.Changed.Executions = appendNew(s.out.Changed.Executions, e.ID)
-	s.seeJob(e.Job)
-}
-
-func (s *shared) seeApp(name string) { s.out.Changed.Apps = appendNew(s.out.Changed.Apps, name) }
-
-// appendNew appends a name that is not the last one: writes come sorted, so that those of one job follow one another.
-func appendNew(names []string, name string) []string {
-	if n := len(names); n > 0 && names[n-1] == name {
-		return names
-	}
-	return append(names, name)
-}
-
 // common is what explanations of many jobs have in common.
 type common struct {
 	draining, open, behind bool
@@ -78,7 +42,7 @@ func (c *Core) commonView() common {
 
 // nameChanged completes what the step has changed for people, once its writes are known.
 func (c *Core) nameChanged() {
-	out := &c.out.Changed
+	out := &c.effects().Changed
 	if now := c.commonView(); now != c.seen.common {
 		c.seen.common, out.All, out.Cluster = now, true, true
 	}
@@ -86,12 +50,12 @@ func (c *Core) nameChanged() {
 		c.seen.nothingHeld, out.Cluster = nothing, true
 		for _, e := range c.executions.launchable {
 			if e.unplaced.why.IsZero() { // else that is what it waits for
-				c.seeExecution(e)
+				c.seeExecution(e.ID, e.Job)
 			}
 		}
 	}
 	c.nameWritten()
-	for _, call := range c.out.Calls {
+	for _, call := range c.effects().Calls {
 		switch call.(type) {
 		case CallLaunch, CallDecline:
 			out.Cluster = true
@@ -103,9 +67,9 @@ func (c *Core) nameChanged() {
 
 // nameWritten names what the writes of the step are about.
 func (c *Core) nameWritten() {
-	out := &c.out.Changed
-	for i := range c.out.Writes {
-		dir, name := splitPath(c.out.Writes[i].Path)
+	out := &c.effects().Changed
+	for i := range c.decision.Writes {
+		dir, name := splitPath(c.decision.Writes[i].Path)
 		switch dir {
 		case pathJobState, pathNotification:
 			c.seeJob(name)
@@ -117,7 +81,7 @@ func (c *Core) nameWritten() {
 			if j := c.config.jobs[job]; j != nil {
 				for _, e := range j.queue {
 					if e.daemon() {
-						c.seeExecution(e)
+						c.seeExecution(e.ID, e.Job)
 					}
 				}
 			}
@@ -135,7 +99,7 @@ func (c *Core) nameWritten() {
 }
 
 func (c *Core) nameExecution(id string) {
-	c.out.Changed.Executions = appendNew(c.out.Changed.Executions, id)
+	c.effects().Changed.Executions = appendNew(c.effects().Changed.Executions, id)
 	job, _, _ := strings.Cut(id, "@")
 	c.seeJob(job)
 }
@@ -143,13 +107,13 @@ func (c *Core) nameExecution(id string) {
 // nameWaiting names the executions in the queues of jobs that changed: for what they wait, or shards of them, depends on their job and on those
 // before them.
 func (c *Core) nameWaiting() {
-	for _, name := range c.out.Changed.Jobs {
+	for _, name := range c.effects().Changed.Jobs {
 		j := c.config.jobs[name]
 		if j == nil {
 			continue
 		}
 		for _, e := range j.queue {
-			c.out.Changed.Executions = appendNew(c.out.Changed.Executions, e.ID)
+			c.effects().Changed.Executions = appendNew(c.effects().Changed.Executions, e.ID)
 		}
 	}
 }
@@ -157,7 +121,7 @@ func (c *Core) nameWaiting() {
 // setUnplaced keeps what a match, or a change, has made of an execution.
 func (c *Core) setUnplaced(e *execution, u unplaced) {
 	if !e.unplaced.why.Equal(u.why) {
-		c.seeExecution(e)
+		c.seeExecution(e.ID, e.Job)
 	}
 	e.unplaced = u
 }
@@ -189,7 +153,7 @@ func (c *Core) seeConfigured(e Event) {
 
 // seeWhenDue names what a shard belongs to when its backoff has passed: it waits for something else then.
 func (c *Core) seeWhenDue(e *execution, s *shard) {
-	c.timers.At(s.NotBefore, func(time.Time) { c.seeExecution(e) })
+	c.timers.At(s.NotBefore, func(time.Time) { c.seeExecution(e.ID, e.Job) })
 }
 
 // seeRunning names the jobs with a task that matches, by name.
@@ -210,6 +174,6 @@ func (c *Core) seeRunning(match func(*shard) bool) {
 func (c *Core) seeEvent(e cluster.Event) {
 	switch e.(type) {
 	case cluster.Offers, cluster.Closed, cluster.Rescind, cluster.Failure:
-		c.out.Changed.Cluster = true
+		c.seeCluster()
 	}
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -10,6 +11,8 @@ import (
 // must not be used concurrently.
 type Core struct {
 	*shared
+	// decision is what the present step has decided, but for the effects of the parts.
+	decision      Decision
 	config        configuration
 	executions    executions
 	agents        agents
@@ -40,7 +43,7 @@ type Core struct {
 // New makes an empty core; Load fills it.
 func New(opt Options) *Core {
 	c := &Core{
-		shared:    &shared{opt: opt, ofJobs: newJobStats(opt.JobMetrics)},
+		shared:    &shared{opt: opt, ofJobs: stats.NewPerJob(opt.JobMetrics)},
 		orphans:   orphans.New(),
 		executors: newExecutors(),
 		fires:     newFires(),
@@ -56,6 +59,6 @@ func New(opt Options) *Core {
 	c.recording = newRecording(c.shared)
 	c.audit = newAudit(c.shared)
 	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
-	c.stats = NewStats()
+	c.stats = stats.New()
 	return c
 }

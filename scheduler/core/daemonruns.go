@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -83,9 +84,9 @@ func (c *Core) learnRuns(ref taskRef, st *wire.Status) {
 			r.Rerun = time.Time{}
 		}
 	})
-	c.ofJobs.runEnded(e.Job, &run)
+	c.ofJobs.RunEnded(e.Job, &run)
 	c.recordRun(ref, &run)
-	observeRun(&c.stats.DaemonRun, run.Start, run.Complete)
+	stats.ObserveRun(&c.stats.DaemonRun, run.Start, run.Complete)
 	if run.State == wire.RunFinished {
 		return
 	}
@@ -101,7 +102,7 @@ func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals)
 	c.daemons.change(job, item, func(r *daemonRuns) { r.Totals = now })
 	c.stats.DaemonRuns += now.Runs - was.Runs
 	c.stats.DaemonRunsFailed += now.Failed - was.Failed
-	c.ofJobs.countRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
+	c.ofJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
 	if n := now.Skipped - was.Skipped; n > 0 {
 		if j := c.config.jobs[job]; j != nil {
 			c.config.countDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
@@ -177,7 +178,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 	if lost != nil {
 		c.stats.DaemonRuns++
 		c.stats.DaemonRunsFailed++
-		c.ofJobs.countRuns(e.Job, 1, 1)
+		c.ofJobs.CountRuns(e.Job, 1, 1)
 		c.runFailed(ref, lost)
 	}
 	c.daemons.look(e.Job)

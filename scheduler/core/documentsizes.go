@@ -2,16 +2,9 @@ package core
 
 import (
 	"fmt"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"strings"
 )
-
-// DocumentSizes is how large the documents in force of apps and jobs are, in bytes as they are stored, and how large they
-// may be; a limit of 0 is none.
-type DocumentSizes struct {
-	Bytes, Limit int64
-	// LargestApp is that of the app whose document and jobs are the largest together.
-	LargestApp, PerAppLimit int64
-}
 
 // documentSizes sums up the documents in force: of all of them, and of each app with its jobs. Every reader of a list,
 // and every leader, has them in memory.
@@ -71,8 +64,8 @@ func byteSize(n int64) string {
 }
 
 // documentSizes are how large the documents are now.
-func (k *configuration) documentSizes() DocumentSizes {
-	s := DocumentSizes{Bytes: k.sizes.total, Limit: k.opt.DocumentsLimit, PerAppLimit: k.opt.DocumentsPerAppLimit}
+func (k *configuration) documentSizes() stats.DocumentSizes {
+	s := stats.DocumentSizes{Bytes: k.sizes.total, Limit: k.opt.DocumentsLimit, PerAppLimit: k.opt.DocumentsPerAppLimit}
 	for _, bytes := range k.sizes.byApp {
 		s.LargestApp = max(s.LargestApp, bytes)
 	}

@@ -31,5 +31,5 @@ func (c *Core) finishDrain() {
 			live++
 		}
 	}
-	c.out.Drained = live == 0
+	c.decision.Drained = live == 0
 }

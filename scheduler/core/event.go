@@ -1,14 +1,11 @@
 package core
 
 import (
-	"time"
-
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // Event is something that happened outside of the core: one of the types below.
@@ -205,147 +202,6 @@ func (e PauseRequested) RequestToken() uint64 { return e.Token }
 
 // RequestToken is the token of the reply.
 func (e ReconcileRequested) RequestToken() uint64 { return e.Token }
-
-// Decision is what a step decided. Writes come first, in one commit, which is all or nothing, before anything else leaves
-// (write, then act; rule T5).
-type Decision struct {
-	Writes []registry.Write
-	// Fenced is set when a fenced commit must come before the calls even if there is
-	// nothing to write (rule T6).
-	Fenced bool
-	// Change, if not empty, is the change of configuration that was requested. It is committed alone, after all else has left;
-	// then ChangeCommitted tells the core, or the caller answers the request (rule T4).
-	Change []registry.Write
-	// History is what is recorded of the step, true when Writes are committed. Its Number is 0 when there is nothing.
-	History event.Batch
-	// Calls go to the present session, in this order; calls of different kinds
-	// may overtake each other.
-	Calls []Call
-	// Replies answer requests, after the commit.
-	Replies []Reply
-	// Notes are what happened, for log and history.
-	Notes []Note
-	// Notifications are what people are to be told, after the commit: one message under way for each job.
-	Notifications []Notification
-	// Changed is what people see otherwise from now on, once Writes are committed.
-	Changed Changed
-	// Wake is when the core wants to step again even if nothing happens, as a Now's Elapsed; 0 is for never.
-	Wake time.Duration
-	// Drained is set when, after Drain, no task and no executor of this framework is left on the cluster.
-	Drained bool
-}
-
-// Call is one call to the cluster: one of the types below.
-type Call interface{ coreCall() }
-
-// CallSubscribe opens a session with this number (rule T6).
-type CallSubscribe struct {
-	Session     int64
-	FrameworkID string
-}
-
-// CallLaunch launches tasks; LaunchAnswered with the same Seq is its outcome.
-type CallLaunch struct {
-	Seq    int64
-	Launch cluster.Launch
-}
-
-// CallDecline gives offers back.
-type CallDecline struct {
-	Offers []string
-	Refuse time.Duration
-}
-
-// CallKill asks for a task's end.
-type CallKill struct{ Kill cluster.Kill }
-
-// CallEndExecutor ends an executor.
-type CallEndExecutor struct{ ExecutorID, AgentID string }
-
-// CallReconcile asks for the state of tasks, of all when Tasks is empty.
-type CallReconcile struct{ Tasks []cluster.TaskRef }
-
-// CallAcknowledge acknowledges a status update.
-type CallAcknowledge struct{ Ack cluster.Ack }
-
-// CallRequestOffers and CallStopOffers ask for offers and for none.
-type CallRequestOffers struct{}
-
-// CallStopOffers asks for no offers.
-type CallStopOffers struct{}
-
-func (CallSubscribe) coreCall()     {}
-func (CallLaunch) coreCall()        {}
-func (CallDecline) coreCall()       {}
-func (CallKill) coreCall()          {}
-func (CallEndExecutor) coreCall()   {}
-func (CallReconcile) coreCall()     {}
-func (CallAcknowledge) coreCall()   {}
-func (CallRequestOffers) coreCall() {}
-func (CallStopOffers) coreCall()    {}
-
-// Reply answers the request with the token.
-type Reply struct {
-	Token       uint64
-	ExecutionID string
-	App         AppView
-	Job         JobView
-	Err         *Error
-}
-
-// NoteKind says what a Note is about.
-type NoteKind string
-
-// Kinds of notes.
-const (
-	NoteFireDropped     NoteKind = "fire dropped"
-	NoteFiresMissed     NoteKind = "fires missed"
-	NoteExecutionMade   NoteKind = "execution made"
-	NoteExecutionEnded  NoteKind = "execution ended"
-	NoteTaskLaunched    NoteKind = "task launched"
-	NoteTaskEnded       NoteKind = "task ended"
-	NoteShardRequeued   NoteKind = "shard requeued"
-	NoteRunFailed       NoteKind = "daemon's run failed"
-	NoteTaskUnreachable NoteKind = "task unreachable"
-	NoteKillRequested   NoteKind = "kill requested"
-	NoteTimedOut        NoteKind = "task timed out"
-	NotePackageChanged  NoteKind = "package on an agent changed"
-	NoteOrphan          NoteKind = "task orphaned"
-	NoteUnknownTask     NoteKind = "unknown task killed"
-	NoteFormerTask      NoteKind = "ended task found alive and killed"
-	NoteExecutor        NoteKind = "executor changed"
-	NoteSession         NoteKind = "session changed"
-	NoteTakeover        NoteKind = "framework taken over"
-	NoteImport          NoteKind = "queue imported"
-	NoteClock           NoteKind = "clock set back"
-	NoteFaulty          NoteKind = "faulty document found"
-	NoteNotification    NoteKind = "notification failed"
-	NoteNotificationEnd NoteKind = "notification given up"
-	NoteAgentClock      NoteKind = "clock of an agent changed"
-	NoteExecutorQuiet   NoteKind = "reports of an executor changed"
-)
-
-// Note is one thing that happened, for people.
-type Note struct {
-	Kind                 NoteKind
-	Job, Execution, Task string
-	// Detail and Why say more of it, each if there is anything. Text puts them together.
-	Detail string
-	Why    reason.Reason
-	// Problem marks what an operator should look at.
-	Problem bool
-}
-
-// Text is what a note says beside what it is about. The words of reasons are made only here, where they are read.
-func (n *Note) Text() string {
-	switch {
-	case n.Why.IsZero():
-		return n.Detail
-	case n.Detail == "":
-		return n.Why.String()
-	}
-	return n.Detail + ": " + n.Why.String()
-}
 
 // HistoryStored says that the first so many batches of this term, counted from 1, are in the history for good.
 type HistoryStored struct{ Batches int64 }

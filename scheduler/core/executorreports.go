@@ -53,7 +53,7 @@ func (c *Core) learnProgress(tasks []wire.TaskReport, own func(*shard) bool) {
 			s, now := ref.shard(), c.progress(t.Progress)
 			if was := s.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
 				s.progress = now
-				c.seeExecution(ref.exec)
+				c.seeExecution(ref.exec.ID, ref.exec.Job)
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func (c *Core) noteClock(a *agent) {
 		return
 	}
 	a.clock.off = drift
-	c.out.Changed.Cluster = true
+	c.seeCluster()
 	c.seeRunning(func(s *shard) bool { return s.Agent == a.id })
 	switch {
 	case turned && drift == 0:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // minutes are what this leader has done, minute by minute. They are kept for a server without a history, or whose history does not answer.
@@ -17,7 +18,7 @@ type minutes struct {
 // totals are what is counted since the term began.
 type totals struct {
 	finished, failed, launched int64
-	fireDelay                  Histogram
+	fireDelay                  stats.Histogram
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // Each minute's work is remembered without a history, too, and recorded with one.
@@ -100,7 +101,7 @@ func TestQuantilesOfAHistogram(t *testing.T) {
 		{[]float64{0.003, 0.003, 0.003, 0.2}, 4.2, 220},
 		{[]float64{1000}, 300_000, 300_000}, // above all bounds
 	} {
-		h := NewLatencies()
+		h := stats.NewLatencies()
 		h.Observe(7)
 		before := h
 		for _, v := range c.values {

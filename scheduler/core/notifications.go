@@ -203,8 +203,8 @@ func (c *Core) sendNotification(job string) {
 	ns.lastSeq++
 	n.seq, n.told = ns.lastSeq, n.Further+1
 	ns.underWay[job] = n.seq
-	c.out.Notifications = append(c.out.Notifications, Notification{Seq: n.seq, Job: *j.cfg, Failure: n.Failure, Further: n.Further})
-	c.out.Fenced = true // a deposed leader tells nobody
+	c.decision.Notifications = append(c.decision.Notifications, Notification{Seq: n.seq, Job: *j.cfg, Failure: n.Failure, Further: n.Further})
+	c.fence() // a deposed leader tells nobody
 }
 
 // notificationSent takes the outcome of a message.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // Facts are what an overview needs of the core beside the rows of the jobs.
@@ -13,9 +14,9 @@ type Facts struct {
 	// Apps are the names of all apps, in no order.
 	Apps      []string
 	Agents    AgentTotals
-	Documents DocumentSizes
+	Documents stats.DocumentSizes
 	// Of what could be launched if there were resources for it; see Stats.
-	Ready, Failover, Retry, Daemon Queue
+	Ready, Failover, Retry, Daemon stats.Queue
 	// Troubles are what is wrong beside the runs of jobs.
 	Troubles []Trouble
 }
@@ -58,7 +59,7 @@ type Trouble struct {
 // Counts are totals since the term began, for rates.
 type Counts struct {
 	Launched, Finished, Failed int64
-	FireDelay                  Histogram
+	FireDelay                  stats.Histogram
 }
 
 // Counts returns them. Runs of daemons count as executions do.
@@ -69,7 +70,7 @@ func (c *Core) Counts() Counts {
 
 // Facts returns them. It looks at all that waits and runs.
 func (c *Core) Facts() Facts {
-	var s Stats
+	var s stats.Stats
 	c.measureQueues(&s)
 	f := Facts{Subscribed: c.subscription.open, Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: c.config.documentSizes()}
 	for name := range c.config.apps {

@@ -182,9 +182,9 @@ func (h *recording) ended(e *execution) {
 }
 
 // write makes the step's batch, if it records anything, and adds its number to the commit.
-func (h *recording) write(r *store.Commit) {
+func (h *recording) write(r *store.Commit) (batch event.Batch) {
 	if !h.on() {
-		return
+		return batch
 	}
 	for _, id := range sortedKeys(h.executions) {
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(h.executions[id]))
@@ -213,13 +213,13 @@ func (h *recording) write(r *store.Commit) {
 		if len(r.Writes()) > 0 {
 			h.writeStored(r)
 		}
-		return
+		return batch
 	}
 	h.batches++
 	if ends+audits > 0 {
 		h.unstored = append(h.unstored, recordedUpTo{h.batches, h.recorded, h.auditRecorded})
 	}
-	h.out.History = event.Batch{Term: h.term(), Number: h.batches, Rows: h.rows}
+	batch = event.Batch{Term: h.term(), Number: h.batches, Rows: h.rows}
 	if h.isNew {
 		h.isNew = false
 		r.Raw(pathHistoryBase, strconv.AppendInt(nil, h.base, 10))
@@ -233,6 +233,7 @@ func (h *recording) write(r *store.Commit) {
 		}
 	}
 	h.writeStored(r)
+	return batch
 }
 
 // writeStored adds to a commit how far the history is stored. It makes no commit of its own: what a next leader records again stands once.

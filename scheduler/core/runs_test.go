@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // someRuns makes one run that finished, one that failed, one that runs and one that waits.
@@ -163,8 +164,8 @@ func TestExplainTellsOfThePast(t *testing.T) {
 func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s, _ := someRuns(t)
-	of := func() map[string]JobStats {
-		found := map[string]JobStats{}
+	of := func() map[string]stats.JobStats {
+		found := map[string]stats.JobStats{}
 		for _, j := range s.core.Stats().OfJobs {
 			found[j.Job] = j
 		}

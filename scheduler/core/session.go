@@ -17,7 +17,7 @@ func (c *Core) subscribe() {
 	}
 	s.number++
 	s.asked = true
-	c.out.Fenced = true
+	c.fence()
 	c.call(CallSubscribe{Session: s.number, FrameworkID: c.subscription.frameworkID})
 }
 
@@ -31,7 +31,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
 	// would take what the next leader launched for nobody's: kill it, and acknowledge its
 	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
-	c.out.Fenced = true
+	c.fence()
 	c.stats.Subscriptions++
 	c.subscription.session = session{number: e.Session, open: true, tries: c.subscription.tries, masterID: e.MasterID, began: c.Now(), reconcileAt: c.Now()}
 	c.flow.sessionBegan()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // shared is what the core and its parts share: what time it is, what people have set, and what was decided so
@@ -16,14 +17,44 @@ type shared struct {
 	clock.Clock
 	timers clock.Timers
 	rnd    rand.Source
-	out    Decision
-	stats  Stats
-	ofJobs jobStats // the part of stats that is kept for single jobs
+	out    Effects
+	stats  stats.Stats
+	ofJobs stats.PerJob // the part of stats that is kept for single jobs
 }
+
+// Effects are what the parts of a core want done in a step.
+type Effects struct {
+	// Calls go to the present session, in this order.
+	Calls []Call
+	// Notes are what happened, for the log.
+	Notes []Note
+	// Changed is what people see otherwise.
+	Changed Changed
+	// Fenced is set when a fenced commit must come before the calls (rule T6).
+	Fenced bool
+}
+
+// setRandom has ids be made of the randomness of a step.
+func (s *shared) setRandom(rnd rand.Source) { s.rnd = rnd }
+
+// effects are those so far.
+func (s *shared) effects() *Effects { return &s.out }
+
+// takeEffects returns those of a step that ends. The next one begins without any.
+func (s *shared) takeEffects() Effects {
+	out := s.out
+	s.out = Effects{}
+	return out
+}
+
+// fence has a fenced commit come before the calls of the step (rule T6).
+func (s *shared) fence() { s.out.Fenced = true }
+
+// seeCluster notes that agents, offers, executors or the subscription differ for people.
+func (s *shared) seeCluster() { s.out.Changed.Cluster = true }
 
 func (s *shared) call(call Call)     { s.out.Calls = append(s.out.Calls, call) }
 func (s *shared) note(n Note)        { s.out.Notes = append(s.out.Notes, n) }
-func (s *shared) reply(r Reply)      { s.out.Replies = append(s.out.Replies, r) }
 func (s *shared) wakeAt(t time.Time) { s.timers.At(t, func(time.Time) {}) }
 
 // resendTogether is how far apart two moments are at least at which something is to be sent again: each that was answered

@@ -1,77 +1,9 @@
 package core
 
-import "time"
-
-// Stats are gauges of now, and counters and histograms since this leader's term began, for metrics. Durations are in seconds.
-type Stats struct {
-	Leading, Subscribed                                            bool
-	Term                                                           int64
-	Apps, Jobs, ExecutionsWaiting, ExecutionsRunning, TasksRunning int
-	ExecutorsRunning, OffersHeld                                   int
-	Fires, FiresDropped, Triggers                                  int64
-	// FiresMissed counts for each job the times in which it missed fires, not the fires.
-	FiresMissed                                            int64
-	ExecutionsFinished, ExecutionsFailed, ExecutionsKilled int64
-	// A task that ended is counted by its state if its shard ended with it; else it was requeued.
-	TasksLaunched, TasksFinished, TasksFailed, TasksTimedOut     int64
-	TasksKilled, TasksLost, TasksRequeued                        int64
-	OffersReceived, OffersDeclined, StatusUpdates, Subscriptions int64
-	// DaemonRuns have ended, DaemonRunsFailed of them failed, as their executors counted them.
-	DaemonRuns, DaemonRunsFailed int64
-	// NotificationsSent and NotificationsFailed are attempts to tell people of failures; NotificationsPending wait to be sent.
-	NotificationsSent, NotificationsFailed int64
-	NotificationsPending                   int
-
-	// Ready has the executions that could be launched, the others the shards that wait for another task: those that
-	// were lost, those that failed or never began, and those of daemons, which wait for their first one, too.
-	Ready, Failover, Retry, Daemon Queue
-	// ExecutionsBlocked wait for something else than resources: an execution of the same job, or the end of a pause.
-	ExecutionsBlocked int
-
-	// FireDelay is the time from a cron's moment to the step that launches its execution, and BeginDelay to the begin of the process
-	// of each shard, in its first task; both of executions that waited for no other one of their job.
-	FireDelay, BeginDelay Histogram
-	// ExecutionWait is from when an execution was made to its launch, ExecutionRun from its first process to its last one's end.
-	ExecutionWait, ExecutionRun Histogram
-	// TaskRun is how long the process of a task lived, DaemonRun how long a daemon's run took of those reported one by one.
-	TaskRun, DaemonRun Histogram
-	// Of the registry's commits, which the core knows nothing of: how long they took, and how many writes and events each had.
-	CommitTime, CommitWrites, CommitEvents Histogram
-	CommitsFailed                          int64
-
-	Documents DocumentSizes
-
-	// OfJobs are the numbers of the first Options.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics
-	// is how many more have ended one.
-	OfJobs             []JobStats
-	JobsWithoutMetrics int
-}
-
-// Queue is how much waits, and for how long the oldest of it has.
-type Queue struct {
-	Depth  int
-	Oldest time.Duration
-}
-
-// NewStats are the numbers of a term in which nothing has happened.
-func NewStats() Stats {
-	return Stats{
-		FireDelay: NewLatencies(), BeginDelay: NewLatencies(), ExecutionWait: NewLatencies(),
-		ExecutionRun: NewDurations(), TaskRun: NewDurations(), DaemonRun: NewDurations(),
-		CommitTime: NewLatencies(), CommitWrites: NewSizes(), CommitEvents: NewSizes(),
-	}
-}
-
-// JobStats are one job's numbers for metrics.
-type JobStats struct {
-	Job string
-	// LastSuccess is when its last run that finished ended, zero if none is known.
-	LastSuccess time.Time
-	// LastDuration is how long the last run of it took that had a process, from its first process to its end; 0 if none is known.
-	LastDuration time.Duration
-	// Finished, Failed and Killed count its runs since this leader's term began.
-	Finished, Failed, Killed int64
-}
+import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"time"
+)
 
 // countRun counts the end of an execution with its job.
 func (c *Core) countRun(e *execution) {
@@ -79,12 +11,12 @@ func (c *Core) countRun(e *execution) {
 	if j == nil || j.cfg == nil || e.Dropped || e.daemon() { // runs of daemons are counted one by one
 		return
 	}
-	observeRun(&c.stats.ExecutionRun, e.begin(), e.complete())
-	s := c.ofJobs.of(e.Job)
+	stats.ObserveRun(&c.stats.ExecutionRun, e.begin(), e.complete())
+	s := c.ofJobs.Of(e.Job)
 	if s == nil {
 		return
 	}
-	s.last(e)
+	s.Last(e.result() == resultFinished, e.EndedAt, e.begin(), e.complete())
 	switch e.result() {
 	case resultFinished:
 		s.Finished++
@@ -101,14 +33,14 @@ func (c *Core) loadJobStats() {
 		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped || e.daemon() {
 			continue
 		}
-		if s := c.ofJobs.of(e.Job); s != nil {
-			s.last(e)
+		if s := c.ofJobs.Of(e.Job); s != nil {
+			s.Last(e.result() == resultFinished, e.EndedAt, e.begin(), e.complete())
 		}
 	}
 }
 
 // Stats returns counters and gauges.
-func (c *Core) Stats() Stats {
+func (c *Core) Stats() stats.Stats {
 	s := c.stats
 	s.Leading, s.Subscribed = true, c.subscription.open
 	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), len(c.executors.byID), c.flow.held.Len()
@@ -135,16 +67,16 @@ func (c *Core) Stats() Stats {
 		}
 	}
 	s.NotificationsPending = len(c.notifications.pending)
-	s.JobsWithoutMetrics = len(c.ofJobs.leftOut)
-	for _, of := range c.ofJobs.byJob {
+	s.JobsWithoutMetrics = len(c.ofJobs.LeftOut())
+	for _, of := range c.ofJobs.All {
 		s.OfJobs = append(s.OfJobs, *of)
 	}
 	return s
 }
 
 // measureQueues looks at all that could be launched if there were resources for it.
-func (c *Core) measureQueues(s *Stats) {
-	wait := func(q *Queue, n int, since time.Time) {
+func (c *Core) measureQueues(s *stats.Stats) {
+	wait := func(q *stats.Queue, n int, since time.Time) {
 		q.Depth += n
 		q.Oldest = max(q.Oldest, c.Now().Sub(since))
 	}
@@ -200,7 +132,7 @@ func (c *Core) learnStart(ref taskRef, at time.Time) {
 // countTaskRun counts how long a task that has ended had a process.
 func (c *Core) countTaskRun(ref taskRef) {
 	if s := ref.shard(); !ref.exec.daemon() {
-		observeRun(&c.stats.TaskRun, s.Start, s.Complete)
+		stats.ObserveRun(&c.stats.TaskRun, s.Start, s.Complete)
 	}
 }
 
@@ -216,22 +148,5 @@ func (c *Core) countEnd(state State) {
 		c.stats.TasksTimedOut++
 	default:
 		c.stats.TasksFailed++
-	}
-}
-
-// observeRun counts how long something ran, if both ends are known. Clocks that were set may have them in the wrong order.
-func observeRun(h *Histogram, begin, end time.Time) {
-	if !begin.IsZero() && !end.IsZero() {
-		h.Observe(max(end.Sub(begin), 0).Seconds())
-	}
-}
-
-// last takes from an execution, which ended after all that were taken before, what a job's last run says.
-func (s *JobStats) last(e *execution) {
-	if e.result() == resultFinished {
-		s.LastSuccess = e.EndedAt
-	}
-	if begin := e.begin(); !begin.IsZero() {
-		s.LastDuration = max(e.complete().Sub(begin), 0)
 	}
 }

@@ -8,24 +8,25 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 func TestHistogram(t *testing.T) {
 	t.Parallel()
-	for name, h := range map[string]Histogram{"latencies": NewLatencies(), "durations": NewDurations(), "sizes": NewSizes()} {
+	for name, h := range map[string]stats.Histogram{"latencies": stats.NewLatencies(), "durations": stats.NewDurations(), "sizes": stats.NewSizes()} {
 		for i := range h.Bounds[1:] {
 			if h.Bounds[i+1] <= h.Bounds[i] {
 				t.Errorf("%s: bound %v comes after %v", name, h.Bounds[i+1], h.Bounds[i])
 			}
 		}
 	}
-	h := NewSizes()
+	h := stats.NewSizes()
 	before := h
 	for _, v := range []float64{0, 1, 1.5, 50_000, 50_001, 1e9} {
 		h.Observe(v)
 	}
-	want := Histogram{Bounds: h.Bounds, Sum: 2.5 + 50_000 + 50_001 + 1e9}
+	want := stats.Histogram{Bounds: h.Bounds, Sum: 2.5 + 50_000 + 50_001 + 1e9}
 	want.Counts[0], want.Counts[1], want.Counts[15], want.Counts[16] = 2, 1, 1, 2
 	if diff := cmp.Diff(want, h); diff != "" || h.Count() != 6 {
 		t.Errorf("%d counted: %s", h.Count(), diff)
@@ -122,7 +123,7 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	says(third, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(3 * time.Second)})
 	st := s.core.Stats()
 	for name, c := range map[string]struct {
-		got  Histogram
+		got  stats.Histogram
 		want []float64
 	}{
 		"fire delay":     {st.FireDelay, []float64{0.02}},
@@ -131,7 +132,7 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 		"task run":       {st.TaskRun, []float64{9, 2, 3}},
 		"execution run":  {st.ExecutionRun, []float64{71.52, 3}}, // from the first process, whose attempt failed
 	} {
-		want := Histogram{Bounds: c.got.Bounds}
+		want := stats.Histogram{Bounds: c.got.Bounds}
 		for _, v := range c.want {
 			want.Observe(v)
 		}
@@ -149,7 +150,7 @@ func BenchmarkStats(b *testing.B) {
 }
 
 func BenchmarkObserve(b *testing.B) {
-	h := NewLatencies()
+	h := stats.NewLatencies()
 	for b.Loop() {
 		h.Observe(0.3)
 	}

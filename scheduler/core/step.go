@@ -11,7 +11,7 @@ import (
 // Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
 // lets the rest out (see Decision).
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
-	c.rnd = rnd
+	c.setRandom(rnd)
 	if c.Set(now) {
 		c.wallClockSet()
 	}
@@ -33,9 +33,10 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.finishDrain()
 	c.write()
 	c.nameChanged()
-	c.out.Wake = c.nextWake()
-	out := c.out
-	c.out = Decision{}
+	c.decision.Wake = c.nextWake()
+	out, effects := c.decision, c.takeEffects()
+	c.decision = Decision{}
+	out.Calls, out.Notes, out.Changed, out.Fenced = effects.Calls, effects.Notes, effects.Changed, effects.Fenced
 	return out
 }
 
@@ -167,6 +168,6 @@ func (c *Core) write() {
 	c.imports.write(&r)
 	c.notifications.write(&r)
 	c.audit.write(&r, c.recording.storedAudit(), c.recording.recordedAudit())
-	c.recording.write(&r) // last: it records what the others commit
-	c.out.Writes = r.Writes()
+	c.decision.History = c.recording.write(&r) // last: it records what the others commit
+	c.decision.Writes = r.Writes()
 }

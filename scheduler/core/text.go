@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,13 +28,4 @@ func shorten(cause string) string {
 		}
 		return r
 	}, cause)
-}
-
-func sortedKeys[K interface{ ~string | ~int }, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

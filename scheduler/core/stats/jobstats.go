@@ -1,45 +1,45 @@
-package core
+package stats
 
 import "github.com/elasticjob-go/elasticjob/wire"
 
 // jobStats are the numbers of the jobs that ended a run, of at most `most` jobs: those that came first. Each job
 // would be some series more in every scrape, and a cluster may have 100,000.
-type jobStats struct {
+type PerJob struct {
 	most  int
-	byJob map[string]*JobStats
+	All map[string]*JobStats
 	// leftOut are the jobs that ended a run and for which there was no room.
 	leftOut map[string]bool
 }
 
-func newJobStats(most int) jobStats {
-	return jobStats{most: most, byJob: map[string]*JobStats{}, leftOut: map[string]bool{}}
+func NewPerJob(most int) PerJob {
+	return PerJob{most: most, All: map[string]*JobStats{}, leftOut: map[string]bool{}}
 }
 
 // of a job are its numbers, or nil when there is no room for them.
-func (m *jobStats) of(job string) *JobStats {
-	s := m.byJob[job]
+func (m *PerJob) Of(job string) *JobStats {
+	s := m.All[job]
 	switch {
 	case s != nil:
-	case len(m.byJob) >= m.most:
+	case len(m.All) >= m.most:
 		m.leftOut[job] = true
 	default:
 		s = &JobStats{Job: job}
-		m.byJob[job] = s
+		m.All[job] = s
 		delete(m.leftOut, job)
 	}
 	return s
 }
 
 // countRuns counts runs of a daemon's shard.
-func (m *jobStats) countRuns(job string, runs, failed int64) {
-	if s := m.of(job); s != nil {
+func (m *PerJob) CountRuns(job string, runs, failed int64) {
+	if s := m.Of(job); s != nil {
 		s.Finished, s.Failed = s.Finished+runs-failed, s.Failed+failed
 	}
 }
 
 // runEnded takes what a daemon's last run says.
-func (m *jobStats) runEnded(job string, run *wire.Run) {
-	s := m.of(job)
+func (m *PerJob) RunEnded(job string, run *wire.Run) {
+	s := m.Of(job)
 	if s == nil {
 		return
 	}
@@ -50,7 +50,10 @@ func (m *jobStats) runEnded(job string, run *wire.Run) {
 }
 
 // forget makes room: the job is no more.
-func (m *jobStats) forget(job string) {
-	delete(m.byJob, job)
+func (m *PerJob) Forget(job string) {
+	delete(m.All, job)
 	delete(m.leftOut, job)
 }
+
+// LeftOut are the jobs that ended a run and for which there was no room.
+func (j *PerJob) LeftOut() map[string]bool { return j.leftOut }
