@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
@@ -23,7 +24,7 @@ func (c *Core) abandon(ref taskRef, why reason.Reason) {
 		c.killOrphan(&o)
 		c.askAgainSoon()
 	}
-	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: why, Problem: true})
+	c.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: why, Problem: true})
 	s.Cause = why
 	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost, 0)
@@ -33,10 +34,10 @@ func (c *Core) abandon(ref taskRef, why reason.Reason) {
 // killsKept reports whether the cluster keeps kills for agents that are away, as a Kubernetes keeps that a pod is to
 // be deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known to be
 // kept: its agent may be back without having been given the task, and would start it beside the next attempt.
-func (c *Core) killsKept() bool { return c.opt.TaskExecutors }
+func (c *Core) killsKept() bool { return c.Opt.TaskExecutors }
 
 func (c *Core) killOrphan(o *orphans.Orphan) {
-	c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace), "it was given up while its agent did not answer")
+	c.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.Opt.KillGrace), "it was given up while its agent did not answer")
 }
 
 // newOrphan is what is kept of an attempt that may still run.
@@ -127,7 +128,7 @@ func (c *Core) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 		since = c.Now()
 	}
 	c.orphans.Staged(o.TaskID, since)
-	return !since.IsZero() && c.Now().Sub(since) >= c.opt.StagingLost
+	return !since.IsZero() && c.Now().Sub(since) >= c.Opt.StagingLost
 }
 
 // addEnding keeps an attempt that the cluster has removed as an orphan until it has ended for sure: no later attempt of its shard, in the next execution of
@@ -149,10 +150,10 @@ func (c *Core) orphanAlive(taskID string) {
 func (c *Core) sweepOrphans() {
 	for _, o := range c.orphans.All() {
 		switch {
-		case c.Now().Sub(o.Since) > c.opt.OrphanKept, !o.Until.IsZero() && !c.Now().Before(o.Until):
+		case c.Now().Sub(o.Since) > c.Opt.OrphanKept, !o.Until.IsZero() && !c.Now().Before(o.Until):
 			c.removeOrphan(o.TaskID)
 		case o.Away.IsZero() || !c.subscription.open || !o.Known:
-		case c.Now().Sub(o.Away) >= c.opt.UnreachableFailover:
+		case c.Now().Sub(o.Away) >= c.Opt.UnreachableFailover:
 			c.orphans.AwayForLong(o.TaskID)
 			c.shardUnblocked()
 		}
@@ -161,5 +162,5 @@ func (c *Core) sweepOrphans() {
 
 // removedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
 func (c *Core) removedWait() time.Duration {
-	return c.opt.RemovedWait + max(c.opt.KillGrace, c.opt.ExecutorShutdown)
+	return c.Opt.RemovedWait + max(c.Opt.KillGrace, c.Opt.ExecutorShutdown)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // TestNoAnswerOfTheMasterBreaksTheCore plays what no master should: offers of agents without an id, twice or with
@@ -66,7 +67,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		if len(s.last.Calls) > 2000 {
 			t.Fatalf("seed %d: %d calls in a step after %s", seed, len(s.last.Calls), what)
 		}
-		for _, c := range calls[CallLaunch](s.last) {
+		for _, c := range calls[step.CallLaunch](s.last) {
 			for _, l := range c.Launch.Tasks {
 				launches = append(launches, l)
 				execs = append(execs, l.Executor.ID)
@@ -80,7 +81,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			id, _ := jobs.ParseTaskID(l.TaskID)
 			u.TaskID, u.AgentID, u.ExecutorID = l.TaskID, id.Agent, l.Executor.ID
 		}
-		if asked := sortedKeys(s.core.agents.questions); len(asked) > 0 && r.IntN(4) == 0 {
+		if asked := step.SortedKeys(s.core.agents.questions); len(asked) > 0 && r.IntN(4) == 0 {
 			u.TaskID, u.AgentID = asked[0], s.core.agents.questions[asked[0]]
 		}
 		if tk := s.core.subscription.takeover; tk != nil && tk.question != "" && r.IntN(2) == 0 {
@@ -151,7 +152,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			for range 1 + r.IntN(3) {
 				s.offerN++
 				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"), Resources: resources.Amount{CPUMilli: int64(r.IntN(9000) - 500), MemMilli: int64(r.IntN(9_000_000) - 10000)}}
-				for _, x := range sortedKeys(s.core.executors.byID) {
+				for _, x := range step.SortedKeys(s.core.executors.byID) {
 					if s.core.executors.byID[x].Agent == o.AgentID && r.IntN(5) > 0 {
 						o.ExecutorIDs = append(o.ExecutorIDs, x)
 					}
@@ -227,7 +228,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				s.step()
 				check("restart")
 			}
-			for _, c := range calls[CallSubscribe](s.last) {
+			for _, c := range calls[step.CallSubscribe](s.last) {
 				s.accepts = nil
 				s.step(SessionBegan{Session: c.Session, MasterID: pick("m1", "m2", "")})
 				check("began")
@@ -245,7 +246,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				s.now = s.now.Add(max(at.Sub(s.now), time.Millisecond))
 				s.step()
 				check("time")
-				for _, c := range calls[CallSubscribe](s.last) {
+				for _, c := range calls[step.CallSubscribe](s.last) {
 					s.accepts = nil
 					s.step(SessionBegan{Session: c.Session, MasterID: pick("m1", "m2", "")})
 					check("began")

@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // agent is what is known of an agent.
@@ -44,7 +45,7 @@ type agent struct {
 //   - maintained has at least the ids of those with maintenanceStart;
 //   - questions has, by the task that was invented for it, the id of every one with a question.
 type agents struct {
-	*shared
+	*step.Shared
 	byID       map[string]*agent
 	maintained map[string]bool
 	questions  map[string]string
@@ -80,8 +81,8 @@ func (a *account) release(need resources.Amount, daemon bool) {
 	a.used = a.used.Minus(need)
 }
 
-func newAgents(s *shared) agents {
-	return agents{shared: s, byID: map[string]*agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
+func newAgents(s *step.Shared) agents {
+	return agents{Shared: s, byID: map[string]*agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
 }
 
 // see is the agent of that id, seen now.
@@ -103,11 +104,11 @@ func (as *agents) registered(id string) bool { return as.byID[id] != nil && as.b
 func (as *agents) register(a *agent) {
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
-		as.seeCluster()
+		as.SeeCluster()
 	}
 	if !a.registered {
 		a.registered, a.registeredAt, as.back[a.id] = true, as.Now(), true
-		as.seeCluster()
+		as.SeeCluster()
 	}
 }
 
@@ -116,7 +117,7 @@ func (as *agents) remove(id string) {
 	if a := as.byID[id]; a != nil {
 		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.Now(), ""
 		as.lookAtClosed()
-		as.seeCluster()
+		as.SeeCluster()
 	}
 }
 
@@ -130,7 +131,7 @@ func (as *agents) lost(id string, since time.Time) {
 	a.registered, a.registeredSince = false, time.Time{}
 	if a.unreachable.IsZero() || since.Before(a.unreachable) {
 		a.unreachable = since
-		as.seeCluster()
+		as.SeeCluster()
 	}
 }
 
@@ -149,7 +150,7 @@ func (as *agents) sessionBegan() {
 func (as *agents) ask(id string) (question string) {
 	a := as.see(id)
 	if a.question == "" {
-		a.question = questionPrefix + as.uuid()
+		a.question = questionPrefix + as.UUID()
 		as.questions[a.question] = id
 	}
 	return a.question
@@ -186,7 +187,7 @@ func (as *agents) settle(id string, seen resources.Amount) {
 	a := as.see(id)
 	if most := a.settled.Max(seen); most != a.settled {
 		a.settled = most
-		as.seeCluster()
+		as.SeeCluster()
 	}
 }
 
@@ -200,7 +201,7 @@ func (as *agents) total(a *agent, all resources.Amount) {
 	}
 	if a.settled != all {
 		a.settled = all
-		as.seeCluster()
+		as.SeeCluster()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -20,7 +21,7 @@ import (
 //   - rows are in the order of their numbers, which is that of their commits, and none has the id of another;
 //   - bytes is how large they are together.
 type audit struct {
-	*shared
+	*step.Shared
 	rows  []auditRow
 	ids   map[string]bool
 	last  int64 // the number given last
@@ -42,7 +43,7 @@ const (
 	auditBytes = 16 << 20
 )
 
-func newAudit(s *shared) audit { return audit{shared: s, ids: map[string]bool{}} }
+func newAudit(s *step.Shared) audit { return audit{Shared: s, ids: map[string]bool{}} }
 
 // restore takes a row that is stored.
 func (a *audit) restore(name string, e registry.Entry) error {
@@ -75,7 +76,7 @@ func (a *audit) number(row event.Audit) auditRow {
 	r := auditRow{number: a.last, Audit: row}
 	if r.ID == "" {
 		r.Time = a.Wall().UTC().Truncate(time.Millisecond) // as databases keep it
-		r.ID = event.ID("audit", strconv.FormatInt(a.opt.Term, 10), strconv.FormatInt(r.number, 10), a.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
+		r.ID = event.ID("audit", strconv.FormatInt(a.Opt.Term, 10), strconv.FormatInt(r.number, 10), a.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
 	}
 	r.encoded = store.Encode(r.Audit)
 	r.size = len(r.encoded)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -53,7 +54,7 @@ func BenchmarkLoadAudits(b *testing.B) {
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {
 			for b.Loop() {
-				s := &stage{opt: DefaultOptions(), rnd: zeroes{}}
+				s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}}
 				s.opt.History, s.opt.Term = recorded, 2
 				s.core = New(s.opt)
 				if err := s.core.Load(s.wall(), stored); err != nil || len(s.core.audit.rows) != auditRows {

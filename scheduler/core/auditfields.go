@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -64,7 +65,7 @@ func cutFields(of map[string]json.RawMessage) string {
 	text := store.Encode(of)
 	for len(text) > auditSide {
 		longest := ""
-		for _, name := range sortedKeys(of) {
+		for _, name := range step.SortedKeys(of) {
 			if longest == "" || len(of[name]) > len(of[longest]) {
 				longest = name
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -15,7 +16,7 @@ import (
 // every second.
 func manyJobs(b *testing.B, n int) *stage {
 	b.Helper()
-	s := &stage{opt: DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{}, now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{}, now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
 	var stored Stored
@@ -86,7 +87,7 @@ func BenchmarkUpdate(b *testing.B) {
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Running, attempt: attempt{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", i), Agent: "S0", Executor: "my_app@-@S0@-@1", Launched: e.Fire}}
 	}
-	c := New(DefaultOptions())
+	c := New(step.DefaultOptions())
 	c.executions.open[e.ID] = e
 	for b.Loop() {
 		c.executions.touchShard(e, 7)
@@ -103,8 +104,8 @@ func BenchmarkLoadYAML(b *testing.B) {
 		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient, fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60), 1, 0.1, 32
 		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathJobs, j.JobName), Value: jobs.Schema.EncodeYAML(j)})
 	}
-	opt := DefaultOptions()
-	opt.Documents = YAMLDocuments
+	opt := step.DefaultOptions()
+	opt.Documents = step.YAMLDocuments
 	for b.Loop() {
 		c := New(opt)
 		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || len(c.config.faulty) > 0 {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // appChanged takes a committed change of an app (rule T4).
@@ -55,9 +56,9 @@ func (c *Core) applyJobState(j *jobState) {
 		if j.isDaemon() {
 			want.Schedule += " daemon" // its fires are made elsewhere, as long as it is one
 		}
-		s, err := c.fires.schedule(*j.cfg, c.opt.Zone)
+		s, err := c.fires.schedule(*j.cfg, c.Opt.Zone)
 		if err != nil {
-			c.note(Note{Kind: NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
+			c.Note(step.Note{Kind: step.NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
 		}
 		j.schedule = s
 	}
@@ -84,7 +85,7 @@ func (c *Core) applyJobState(j *jobState) {
 	if j.cfg == nil {
 		c.daemons.look(j.name)
 		c.fires.timetable.Remove(j.name)
-		c.ofJobs.Forget(j.name)
+		c.OfJobs.Forget(j.name)
 		if j.isStored {
 			c.config.touch(j)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -42,7 +43,7 @@ func (c *Core) commonView() common {
 
 // nameChanged completes what the step has changed for people, once its writes are known.
 func (c *Core) nameChanged() {
-	out := &c.effects().Changed
+	out := &c.Effects().Changed
 	if now := c.commonView(); now != c.seen.common {
 		c.seen.common, out.All, out.Cluster = now, true, true
 	}
@@ -50,14 +51,14 @@ func (c *Core) nameChanged() {
 		c.seen.nothingHeld, out.Cluster = nothing, true
 		for _, e := range c.executions.launchable {
 			if e.unplaced.why.IsZero() { // else that is what it waits for
-				c.seeExecution(e.ID, e.Job)
+				c.SeeExecution(e.ID, e.Job)
 			}
 		}
 	}
 	c.nameWritten()
-	for _, call := range c.effects().Calls {
+	for _, call := range c.Effects().Calls {
 		switch call.(type) {
-		case CallLaunch, CallDecline:
+		case step.CallLaunch, step.CallDecline:
 			out.Cluster = true
 		}
 	}
@@ -67,27 +68,27 @@ func (c *Core) nameChanged() {
 
 // nameWritten names what the writes of the step are about.
 func (c *Core) nameWritten() {
-	out := &c.effects().Changed
+	out := &c.Effects().Changed
 	for i := range c.decision.Writes {
 		dir, name := splitPath(c.decision.Writes[i].Path)
 		switch dir {
 		case pathJobState, pathNotification:
-			c.seeJob(name)
+			c.SeeJob(name)
 		case pathExecution:
 			c.nameExecution(name)
 		case pathDaemonRuns:
 			job, _, _ := strings.Cut(name, "@")
-			c.seeJob(job)
+			c.SeeJob(job)
 			if j := c.config.jobs[job]; j != nil {
 				for _, e := range j.queue {
 					if e.daemon() {
-						c.seeExecution(e.ID, e.Job)
+						c.SeeExecution(e.ID, e.Job)
 					}
 				}
 			}
 		case pathOrphan:
 			job, _, _ := strings.Cut(name, "@-@")
-			c.seeJob(job)
+			c.SeeJob(job)
 		case pathExecutor, pathStartFailure:
 			out.Cluster = true
 		default:
@@ -99,21 +100,21 @@ func (c *Core) nameWritten() {
 }
 
 func (c *Core) nameExecution(id string) {
-	c.effects().Changed.Executions = appendNew(c.effects().Changed.Executions, id)
+	c.Effects().Changed.Executions = step.AppendNew(c.Effects().Changed.Executions, id)
 	job, _, _ := strings.Cut(id, "@")
-	c.seeJob(job)
+	c.SeeJob(job)
 }
 
 // nameWaiting names the executions in the queues of jobs that changed: for what they wait, or shards of them, depends on their job and on those
 // before them.
 func (c *Core) nameWaiting() {
-	for _, name := range c.effects().Changed.Jobs {
+	for _, name := range c.Effects().Changed.Jobs {
 		j := c.config.jobs[name]
 		if j == nil {
 			continue
 		}
 		for _, e := range j.queue {
-			c.effects().Changed.Executions = appendNew(c.effects().Changed.Executions, e.ID)
+			c.Effects().Changed.Executions = step.AppendNew(c.Effects().Changed.Executions, e.ID)
 		}
 	}
 }
@@ -121,7 +122,7 @@ func (c *Core) nameWaiting() {
 // setUnplaced keeps what a match, or a change, has made of an execution.
 func (c *Core) setUnplaced(e *execution, u unplaced) {
 	if !e.unplaced.why.Equal(u.why) {
-		c.seeExecution(e.ID, e.Job)
+		c.SeeExecution(e.ID, e.Job)
 	}
 	e.unplaced = u
 }
@@ -142,18 +143,18 @@ func (c *Core) seeConfigured(e Event) {
 	}
 	switch dir, name := splitPath(path); dir {
 	case pathApps, pathAppDisabled:
-		c.seeApp(name)
+		c.SeeApp(name)
 		for _, job := range c.config.jobsOf(name) {
-			c.seeJob(job)
+			c.SeeJob(job)
 		}
 	case pathJobs, pathJobDisabled:
-		c.seeJob(name)
+		c.SeeJob(name)
 	}
 }
 
 // seeWhenDue names what a shard belongs to when its backoff has passed: it waits for something else then.
 func (c *Core) seeWhenDue(e *execution, s *shard) {
-	c.timers.At(s.NotBefore, func(time.Time) { c.seeExecution(e.ID, e.Job) })
+	c.Timers.At(s.NotBefore, func(time.Time) { c.SeeExecution(e.ID, e.Job) })
 }
 
 // seeRunning names the jobs with a task that matches, by name.
@@ -166,7 +167,7 @@ func (c *Core) seeRunning(match func(*shard) bool) {
 	}
 	slices.Sort(jobs)
 	for _, name := range jobs {
-		c.seeJob(name)
+		c.SeeJob(name)
 	}
 }
 
@@ -174,6 +175,6 @@ func (c *Core) seeRunning(match func(*shard) bool) {
 func (c *Core) seeEvent(e cluster.Event) {
 	switch e.(type) {
 	case cluster.Offers, cluster.Closed, cluster.Rescind, cluster.Failure:
-		c.seeCluster()
+		c.SeeCluster()
 	}
 }

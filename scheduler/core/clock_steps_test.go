@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // newStageOfTenCrons has ten jobs that fire together every five seconds, and a core that makes two fires a step.
@@ -253,7 +254,7 @@ func TestK1AKillIsRepeatedThoughTheClockSteppedBack(t *testing.T) {
 	s.skew += -time.Hour
 	n := 0
 	for range 60 {
-		n += len(calls[CallKill](s.after(10 * time.Second)))
+		n += len(calls[step.CallKill](s.after(10 * time.Second)))
 	}
 	if n == 0 {
 		t.Fatal("the kill is not sent again for an hour")

@@ -50,7 +50,7 @@ func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 		opt := s.opt
 		opt.ClusterKind = kind
 		core := New(opt)
-		core.setRandom(rand.NewPCG(1, 2))
+		core.SetRandom(rand.NewPCG(1, 2))
 		core.subscription.makeID()
 		var r store.Commit
 		core.subscription.write(&r)

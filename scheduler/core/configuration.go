@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -18,7 +19,7 @@ import (
 //   - sizes sums up the bytes of the documents in apps and jobs, by the app that they name;
 //   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
 type configuration struct {
-	*shared
+	*step.Shared
 	apps    map[string]*appState
 	jobs    map[string]*jobState
 	marked  map[string]mark
@@ -30,8 +31,8 @@ type configuration struct {
 	plannedToken uint64
 }
 
-func newConfiguration(s *shared) configuration {
-	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]mark{},
+func newConfiguration(s *step.Shared) configuration {
+	return configuration{Shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]mark{},
 		faulty: map[string]fault{}, sizes: documentSizes{byApp: map[string]int64{}}}
 }
 
@@ -139,7 +140,7 @@ func (k *configuration) addApp(name string) *appState {
 
 func (a *appState) sortedJobs() []*jobState {
 	out := make([]*jobState, 0, len(a.jobs))
-	for _, name := range sortedKeys(a.jobs) {
+	for _, name := range step.SortedKeys(a.jobs) {
 		out = append(out, a.jobs[name])
 	}
 	return out
@@ -216,7 +217,7 @@ func (k *configuration) hasFault(path string) bool { return !k.faulty[path].why.
 // documentFaulty takes the word that somebody left a document that can't be
 // used. The last good one stays in force.
 func (k *configuration) documentFaulty(e DocumentFaulty) {
-	k.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
+	k.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
 	since := k.Wall()
 	if f, ok := k.faulty[e.Path]; ok {
 		since = f.since
@@ -255,7 +256,7 @@ func (k *configuration) removeEndedJob(j *jobState) {
 // jobsOf names the jobs of an app, also of one whose document can't be used.
 func (k *configuration) jobsOf(appName string) []string {
 	if a := k.apps[appName]; a != nil {
-		return sortedKeys(a.jobs)
+		return step.SortedKeys(a.jobs)
 	}
 	var names []string
 	for name, j := range k.jobs {
@@ -289,21 +290,21 @@ type planned struct {
 }
 
 func (k *configuration) countDropped(j *jobState, n int64, why reason.Reason) {
-	k.stats.FiresDropped += n
+	k.Numbers.FiresDropped += n
 	j.stored.Fires.Dropped += n
 	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.Wall(), why
 	k.fireCountsChanged(j)
 }
 
 func (k *configuration) countMissed(j *jobState, why reason.Reason) {
-	k.stats.FiresMissed++
+	k.Numbers.FiresMissed++
 	j.stored.Fires.Missed++
 	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.Wall(), why
 	k.fireCountsChanged(j)
 }
 
 func (k *configuration) fireCountsChanged(j *jobState) {
-	k.seeJob(j.name)
+	k.SeeJob(j.name)
 	if j.isStored && k.Now().Sub(j.countsWritten) >= fireCountsEvery {
 		j.countsWritten = k.Now()
 		k.touch(j)

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // podStage is one on a cluster that runs each task in a container of its own: apps whose template says ssd fit agents with that label.
@@ -96,7 +97,7 @@ func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 // Apps with images are stored in either form, and changes of them are audited; on a cluster without containers they are not taken up.
 func TestContainersAreStored(t *testing.T) {
 	t.Parallel()
-	for _, format := range []DocumentFormat{JSONDocuments, YAMLDocuments} {
+	for _, format := range []step.DocumentFormat{step.JSONDocuments, step.YAMLDocuments} {
 		s := podStage(t)
 		s.opt.Documents = format
 		s.restart()

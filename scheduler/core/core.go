@@ -4,13 +4,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
 // events come in with Step, everything that is to happen comes out of it. It
 // must not be used concurrently.
 type Core struct {
-	*shared
+	*step.Shared
 	// decision is what the present step has decided, but for the effects of the parts.
 	decision      Decision
 	config        configuration
@@ -41,24 +42,24 @@ type Core struct {
 }
 
 // New makes an empty core; Load fills it.
-func New(opt Options) *Core {
+func New(opt step.Options) *Core {
 	c := &Core{
-		shared:    &shared{opt: opt, ofJobs: stats.NewPerJob(opt.JobMetrics)},
+		Shared:    &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics)},
 		orphans:   orphans.New(),
 		executors: newExecutors(),
 		fires:     newFires(),
 		schedules: newSchedules(),
 	}
-	c.executions = newExecutions(c.shared)
-	c.subscription.shared = c.shared
-	c.config, c.agents = newConfiguration(c.shared), newAgents(c.shared)
-	c.daemons = newDaemons(c.shared)
-	c.starts = newStartFailures(c.shared, &c.executions)
-	c.placement = newPlacement(c.shared)
-	c.notifications = newNotifications(c.shared)
-	c.recording = newRecording(c.shared)
-	c.audit = newAudit(c.shared)
-	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
-	c.stats = stats.New()
+	c.executions = newExecutions(c.Shared)
+	c.subscription.Shared = c.Shared
+	c.config, c.agents = newConfiguration(c.Shared), newAgents(c.Shared)
+	c.daemons = newDaemons(c.Shared)
+	c.starts = newStartFailures(c.Shared, &c.executions)
+	c.placement = newPlacement(c.Shared)
+	c.notifications = newNotifications(c.Shared)
+	c.recording = newRecording(c.Shared)
+	c.audit = newAudit(c.Shared)
+	c.flow = offerFlow{Shared: c.Shared, held: offers.NewPool()}
+	c.Numbers = stats.New()
 	return c
 }

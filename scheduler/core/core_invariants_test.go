@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -183,13 +184,13 @@ func contradictionOfParts(c *Core) string {
 func (s *stage) everything() string {
 	out := ""
 	c := s.core
-	for _, id := range sortedKeys(c.executions.open) {
+	for _, id := range step.SortedKeys(c.executions.open) {
 		e := *c.executions.open[id]
 		sh := e.Shards
 		e.Shards = nil
 		out += string(store.Encode(&e)) + string(store.Encode(sh)) + "\n"
 	}
-	for _, id := range sortedKeys(c.executions.ended.byID) {
+	for _, id := range step.SortedKeys(c.executions.ended.byID) {
 		e := *c.executions.ended.byID[id]
 		sh := e.Shards
 		e.Shards = nil
@@ -198,15 +199,15 @@ func (s *stage) everything() string {
 	for _, o := range c.orphans.All() {
 		out += string(store.Encode(o)) + "\n"
 	}
-	for _, id := range sortedKeys(c.executors.byID) {
+	for _, id := range step.SortedKeys(c.executors.byID) {
 		out += string(store.Encode(c.executors.byID[id])) + "\n"
 	}
-	for _, id := range sortedKeys(c.config.jobs) {
+	for _, id := range step.SortedKeys(c.config.jobs) {
 		j := c.config.jobs[id]
 		out += fmt.Sprintln(id, j.isStored, j.since, j.mark, j.stored.Paused, j.cfg != nil, j.schedule != nil)
 	}
 	out += fmt.Sprintln(c.fires.cursor, c.executors.counter, c.subscription.frameworkID, c.executions.keys)
-	for _, id := range sortedKeys(c.config.apps) {
+	for _, id := range step.SortedKeys(c.config.apps) {
 		out += fmt.Sprintln(id, c.config.apps[id].executorKey, c.config.apps[id].disabled)
 	}
 	return out

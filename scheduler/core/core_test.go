@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -50,7 +51,7 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	s.run(launches[:2])
 	s.restart()
 	var asked []string
-	for _, c := range calls[CallReconcile](s.last) {
+	for _, c := range calls[step.CallReconcile](s.last) {
 		for _, ref := range c.Tasks {
 			asked = append(asked, ref.TaskID)
 		}
@@ -85,7 +86,7 @@ func TestL1FirstLaunchIsNotSplit(t *testing.T) {
 	s.job()
 	id := s.trigger()
 	s.offer("S1", 3.4, 8192)
-	if got := calls[CallLaunch](s.last); len(got) != 0 {
+	if got := calls[step.CallLaunch](s.last); len(got) != 0 {
 		t.Fatalf("launched %+v with 3.4 CPUs; 3 shards of 1 and an executor of 0.5 need 3.5", got)
 	}
 	if v := s.execution(id); !strings.Contains(v.Reason, "0.1 CPU") {

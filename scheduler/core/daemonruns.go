@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -84,9 +85,9 @@ func (c *Core) learnRuns(ref taskRef, st *wire.Status) {
 			r.Rerun = time.Time{}
 		}
 	})
-	c.ofJobs.RunEnded(e.Job, &run)
+	c.OfJobs.RunEnded(e.Job, &run)
 	c.recordRun(ref, &run)
-	stats.ObserveRun(&c.stats.DaemonRun, run.Start, run.Complete)
+	stats.ObserveRun(&c.Numbers.DaemonRun, run.Start, run.Complete)
 	if run.State == wire.RunFinished {
 		return
 	}
@@ -100,9 +101,9 @@ func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals)
 		return
 	}
 	c.daemons.change(job, item, func(r *daemonRuns) { r.Totals = now })
-	c.stats.DaemonRuns += now.Runs - was.Runs
-	c.stats.DaemonRunsFailed += now.Failed - was.Failed
-	c.ofJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
+	c.Numbers.DaemonRuns += now.Runs - was.Runs
+	c.Numbers.DaemonRunsFailed += now.Failed - was.Failed
+	c.OfJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
 	if n := now.Skipped - was.Skipped; n > 0 {
 		if j := c.config.jobs[job]; j != nil {
 			c.config.countDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
@@ -134,7 +135,7 @@ func (c *Core) daemonRunning(ref taskRef) {
 	}
 	why := reason.ShardWasDown(s.Item, from.UTC(), upto.UTC())
 	c.config.countMissed(j, why)
-	c.note(Note{Kind: NoteFiresMissed, Job: e.Job, Why: why})
+	c.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job, Why: why})
 }
 
 // daemonAttemptEnds closes the run that the end of an attempt cut off. With failover it is run again, unless somebody asked for
@@ -176,9 +177,9 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 		c.recordRun(ref, cut)
 	}
 	if lost != nil {
-		c.stats.DaemonRuns++
-		c.stats.DaemonRunsFailed++
-		c.ofJobs.CountRuns(e.Job, 1, 1)
+		c.Numbers.DaemonRuns++
+		c.Numbers.DaemonRunsFailed++
+		c.OfJobs.CountRuns(e.Job, 1, 1)
 		c.runFailed(ref, lost)
 	}
 	c.daemons.look(e.Job)
@@ -188,7 +189,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 func (c *Core) runFailed(ref taskRef, run *wire.Run) {
 	e, s := ref.exec, ref.shard()
 	id := executionID(e.Job, run.Fire)
-	c.note(Note{Kind: NoteRunFailed, Job: e.Job, Execution: id, Task: s.TaskID, Problem: !c.ignoresFailures(e.Job),
+	c.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job, Execution: id, Task: s.TaskID, Problem: !c.ignoresFailures(e.Job),
 		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
 	if !run.Retried {
 		c.reportFailure(e.Job, Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: reason.FromText(run.Cause)}}})

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -21,7 +22,7 @@ import (
 //     those jobs;
 //   - due is empty: every job that was changed has been looked at.
 type daemons struct {
-	*shared
+	*step.Shared
 	runs    map[string]*daemonRuns
 	changed store.Changed
 	// items is, by job, the number of the last shard with a record, and one.
@@ -30,15 +31,15 @@ type daemons struct {
 	due store.Changed
 }
 
-func newDaemons(s *shared) daemons {
-	return daemons{shared: s, runs: map[string]*daemonRuns{}, items: map[string]int{}}
+func newDaemons(s *step.Shared) daemons {
+	return daemons{Shared: s, runs: map[string]*daemonRuns{}, items: map[string]int{}}
 }
 
 // look has a job's standing execution be looked at in this step.
 func (d *daemons) look(job string) { d.due.Add(job) }
 
 func (d *daemons) lookAt(job string, at time.Time) {
-	d.timers.At(at, func(time.Time) { d.due.Add(job) })
+	d.Timers.At(at, func(time.Time) { d.due.Add(job) })
 }
 
 func (d *daemons) write(r *store.Commit) { store.PutChanged(r, pathDaemonRuns, d.runs, &d.changed) }
@@ -130,7 +131,7 @@ func (c *Core) tendDaemon(j *jobState) {
 	switch {
 	case c.draining, e != nil && !e.Kill.IsZero():
 	case e == nil:
-		c.enqueue(j, &execution{ID: executionID(j.name, c.Wall()) + "-" + c.uuid()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: DaemonSource, Made: c.Now()})
+		c.enqueue(j, &execution{ID: executionID(j.name, c.Wall()) + "-" + c.UUID()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: DaemonSource, Made: c.Now()})
 	case e.launched() && c.held != "": // what is killed would get no successor
 	case e.launched():
 		c.rollOut(j, e)
@@ -243,7 +244,7 @@ func (c *Core) settingsPrint(e *execution, item int) string {
 
 // daemonOf is what an executor has to know to fire a daemon's shard.
 func (c *Core) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
-	zone, err := jobs.Zone(*cfg, c.opt.Zone)
+	zone, err := jobs.Zone(*cfg, c.Opt.Zone)
 	if err != nil {
 		zone = time.UTC // its cron can't be read either
 	}

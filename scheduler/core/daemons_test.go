@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -39,7 +40,7 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 // A job that has fewer shards than before is not searched for the runs of all that it ever had.
 func TestDaemonsForgottenItemsAreNotSearchedAgain(t *testing.T) {
 	t.Parallel()
-	d := newDaemons(&shared{})
+	d := newDaemons(&step.Shared{})
 	for item := range 100 {
 		d.change("my_job", item, func(*daemonRuns) {})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // Decision is what a step decided. Writes come first, in one commit, which is all or nothing, before anything else leaves
@@ -21,15 +22,15 @@ type Decision struct {
 	History event.Batch
 	// Calls go to the present session, in this order; calls of different kinds
 	// may overtake each other.
-	Calls []Call
+	Calls []step.Call
 	// Replies answer requests, after the commit.
 	Replies []Reply
 	// Notes are what happened, for log and history.
-	Notes []Note
+	Notes []step.Note
 	// Notifications are what people are to be told, after the commit: one message under way for each job.
 	Notifications []Notification
 	// Changed is what people see otherwise from now on, once Writes are committed.
-	Changed Changed
+	Changed step.Changed
 	// Wake is when the core wants to step again even if nothing happens, as a Now's Elapsed; 0 is for never.
 	Wake time.Duration
 	// Drained is set when, after Drain, no task and no executor of this framework is left on the cluster.

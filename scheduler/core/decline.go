@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // Shards that wait for resources which no agent has free need no offers held for them (promise 6): Mesos adds the
@@ -102,7 +103,7 @@ func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey strin
 		if !need.Fits(a.Free) {
 			continue
 		}
-		for _, t := range []time.Time{f.held.Oldest(a.ID).Add(partHeld), since.Add(f.opt.OfferHold)} {
+		for _, t := range []time.Time{f.held.Oldest(a.ID).Add(partHeld), since.Add(f.Opt.OfferHold)} {
 			if t.After(until) {
 				until = t
 			}
@@ -180,10 +181,10 @@ func (f *offerFlow) wantBackForGangs() {
 // tooOld takes out the offers that were held for OfferHold, but not those that are reserved: they are held for the execution that
 // they are reserved for, though not from one reservation to the next (rule L2).
 func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
-	old := f.held.OlderThan(f.Now().Add(-f.opt.OfferHold))
+	old := f.held.OlderThan(f.Now().Add(-f.Opt.OfferHold))
 	gone := old[:0]
 	for _, o := range old {
-		if r.holds(o.Agent) && o.Received.After(r.since.Add(-f.opt.OfferHold)) {
+		if r.holds(o.Agent) && o.Received.After(r.since.Add(-f.Opt.OfferHold)) {
 			f.held.Add(o)
 		} else {
 			gone = append(gone, o)
@@ -220,8 +221,8 @@ func (f *offerFlow) decline(gone []offers.Offer, refuse time.Duration) {
 	for i, o := range gone {
 		ids[i] = o.ID
 	}
-	f.stats.OffersDeclined += int64(len(ids))
-	f.call(CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
+	f.Numbers.OffersDeclined += int64(len(ids))
+	f.Call(step.CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
 }
 
 // declineAtLeast is the least filter: it lets another framework have the resources first.

@@ -17,14 +17,14 @@ func (c *Core) demands() (ds []demand, more bool) {
 	maintained := c.agents.allInMaintenance()
 	from := 0
 	if c.placement.upTo == (launchKey{}) {
-		c.placement.roundOffers = c.stats.OffersReceived
+		c.placement.roundOffers = c.Numbers.OffersReceived
 	}
 	if c.placement.upTo != (launchKey{}) {
 		from, _ = slices.BinarySearchFunc(c.executions.launchable, c.placement.upTo, compareLaunch)
 		c.placement.upTo = launchKey{}
 	}
 	for _, e := range c.executions.launchable[from:] {
-		if len(ds) >= c.opt.DemandsPerStep {
+		if len(ds) >= c.Opt.DemandsPerStep {
 			c.placement.upTo = e.launchKey
 			return ds, true
 		}
@@ -88,7 +88,7 @@ func (c *Core) demandOf(id string, a *app.Config, j *jobs.Config, key string, it
 
 // executorSize is what an app takes once per agent, beside its tasks.
 func (c *Core) executorSize(a *app.Config) resources.Amount {
-	if c.opt.TaskExecutors {
+	if c.Opt.TaskExecutors {
 		return resources.Amount{}
 	}
 	return a.Resources()

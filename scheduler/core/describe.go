@@ -60,11 +60,11 @@ func (c *Core) describedSize(e *execution, with *settings) described {
 			longest = max(longest, len(encoded))
 		}
 	}
-	executor := len(c.opt.ExecutorBinary)
-	for _, word := range c.opt.ExecutorCommand {
+	executor := len(c.Opt.ExecutorBinary)
+	for _, word := range c.Opt.ExecutorCommand {
 		executor += len(word)
 	}
-	for name, value := range c.opt.ExecutorEnvironment {
+	for name, value := range c.Opt.ExecutorEnvironment {
 		executor += len(name) + len(value)
 	}
 	key.each, key.alike = shared+longest+executor+besidesDescription, shared
@@ -81,8 +81,8 @@ func (c *Core) tooLarge(e *execution, with *settings) reason.Reason {
 		n = e.waiting()
 	}
 	each := c.describedSize(e, with).alike
-	if n*each <= c.opt.RunBytes {
+	if n*each <= c.Opt.RunBytes {
 		return reason.Reason{}
 	}
-	return reason.SettingsTooLarge(e.launched(), n, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(c.opt.RunBytes), e.ID)
+	return reason.SettingsTooLarge(e.launched(), n, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(c.Opt.RunBytes), e.ID)
 }

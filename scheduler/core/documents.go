@@ -10,13 +10,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // readApp reads an app's document from the registry, in either form. Documents were
 // checked when they came in; what somebody else wrote there is checked here. Names that
 // routes of the API have taken since are no reason not to run a job.
-func readApp(opt *Options, name string, e registry.Entry) (app.Config, []string, error) {
+func readApp(opt *step.Options, name string, e registry.Entry) (app.Config, []string, error) {
 	cfg, notes, err := readDocument(opt.Documents, e, app.Default(), app.Schema.DecodeStored)
 	if err != nil {
 		return cfg, nil, err
@@ -28,7 +29,7 @@ func readApp(opt *Options, name string, e registry.Entry) (app.Config, []string,
 }
 
 // readJob reads a job's document from the registry; see readApp.
-func readJob(opt *Options, name string, e registry.Entry, wall time.Time) (jobs.Config, []string, error) {
+func readJob(opt *step.Options, name string, e registry.Entry, wall time.Time) (jobs.Config, []string, error) {
 	cfg, notes, err := readDocument(opt.Documents, e, jobs.Default(), jobs.Schema.DecodeStored)
 	if err != nil {
 		return cfg, nil, err
@@ -42,25 +43,25 @@ func readJob(opt *Options, name string, e registry.Entry, wall time.Time) (jobs.
 
 // readDocument reads a document that is just as we write it at once, any other with care: what
 // somebody has edited may hold names twice, or in other letters.
-func readDocument[C any](format DocumentFormat, e registry.Entry, cfg C, decode func([]byte) (C, []string, error)) (C, []string, error) {
+func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C, decode func([]byte) (C, []string, error)) (C, []string, error) {
 	if e.Unreadable != "" {
 		return cfg, nil, faultError{reason.DocumentUnreadable(e.Unreadable)}
 	}
-	if format == JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil && bytes.Equal(store.Encode(cfg), e.Value) {
+	if format == step.JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil && bytes.Equal(store.Encode(cfg), e.Value) {
 		return cfg, nil, nil
 	}
 	return decode(e.Value)
 }
 
 func (k *configuration) writeApp(cfg app.Config) []byte {
-	if k.opt.Documents == YAMLDocuments {
+	if k.Opt.Documents == step.YAMLDocuments {
 		return app.Schema.EncodeYAML(cfg)
 	}
 	return store.Encode(cfg)
 }
 
 func (k *configuration) writeJob(cfg jobs.Config) []byte {
-	if k.opt.Documents == YAMLDocuments {
+	if k.Opt.Documents == step.YAMLDocuments {
 		return jobs.Schema.EncodeYAML(cfg)
 	}
 	return store.Encode(cfg)
@@ -80,7 +81,7 @@ type Document struct {
 // ReadDocument reads an entry of the registry if it is the document of an app or a job; else it does nothing. wall is the
 // time by which the document's cron is judged. It may be called concurrently: of 100,000 jobs, reading their documents is
 // most of the work of a term that begins.
-func ReadDocument(opt *Options, wall time.Time, e registry.Entry) Document {
+func ReadDocument(opt *step.Options, wall time.Time, e registry.Entry) Document {
 	d := Document{path: e.Path, version: e.Version, bytes: len(e.Value)}
 	switch dir, name := splitPath(e.Path); dir {
 	case pathApps:

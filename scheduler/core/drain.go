@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // beginDrain begins the end of everything on the cluster (rule O4).
 func (c *Core) beginDrain() {
 	c.draining = true
-	for _, id := range sortedKeys(c.executions.open) {
+	for _, id := range step.SortedKeys(c.executions.open) {
 		if e := c.executions.open[id]; e != nil && e.launched() {
 			c.killExecution(e, reason.Of(reason.ServerStopped))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // endAttempt ends the present attempt of a shard: the shard has ended with it, or waits for another attempt (next). Its
@@ -35,7 +36,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 	if x := c.executors.byID[s.Executor]; x != nil && v.closeExecutor {
 		if v.mismatch {
 			detail := s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
-			c.note(Note{Kind: NoteExecutor, Detail: detail, Problem: true})
+			c.Note(step.Note{Kind: step.NoteExecutor, Detail: detail, Problem: true})
 		}
 		c.closeExecutor(x)
 	}
@@ -69,7 +70,7 @@ func (c *Core) completeShard(ref taskRef, state State) {
 	if live {
 		c.releaseTask(e, s)
 		c.countEnd(state)
-		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state), Why: whyNot(s),
+		c.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state), Why: whyNot(s),
 			Problem: state != Finished && state != Killed && !((state == Failed || state == TimedOut) && c.ignoresFailures(e.Job))})
 	}
 	if last {
@@ -90,10 +91,10 @@ func whyNot(s *shard) reason.Reason {
 // requeue puts a shard back to wait for another attempt.
 func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
-	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: s.Cause, Problem: s.Kill.IsZero()})
+	c.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: s.Cause, Problem: s.Kill.IsZero()})
 	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
 	c.releaseTask(e, s)
-	c.stats.TasksRequeued++
+	c.Numbers.TasksRequeued++
 	c.daemonCannotRun(ref)
 	c.keepOutput(s)
 	c.executions.requeue(ref, source, delay)
@@ -102,7 +103,7 @@ func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 	c.placement.wakeAt(s.NotBefore)
 	c.flow.needChanged()
 	c.seeWhenDue(e, s)
-	c.timers.At(s.NotBefore.Add(-c.flow.lead()), func(time.Time) { c.flow.needChanged() })
+	c.Timers.At(s.NotBefore.Add(-c.flow.lead()), func(time.Time) { c.flow.needChanged() })
 }
 
 // releaseTask takes a task off its executor's account.
@@ -125,11 +126,11 @@ func (c *Core) endExecution(e *execution) {
 	switch {
 	case e.Dropped: // counted with the fires that became no run
 	case state == Finished:
-		c.stats.ExecutionsFinished++
+		c.Numbers.ExecutionsFinished++
 	case state == Killed:
-		c.stats.ExecutionsKilled++
+		c.Numbers.ExecutionsKilled++
 	default:
-		c.stats.ExecutionsFailed++
+		c.Numbers.ExecutionsFailed++
 	}
 	c.executions.end(e)
 	e.prepared = nil
@@ -139,7 +140,7 @@ func (c *Core) endExecution(e *execution) {
 		c.reportFailure(e.Job, failureOf(e))
 	}
 	if !e.Dropped { // else its drop has been reported
-		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state), Why: e.reason(), Problem: state == Failed && !c.ignoresFailures(e.Job)})
+		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state), Why: e.reason(), Problem: state == Failed && !c.ignoresFailures(e.Job)})
 	}
 	if e.daemon() {
 		c.daemons.look(e.Job)

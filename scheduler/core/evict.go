@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // evictForDemand shuts idle executors of other apps down where that lets a shard of
@@ -18,7 +19,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 	if len(waiting) == 0 || len(c.executors.byID) == len(c.executors.closing) {
 		return
 	}
-	agentIDs := sortedKeys(c.agents.byID)
+	agentIDs := step.SortedKeys(c.agents.byID)
 	for i := range waiting[:min(len(waiting), max(evictPairs/(len(agentIDs)+1), evictForFirst))] {
 		d := &waiting[i]
 		want := 1

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -18,7 +19,7 @@ import (
 //     to place, and the head of each job's queue if it was not launched and the job's document can be used. What else is in it
 //     has nothing to place, and is passed over.
 type executions struct {
-	*shared
+	*step.Shared
 	open       map[string]*execution
 	tasks      map[string]taskRef
 	onAgent    map[string]map[string]taskRef
@@ -32,8 +33,8 @@ type executions struct {
 	nextSweep   time.Time // the next look at the timeouts of all tasks
 }
 
-func newExecutions(s *shared) executions {
-	return executions{shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, onAgent: map[string]map[string]taskRef{}, ended: newHistory(), keys: map[string]time.Time{}}
+func newExecutions(s *step.Shared) executions {
+	return executions{Shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, onAgent: map[string]map[string]taskRef{}, ended: newHistory(), keys: map[string]time.Time{}}
 }
 
 // touch has an execution be written without its chunks of shards.
@@ -131,7 +132,7 @@ func (es *executions) keepKey(id string, at time.Time) {
 }
 
 func (es *executions) forgetKeyLater(id string, at time.Time) {
-	es.timers.At(at.Add(keysKept), func(time.Time) {
+	es.Timers.At(at.Add(keysKept), func(time.Time) {
 		delete(es.keys, id)
 		es.changedKeys.Add(id)
 	})
@@ -140,8 +141,8 @@ func (es *executions) forgetKeyLater(id string, at time.Time) {
 // write adds what has changed, and removes what the history has no place for any more and may forget.
 // Those that ended up to stored are in the history for good; those up to recorded are at least in a batch (rule H1).
 func (es *executions) write(r *store.Commit, stored, recorded int64) {
-	gone := es.ended.trim(es.Now(), es.opt.EndedKept, stored)
-	gone = append(gone, es.ended.trimUnstored(es.opt.UnstoredKept, recorded)...)
+	gone := es.ended.trim(es.Now(), es.Opt.EndedKept, stored)
+	gone = append(gone, es.ended.trimUnstored(es.Opt.UnstoredKept, recorded)...)
 	store.PutChanged(r, pathKey, es.keys, &es.changedKeys)
 	for _, id := range es.changed.Take() {
 		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {

@@ -10,7 +10,7 @@ func (c *Core) checkIdle(x *executor) {
 	if x.tasks > 0 || x.pending > 0 || x.Closing {
 		return
 	}
-	at := x.idleSince.Add(c.opt.ExecutorIdle)
+	at := x.idleSince.Add(c.Opt.ExecutorIdle)
 	if c.obsolete(x) {
 		at = c.Now()
 	}
@@ -24,7 +24,7 @@ func (c *Core) checkIdle(x *executor) {
 func (c *Core) lookIdle(x *executor, at time.Time) {
 	x.lookingAt = at
 	id := x.Info.ID
-	c.timers.At(at, func(now time.Time) { c.idleLook(id, at, now) })
+	c.Timers.At(at, func(now time.Time) { c.idleLook(id, at, now) })
 }
 
 func (c *Core) idleLook(id string, at, now time.Time) {
@@ -36,7 +36,7 @@ func (c *Core) idleLook(id string, at, now time.Time) {
 	if x.Closing || x.tasks > 0 || x.pending > 0 {
 		return
 	}
-	if x.idleSince.Add(c.opt.ExecutorIdle).After(now) && !c.obsolete(x) {
+	if x.idleSince.Add(c.Opt.ExecutorIdle).After(now) && !c.obsolete(x) {
 		c.checkIdle(x)
 		return
 	}
@@ -86,9 +86,9 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 		return time.Time{}
 	}
 	// At whole seconds, so that one step looks at all executors that are idle.
-	again := c.Now().Add(max(c.opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
-	soon := c.Wall().Add(c.opt.ExecutorIdle)
-	if c.opt.ExecutorIdle > 0 && a.nextDue.After(c.Wall()) && !a.nextDue.After(soon) {
+	again := c.Now().Add(max(c.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
+	soon := c.Wall().Add(c.Opt.ExecutorIdle)
+	if c.Opt.ExecutorIdle > 0 && a.nextDue.After(c.Wall()) && !a.nextDue.After(soon) {
 		return again
 	}
 	// One look at all jobs serves all executors of the app until its next fire.
@@ -99,7 +99,7 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 		if len(j.queue) > 0 && !j.queue[0].unplaced.never && !c.heldBack(j.queue[0]) && (j.queue[0].busyBy(again) || !j.queue[0].launched() && c.canLaunch(j)) {
 			return again
 		}
-		if known || c.opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {
+		if known || c.Opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {
 			continue
 		}
 		if at := j.schedule.Next(c.Wall()); !at.IsZero() && (next.IsZero() || at.Before(next)) {

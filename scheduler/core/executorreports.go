@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -24,7 +25,7 @@ func (c *Core) reported(m cluster.Message) {
 	if r == nil {
 		return
 	}
-	if c.opt.TaskExecutors {
+	if c.Opt.TaskExecutors {
 		c.learnProgress(r.Tasks, func(s *shard) bool { return s.Agent == m.AgentID })
 		return
 	}
@@ -36,7 +37,7 @@ func (c *Core) reported(m cluster.Message) {
 	if x.quiet {
 		x.quiet = false
 		c.seeRunning(func(s *shard) bool { return s.Executor == x.Info.ID })
-		c.note(Note{Kind: NoteExecutorQuiet, Detail: x.Info.ID + " is heard again"})
+		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.Info.ID + " is heard again"})
 	}
 	if a := c.agents.byID[x.Agent]; a != nil && !r.Time.IsZero() {
 		a.clock.hear(c.Now(), r.Time)
@@ -53,7 +54,7 @@ func (c *Core) learnProgress(tasks []wire.TaskReport, own func(*shard) bool) {
 			s, now := ref.shard(), c.progress(t.Progress)
 			if was := s.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
 				s.progress = now
-				c.seeExecution(ref.exec.ID, ref.exec.Job)
+				c.SeeExecution(ref.exec.ID, ref.exec.Job)
 			}
 		}
 	}
@@ -148,13 +149,13 @@ func (c *Core) noteClock(a *agent) {
 		return
 	}
 	a.clock.off = drift
-	c.seeCluster()
+	c.SeeCluster()
 	c.seeRunning(func(s *shard) bool { return s.Agent == a.id })
 	switch {
 	case turned && drift == 0:
-		c.note(Note{Kind: NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
+		c.Note(step.Note{Kind: step.NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
 	case turned:
-		c.note(Note{Kind: NoteAgentClock, Detail: c.clockNote(a.id).String(), Problem: true})
+		c.Note(step.Note{Kind: step.NoteAgentClock, Detail: c.clockNote(a.id).String(), Problem: true})
 	}
 }
 
@@ -212,8 +213,8 @@ func (c *Core) noteQuiet(e *execution, s *shard) {
 	}
 	if x := c.executors.byID[s.Executor]; !x.quiet {
 		x.quiet = true
-		c.seeJob(e.Job)
-		c.note(Note{Kind: NoteExecutorQuiet, Job: e.Job, Task: s.TaskID, Problem: true,
+		c.SeeJob(e.Job)
+		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job, Task: s.TaskID, Problem: true,
 			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.Info.ID, quiet.Round(time.Second), x.Agent)})
 	}
 }

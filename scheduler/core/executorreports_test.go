@@ -11,6 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -28,7 +29,7 @@ func (s *stage) message(l cluster.TaskLaunch, r *wire.Report) Decision {
 
 func TestProgressIsBounded(t *testing.T) {
 	t.Parallel()
-	c := New(DefaultOptions())
+	c := New(step.DefaultOptions())
 	c.Begin(time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC))
 	at := c.Wall().Add(-time.Second)
 	for name, tt := range map[string]struct {
@@ -194,7 +195,7 @@ func TestX14AQuietExecutorIsShown(t *testing.T) {
 		for end := s.now.Add(d); s.now.Before(end); {
 			s.after(time.Second)
 			for _, n := range s.last.Notes {
-				if n.Kind == NoteExecutorQuiet {
+				if n.Kind == step.NoteExecutorQuiet {
 					notes = append(notes, n.Detail)
 				}
 			}

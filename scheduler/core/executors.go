@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -146,7 +147,7 @@ func (es *executors) takesTasks(agent, key string) bool {
 // sorted are all of them, by id.
 func (es *executors) sorted() []*executor {
 	out := make([]*executor, 0, len(es.byID))
-	for _, id := range sortedKeys(es.byID) {
+	for _, id := range step.SortedKeys(es.byID) {
 		out = append(out, es.byID[id])
 	}
 	return out

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"time"
 )
 
@@ -10,17 +11,17 @@ func (c *Core) shutDownClosing() {
 	if !c.subscription.open {
 		return
 	}
-	for _, id := range sortedKeys(c.executors.closing) {
+	for _, id := range step.SortedKeys(c.executors.closing) {
 		x := c.executors.closing[id]
 		if x.ended && x.tasks == 0 && x.pending == 0 {
 			c.dropExecutor(x)
 			continue
 		}
-		if x.tasks > 0 && !x.silent || x.pending > 0 || !resendDue(c.Now(), x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
+		if x.tasks > 0 && !x.silent || x.pending > 0 || !step.ResendDue(c.Now(), x.shutdownSent, c.Opt.ResendFirst, c.Opt.ResendMost, x.shutdownTry) {
 			continue
 		}
 		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.Now()) {
-			c.wakeAt(settled)
+			c.WakeAt(settled)
 			continue
 		}
 		if x.shutdownTry >= shutdownTries && x.tasks == 0 {
@@ -37,8 +38,8 @@ func (c *Core) shutDownClosing() {
 		}
 		x.shutdownSent = c.Now()
 		x.shutdownTry++
-		c.call(CallEndExecutor{ExecutorID: id, AgentID: x.Agent})
-		c.wakeToResend(x.shutdownTry)
+		c.Call(step.CallEndExecutor{ExecutorID: id, AgentID: x.Agent})
+		c.WakeToResend(x.shutdownTry)
 	}
 }
 

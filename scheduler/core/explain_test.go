@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // A run of which all shards finished has no reason, also when its end was asked for meanwhile.
@@ -28,7 +29,7 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 			t.Errorf("%s: %s: %s", name, v.State, v.Reason)
 		}
 		for _, n := range s.last.Notes {
-			if n.Kind == NoteExecutionEnded && n.Text() != "FINISHED" {
+			if n.Kind == step.NoteExecutionEnded && n.Text() != "FINISHED" {
 				t.Errorf("%s: %s", name, n.Detail)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -26,7 +27,7 @@ type FaultyView struct {
 // FaultyDocuments lists all documents in the registry that can't be used, by path.
 func (c *Core) FaultyDocuments() []FaultyView {
 	out := make([]FaultyView, 0, len(c.config.faulty))
-	for _, path := range sortedKeys(c.config.faulty) {
+	for _, path := range step.SortedKeys(c.config.faulty) {
 		f := c.config.faulty[path]
 		dir, name := splitPath(path)
 		v := FaultyView{Path: path, Kind: "job", Name: name, Why: whyOf(f.why), Since: f.since.Truncate(time.Millisecond)}

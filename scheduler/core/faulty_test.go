@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 const accessDenied = "ZooKeeper gives no permission"
@@ -38,8 +39,8 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	s.core = core
 	s.step()
 	for _, path := range shut {
-		if !slices.ContainsFunc(s.last.Notes, func(n Note) bool {
-			return n.Kind == NoteFaulty && strings.HasPrefix(n.Detail, path+": ") && strings.Contains(n.Detail, accessDenied)
+		if !slices.ContainsFunc(s.last.Notes, func(n step.Note) bool {
+			return n.Kind == step.NoteFaulty && strings.HasPrefix(n.Detail, path+": ") && strings.Contains(n.Detail, accessDenied)
 		}) {
 			t.Errorf("the log does not name %s: %+v", path, s.last.Notes)
 		}
@@ -211,7 +212,7 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 // loadClosed makes a core of what is stored, with entries that can't be read.
 func (s *stage) loadClosed(paths ...string) (*Core, error) {
 	var entries []registry.Entry
-	for _, path := range slices.Concat(sortedKeys(s.stored), paths) {
+	for _, path := range slices.Concat(step.SortedKeys(s.stored), paths) {
 		e := registry.Entry{Path: path, Value: s.stored[path]}
 		if slices.Contains(paths, path) {
 			if slices.ContainsFunc(entries, func(e registry.Entry) bool { return e.Path == path }) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 func TestF5OneExecutionAtATime(t *testing.T) {
@@ -56,7 +57,7 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	l := s.accepted()
 	s.run(l)
 	s.apply(s.core.planDisableJob("my_job", true))
-	if got := calls[CallKill](s.last); len(got) != 3 {
+	if got := calls[step.CallKill](s.last); len(got) != 3 {
 		t.Fatalf("%d kills, want 3", len(got))
 	}
 	d := s.step(TriggerRequested{Token: 9, Job: "my_job"})

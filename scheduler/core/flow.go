@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"time"
 )
 
@@ -21,13 +22,13 @@ func (f *offerFlow) manage(o outlook) {
 		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
 	}
 	if waits || f.need.some && !o.idle {
-		f.decline(f.takeAgents(sortedKeys(o.maintained)), f.opt.RefuseMost)
+		f.decline(f.takeAgents(step.SortedKeys(o.maintained)), f.Opt.RefuseMost)
 		if waits {
 			f.declineUnusable(o)
 			f.wantBackForGangs()
 		} else {
 			f.declineUsable(f.tooOld(o.reservation), 0)
-			f.declineUsable(f.takeSurplus(o.reservation), f.opt.OfferHold)
+			f.declineUsable(f.takeSurplus(o.reservation), f.Opt.OfferHold)
 		}
 		f.revive(waits)
 	} else {
@@ -36,7 +37,7 @@ func (f *offerFlow) manage(o outlook) {
 		probing := f.probeUntil.After(f.Now())
 		if !f.suppressed && !hopeless && !probing {
 			f.suppressed = true
-			f.call(CallStopOffers{})
+			f.Call(step.CallStopOffers{})
 		}
 	}
 	switch {
@@ -44,7 +45,7 @@ func (f *offerFlow) manage(o outlook) {
 		f.wake = time.Time{}
 	case f.wake.IsZero() || !f.wake.After(f.Now()):
 		// Often enough that none is held for much longer than OfferHold.
-		f.wake = f.Now().Add(f.opt.OfferHold / 5)
+		f.wake = f.Now().Add(f.Opt.OfferHold / 5)
 	}
 	if at := f.nextLook; !at.IsZero() && (f.wake.IsZero() || at.Before(f.wake)) {
 		f.wake = at
@@ -61,7 +62,7 @@ func (f *offerFlow) reviveToProbe() {
 	}
 	f.probeUntil = f.Now().Add(probeFor)
 	f.reviveNow()
-	f.wakeAt(f.probeUntil)
+	f.WakeAt(f.probeUntil)
 }
 
 // reviveNow makes the master offer all free resources, also those that were declined.
@@ -69,16 +70,16 @@ func (f *offerFlow) reviveNow() {
 	f.suppressed, f.filtered, f.refused = false, false, false
 	f.revivedAt, f.revivedFor = f.Now(), f.need.upTo
 	f.timing.asked(f.Now())
-	f.call(CallRequestOffers{})
+	f.Call(step.CallRequestOffers{})
 }
 
 // refuseFor is the filter of declined offers: their resources may stay away until
 // a little before the next fire needs them.
 func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 	if nextFire.IsZero() {
-		return f.opt.RefuseMost
+		return f.Opt.RefuseMost
 	}
-	return min(max(nextFire.Add(-f.lead()).Sub(f.Wall()), declineAtLeast), f.opt.RefuseMost)
+	return min(max(nextFire.Add(-f.lead()).Sub(f.Wall()), declineAtLeast), f.Opt.RefuseMost)
 }
 
 // revive sends REVIVE if a filter or SUPPRESS keeps offers away that are needed: for shards that wait, and once for each
@@ -96,7 +97,7 @@ func (f *offerFlow) revive(waits bool) {
 		every = f.reviveEvery()
 	}
 	if again := f.revivedAt.Add(every); f.Now().Before(again) {
-		f.wakeAt(again)
+		f.WakeAt(again)
 		return
 	}
 	f.reviveNow()

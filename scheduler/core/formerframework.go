@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // A framework that an operator tears down, or whose failover timeout has passed, is gone for the
@@ -28,7 +29,7 @@ const formerAgentsEvery = 20 * time.Second
 func (c *Core) frameworkRemoved(by string) {
 	old := c.subscription.frameworkID
 	c.keepFramework()
-	for _, id := range sortedKeys(c.executions.tasks) {
+	for _, id := range step.SortedKeys(c.executions.tasks) {
 		ref, ok := c.executions.tasks[id]
 		if !ok || !ref.shard().live() {
 			continue
@@ -42,13 +43,13 @@ func (c *Core) frameworkRemoved(by string) {
 			g.Alive, g.Away = true, s.Unreachable
 		}
 		c.addOrphan(g)
-		c.note(Note{Kind: NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
+		c.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
 		s.Cause = reason.Of(reason.FrameworkRemoved)
 		c.endAttempt(ref, outcomeLost, 0)
 		c.executions.forgetTask(id)
 	}
 	if c.subscription.takeover != nil {
-		for _, id := range sortedKeys(c.subscription.takeover.unknown) {
+		for _, id := range step.SortedKeys(c.subscription.takeover.unknown) {
 			c.orphanUnknownTask(c.subscription.takeover.unknown[id])
 		}
 	}
@@ -99,7 +100,7 @@ func (c *Core) askAboutFormerAgents() {
 	}
 	if len(refs) > 0 {
 		s.agentsAskedAt = c.Now()
-		c.reconcile(refs)
+		c.Reconcile(refs)
 	}
 }
 

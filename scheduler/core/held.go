@@ -33,7 +33,7 @@ type givenMost struct {
 
 // holdLaunches holds launches, if that is asked for, and says what may have made that necessary.
 func (c *Core) holdLaunches() {
-	if c.opt.Held == "" {
+	if c.Opt.Held == "" {
 		return
 	}
 	var all []givenMost
@@ -73,5 +73,5 @@ func (c *Core) holdLaunches() {
 	if len(names) > 0 {
 		c.heldJobs = "the jobs whose shards are given most: " + strings.Join(names, ", ")
 	}
-	c.held = reason.LaunchesHeld(c.opt.Held).String()
+	c.held = reason.LaunchesHeld(c.Opt.Held).String()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
@@ -61,7 +62,7 @@ func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
 			s.after(time.Duration(100+i*37%200) * time.Millisecond)
 			s.finish(l)
 		}
-		if n := s.core.timers.Len(); n > 20 {
+		if n := s.core.Timers.Len(); n > 20 {
 			t.Errorf("a run every %s: %d timers after 300", period, n)
 		}
 	}
@@ -115,9 +116,9 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	})
 	s.triggerJob("big")
 	d := s.offer("S1", 7.5, 8192, l[0].Executor.ID)
-	if got := calls[CallEndExecutor](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
+	if got := calls[step.CallEndExecutor](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 		d = s.after(2 * time.Second)
-		if got = calls[CallEndExecutor](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
+		if got = calls[step.CallEndExecutor](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 			t.Fatalf("SHUTDOWN %+v, want the idle executor's", got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -60,7 +61,7 @@ func (c *Core) importQueues() {
 			c.leaveEntry(e, err, left)
 		}
 	}
-	for _, job := range sortedKeys(lost) {
+	for _, job := range step.SortedKeys(lost) {
 		c.importFailover(job, lost[job], left)
 	}
 	for _, path := range folders {
@@ -80,7 +81,7 @@ func (c *Core) importMoment() time.Time { return c.Wall().Truncate(time.Millisec
 func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
 	dir, _ := splitPath(e.path)
 	left[dir] = true
-	c.note(Note{Kind: NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
+	c.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
 }
 
 // importable says why entries of a job can't be run.
@@ -114,9 +115,9 @@ func (c *Core) importReady(e importEntry) error {
 	if !j.cfg.Misfire {
 		times, source = 1, NormalTrigger
 	}
-	if times > c.opt.QueuedFires {
-		c.note(Note{Kind: NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times, c.opt.QueuedFires)})
-		times = c.opt.QueuedFires
+	if times > c.Opt.QueuedFires {
+		c.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times, c.Opt.QueuedFires)})
+		times = c.Opt.QueuedFires
 	}
 	for n := range times {
 		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.Now()})
@@ -133,7 +134,7 @@ func (c *Core) importID(job string) string {
 func (c *Core) importExecution(j *jobState, e *execution) {
 	c.executions.add(e)
 	j.queue = append(j.queue, e)
-	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
+	c.Note(step.Note{Kind: step.NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
 }
 
 // importFailover makes one execution of the shards of a job that were lost. The others of

@@ -5,6 +5,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // JobCheck is what a change of a job would lead to, if it were asked for now.
@@ -48,7 +49,7 @@ func (c *Core) CheckJob(ch Change) (JobCheck, error) {
 			j.cfg, j.mark, j.notes = e.Config, markWhen(e.Disabled, e.Shutdown), e.Notes
 		}
 	}
-	if j.schedule, err = jobs.Schedule(*j.cfg, c.opt.Zone); err != nil {
+	if j.schedule, err = jobs.Schedule(*j.cfg, c.Opt.Zone); err != nil {
 		return JobCheck{}, Errorf(Invalid, "invalid", "%s", err)
 	}
 	view := c.jobView(j)
@@ -82,7 +83,7 @@ func (c *Core) wouldPlace(j *jobState) PlacementView {
 	d.Together = true
 	held := c.lookAtOffers()
 	if len(held) > 0 {
-		result := offers.Match([]offers.Demand{d}, held, c.opt.Strategy)
+		result := offers.Match([]offers.Demand{d}, held, c.Opt.Strategy)
 		if len(result.Unplaced) == 0 {
 			v.Fits = true
 			for _, p := range result.Placements {
@@ -106,7 +107,7 @@ func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent,
 	for _, h := range held {
 		onOffer[h.ID] = true
 	}
-	for _, id := range sortedKeys(c.agents.byID) {
+	for _, id := range step.SortedKeys(c.agents.byID) {
 		ag := c.agents.byID[id]
 		if onOffer[id] || !ag.registered || ag.closed != "" || ag.capacity.IsZero() || len(id) > jobs.MaxAgentIDBytes {
 			continue
@@ -115,7 +116,7 @@ func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent,
 		agents = append(agents, offers.Agent{ID: id, Host: ag.host, Free: use.total.Minus(use.used), Capacity: ag.capacity, Executors: c.executors.keysOn(id)})
 	}
 	d.Together = false
-	room := len(offers.Match([]offers.Demand{d}, agents, c.opt.Strategy).Placements)
+	room := len(offers.Match([]offers.Demand{d}, agents, c.Opt.Strategy).Placements)
 	switch all := len(d.Items); {
 	case len(agents) == 0:
 		v.Why = whyOf(c.agents.allClosed.Or(reason.NoAgentSeen()))

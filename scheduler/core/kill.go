@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -55,24 +56,24 @@ func (c *Core) sendKill(ref taskRef) {
 	if s.Drain {
 		grace += drainGrace
 	}
-	c.kill(s.TaskID, s.Agent, grace, s.Kill.Or(ref.exec.Kill).String())
-	c.wakeToResend(s.killTry)
+	c.Kill(s.TaskID, s.Agent, grace, s.Kill.Or(ref.exec.Kill).String())
+	c.WakeToResend(s.killTry)
 }
 
 // resendKills repeats wanted kills with backoff: the master forgets kills of
 // unreachable tasks, and drops them while an agent is away (K1).
 func (c *Core) resendKills() {
-	if !c.subscription.open || c.Now().Before(c.subscription.killsLookedAt.Add(c.opt.ResendFirst/2)) {
+	if !c.subscription.open || c.Now().Before(c.subscription.killsLookedAt.Add(c.Opt.ResendFirst/2)) {
 		return
 	}
 	c.subscription.killsLookedAt = c.Now()
-	for _, id := range sortedKeys(c.executions.tasks) {
+	for _, id := range step.SortedKeys(c.executions.tasks) {
 		ref := c.executions.tasks[id]
 		s := ref.shard()
 		if !s.live() || s.KillSince.IsZero() {
 			continue
 		}
-		if resendDue(c.Now(), s.killSent, c.opt.ResendFirst, c.opt.ResendMost, s.killTry) {
+		if step.ResendDue(c.Now(), s.killSent, c.Opt.ResendFirst, c.Opt.ResendMost, s.killTry) {
 			c.sendKill(ref)
 		}
 	}
@@ -83,20 +84,20 @@ func (c *Core) killGrace(e *execution) time.Duration {
 	if e.launched() && e.Settings.Job.KillGraceSeconds > 0 {
 		return time.Duration(e.Settings.Job.KillGraceSeconds) * time.Second
 	}
-	return c.opt.KillGrace
+	return c.Opt.KillGrace
 }
 
 // taskGrace is the grace of a shard's present task. The settings of a daemon's execution may have changed since its launch.
 func (c *Core) taskGrace(ref taskRef) time.Duration {
 	if ref.exec == nil {
-		return c.opt.KillGrace
+		return c.Opt.KillGrace
 	}
 	return cmp.Or(ref.shard().Grace, c.killGrace(ref.exec))
 }
 
 // LongestKillGrace is the longest grace that any task on the cluster has, and at least the server's: so long the end of all may take.
 func (c *Core) LongestKillGrace() time.Duration {
-	longest := c.opt.KillGrace
+	longest := c.Opt.KillGrace
 	for _, ref := range c.executions.tasks {
 		if ref.shard().live() {
 			longest = max(longest, c.taskGrace(ref))

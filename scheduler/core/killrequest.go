@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // killRequested ends a task or an execution because somebody asked for it (rule K1). The wish is committed before it is
@@ -26,7 +27,7 @@ func (c *Core) killExecutionByID(id string, by event.Actor) *Error {
 		}
 		return Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
 	}
-	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: id})
+	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: id})
 	c.flow.needChanged()
 	if e.goesOn() {
 		c.auditKill(by, e, auditExecution, id, e.state())
@@ -47,7 +48,7 @@ func (c *Core) killTaskByID(id string, by event.Actor) *Error {
 	if !s.live() {
 		return taskEnded(id, s.State)
 	}
-	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
+	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
 	if !s.Kill.Is(reason.KilledOnRequest) || s.KillSince.IsZero() || s.Drain {
 		c.auditKill(by, e, auditTask, id, s.State)
 	}

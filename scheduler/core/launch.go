@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -35,7 +36,7 @@ func (c *Core) launch() {
 	c.matchSome(ds, more)
 	c.reserve()
 	// Those at the top have not seen what was offered while the round went on.
-	missed := !more && c.placement.roundOffers != c.stats.OffersReceived
+	missed := !more && c.placement.roundOffers != c.Numbers.OffersReceived
 	c.placement.again = c.placement.again || (more || missed) && c.flow.held.Len() > 0
 }
 
@@ -48,7 +49,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		plain[i] = ds[i].Demand
 		found[i].matched = true
 	}
-	result := offers.Match(plain, agents, c.opt.Strategy)
+	result := offers.Match(plain, agents, c.Opt.Strategy)
 	others := c.notOnOffer(agents)
 	for i := range result.Unplaced {
 		u := &result.Unplaced[i]
@@ -68,7 +69,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 	for _, p := range result.Placements {
 		byAgent[p.Agent] = append(byAgent[p.Agent], p)
 	}
-	for _, i := range sortedKeys(byAgent) {
+	for _, i := range step.SortedKeys(byAgent) {
 		c.accept(agents[i], ds, byAgent[i])
 	}
 	for i := range ds {
@@ -124,7 +125,7 @@ func (c *Core) lookAtOffers() []offers.Agent {
 		if known := c.agents.byID[a.ID]; known != nil {
 			a.Capacity = known.capacity
 		}
-		a.MaxBytes = c.opt.LaunchBytes
+		a.MaxBytes = c.Opt.LaunchBytes
 		if r := c.placement.reservation; r.holds(a.ID) {
 			a.ReservedFor = r.exec
 		}
@@ -139,7 +140,7 @@ func (c *Core) lookAtOffers() []offers.Agent {
 func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement) {
 	c.placement.acceptSeq++
 	sent := &sentAccept{}
-	call := cluster.Launch{AgentID: agent.ID, Refuse: c.opt.OfferHold}
+	call := cluster.Launch{AgentID: agent.ID, Refuse: c.Opt.OfferHold}
 	taken := c.flow.held.TakeAgent(agent.ID)
 	for i := range taken {
 		call.OfferIDs = append(call.OfferIDs, taken[i].ID)
@@ -161,7 +162,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	}
 	c.flow.leaveLeftover(started) // which stays away for call.Refuse
 	c.placement.accepts[c.placement.acceptSeq] = sent
-	c.call(CallLaunch{Seq: c.placement.acceptSeq, Launch: call})
+	c.Call(step.CallLaunch{Seq: c.placement.acceptSeq, Launch: call})
 }
 
 // accountOf is where a task is on account: that of its executor or, if the task has one of its own, that of its agent.
@@ -198,7 +199,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	if s.Type == FailoverSource {
 		kind = jobs.TaskFailover
 	}
-	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.uuid()}.String()
+	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.UUID()}.String()
 	lost := ""
 	if s.Type == FailoverSource {
 		lost = s.TaskID
@@ -215,9 +216,9 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 		c.daemonLaunched(e, item, &next)
 	}
 	c.executions.launch(taskRef{e, item}, next)
-	c.stats.TasksLaunched++
+	c.Numbers.TasksLaunched++
 	c.traceDecided(taskRef{e, item}, cluster.Staging, reason.Reason{})
-	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
+	c.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: containerOf(&d.with.App),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // Stored is all that a term finds in the registry.
@@ -28,7 +29,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	c.Begin(wall)
 	c.fires.loading = true
 	defer func() { c.fires.loading = false }()
-	if err := c.stateVersion.load(stored.Entries, c.opt.Release); err != nil {
+	if err := c.stateVersion.load(stored.Entries, c.Opt.Release); err != nil {
 		return err
 	}
 	if err := c.checkClusterKind(stored.Entries); err != nil {
@@ -44,7 +45,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		if stored.Documents != nil {
 			d = stored.Documents[i]
 		} else {
-			d = ReadDocument(&c.opt, wall, e)
+			d = ReadDocument(&c.Opt, wall, e)
 		}
 		if e.Unreadable != "" && dir != pathApps && dir != pathJobs {
 			if err = c.loadUnreadable(e, dir); err != nil {
@@ -119,7 +120,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	}
 	if c.subscription.frameworkID != "" && c.subscription.frameworkID != c.subscription.ours && !strings.HasPrefix(c.subscription.frameworkID, ownFramework) {
 		c.subscription.takeover = newTakeover()
-		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
+		c.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
 	}
 	c.config.loaded()
 	if err := c.joinLoaded(execs, chunks); err != nil {
@@ -137,7 +138,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 		c.config.setMark(e.Path, markedDisabled)
 		c.config.addFault(e.Path, markUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
-		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
+		c.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
 		return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
 	}
@@ -179,8 +180,8 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 // joinLoaded puts executions, shards and tasks together and lets every job
 // follow its documents.
 func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
-	for _, path := range sortedKeys(c.config.faulty) {
-		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + c.config.faulty[path].why.String(), Problem: true})
+	for _, path := range step.SortedKeys(c.config.faulty) {
+		c.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.faulty[path].why.String(), Problem: true})
 	}
 	var ended []*execution
 	for _, e := range execs {
@@ -224,7 +225,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	c.sampleLater()
 	c.loadJobStats()
 	c.importQueues()
-	for _, name := range sortedKeys(c.config.jobs) {
+	for _, name := range step.SortedKeys(c.config.jobs) {
 		j := c.config.jobs[name]
 		slices.SortStableFunc(j.queue, func(a, b *execution) int {
 			if a.launched() != b.launched() {
@@ -236,10 +237,10 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			return compareLaunchKeys(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
 		})
 	}
-	for _, id := range sortedKeys(c.executions.open) {
+	for _, id := range step.SortedKeys(c.executions.open) {
 		c.takeUp(c.executions.open[id])
 	}
-	for _, name := range sortedKeys(c.config.jobs) {
+	for _, name := range step.SortedKeys(c.config.jobs) {
 		if j := c.config.jobs[name]; j != nil {
 			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.config.isFaulty(j) {
 				delete(c.config.jobs, name)
@@ -248,17 +249,17 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			c.applyJobState(j)
 		}
 	}
-	for _, job := range sortedKeys(c.notifications.pending) {
-		c.timers.At(c.Now(), func(time.Time) { c.sendNotification(job) })
+	for _, job := range step.SortedKeys(c.notifications.pending) {
+		c.Timers.At(c.Now(), func(time.Time) { c.sendNotification(job) })
 	}
-	for _, id := range sortedKeys(c.executions.keys) {
+	for _, id := range step.SortedKeys(c.executions.keys) {
 		c.executions.forgetKeyLater(id, c.executions.keys[id])
 	}
 	for _, x := range c.executors.sorted() {
-		if x.Role != role(c.opt.Role) {
+		if x.Role != role(c.Opt.Role) {
 			c.closeExecutor(x) // the master would compare it with one of our role, and refuse tasks for it (rule X1)
 		}
-		if x.Info.Version > 1 && x.Info.User != c.opt.ExecutorUser {
+		if x.Info.Version > 1 && x.Info.User != c.Opt.ExecutorUser {
 			c.closeExecutor(x) // tasks are to run as another user now
 		}
 		c.checkIdle(x)

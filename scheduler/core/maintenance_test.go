@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "its maintenance begins at 2026-11-21T08:30:00Z") {
 		t.Fatalf("placed, or explain names another reason: %+v, %v", x.Waiting, err)
 	}
-	if d := calls[CallDecline](s.last); len(d) != 1 {
+	if d := calls[step.CallDecline](s.last); len(d) != 1 {
 		t.Errorf("its offer is of no use and is held: %+v", s.last.Calls)
 	}
 	offer("S1", -time.Minute)
@@ -62,7 +63,7 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 			o.AvailableAgain = s.now.Add(test.ends)
 		}
 		d := s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}}))
-		if used := len(calls[CallLaunch](d)) > 0; used != test.used {
+		if used := len(calls[step.CallLaunch](d)) > 0; used != test.used {
 			t.Errorf("%s: used %v", name, used)
 		}
 	}
@@ -77,12 +78,12 @@ func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	s.trigger()
 	s.until(time.Second)
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: resources.Amount{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
-	if len(calls[CallDecline](s.last)) != 1 {
+	if len(calls[step.CallDecline](s.last)) != 1 {
 		t.Fatalf("%+v", s.last.Calls)
 	}
 	for range 20 {
 		s.until(100 * time.Millisecond)
-		if len(calls[CallRequestOffers](s.last)) > 0 {
+		if len(calls[step.CallRequestOffers](s.last)) > 0 {
 			t.Fatal("they are asked for again")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // makeFires makes what is due, at most FiresPerStep.
@@ -16,7 +17,7 @@ func (c *Core) makeFires() {
 	if c.clockBehind() {
 		return
 	}
-	budget := c.opt.FiresPerStep
+	budget := c.Opt.FiresPerStep
 	for budget > 0 {
 		if c.fires.missed != nil {
 			budget -= c.crossMissedWindow(budget)
@@ -41,7 +42,7 @@ func (c *Core) clockBehind() bool {
 	}
 	if !c.fires.behind {
 		c.fires.behind = true
-		c.note(Note{Kind: NoteClock, Problem: true, Detail: fmt.Sprintf(
+		c.Note(step.Note{Kind: step.NoteClock, Problem: true, Detail: fmt.Sprintf(
 			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), c.fires.cursor.Time.Format(time.RFC3339))})
 	}
 	return true
@@ -62,7 +63,7 @@ func (c *Core) nextDueBatch() bool {
 	if !ok || next.After(c.Wall()) {
 		return false
 	}
-	if old := c.Wall().Add(-c.opt.Late).Truncate(time.Second); next.Before(old) {
+	if old := c.Wall().Add(-c.Opt.Late).Truncate(time.Second); next.Before(old) {
 		c.openMissedWindow(old)
 		return true
 	}
@@ -127,7 +128,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 		}
 		c.config.countMissed(j, why)
 		c.recording.missed(name, g.upto, why)
-		c.note(Note{Kind: NoteFiresMissed, Job: name, Why: why})
+		c.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
 	}
 	c.fires.timetable.Skip(g.upto)
 	c.fires.advance(fireCursor{Time: g.upto, Job: lastName})
@@ -144,7 +145,7 @@ func (c *Core) fireDueBatch(budget int) int {
 		if j == nil || !j.firedHere() || c.config.inactive(j) != active || !p.at.After(j.since) || c.fires.cursor.covers(p.at, name) {
 			continue
 		}
-		c.stats.Fires++
+		c.Numbers.Fires++
 		c.enqueueFire(j, p.at, NormalTrigger)
 	}
 	c.flow.needChanged()
@@ -177,7 +178,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 			why := reason.FireFoundBusy(at, j.queue[0].ID, string(j.queue[0].state()))
 			c.config.countDropped(j, 1, why)
 			c.recording.dropped(j.name, at, why)
-			c.note(Note{Kind: NoteFireDropped, Job: j.name, Why: why})
+			c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Why: why})
 			return
 		}
 		source = Misfired
@@ -201,7 +202,7 @@ func onlyEnding(queue []*execution) bool {
 // queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would
 // outgrow the memory. Each job has room for one.
 func (c *Core) queueLimit() int {
-	return min(max(c.opt.OpenExecutions-len(c.executions.open), 1), c.opt.QueuedFires)
+	return min(max(c.Opt.OpenExecutions-len(c.executions.open), 1), c.Opt.QueuedFires)
 }
 
 // dropOldestFire makes room in a full queue: the oldest fire of the cron that
@@ -226,12 +227,12 @@ func (c *Core) dropOldestFire(j *jobState) {
 	e := j.queue[oldest]
 	e.Dropped = true
 	why := reason.OldestDropped(waiting, e.Fire)
-	e.Kill = reason.DroppedFromQueue(c.opt.QueuedFires)
-	if most < c.opt.QueuedFires {
+	e.Kill = reason.DroppedFromQueue(c.Opt.QueuedFires)
+	if most < c.Opt.QueuedFires {
 		why = reason.OldestOfAllDropped(len(c.executions.open), e.Fire)
-		e.Kill = reason.DroppedOfTooMany(c.opt.OpenExecutions)
+		e.Kill = reason.DroppedOfTooMany(c.Opt.OpenExecutions)
 	}
 	c.config.countDropped(j, 1, why)
-	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Why: why})
+	c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Execution: e.ID, Why: why})
 	c.endExecution(e)
 }

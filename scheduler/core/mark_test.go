@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -32,8 +33,8 @@ func TestF11MarksSetByHand(t *testing.T) {
 			entry := registry.Entry{Path: store.Under(pathJobDisabled, c.job), Value: []byte(c.value)}
 			d := s.step(s.core.Reloaded(entry.Path, entry, true)...)
 			view, err := s.core.Job(c.job)
-			if err != nil || view.State != c.want || !view.Disabled || len(calls[CallKill](d)) != c.kills {
-				t.Errorf("%s, disabled %v, %d kills, %v", view.State, view.Disabled, len(calls[CallKill](d)), err)
+			if err != nil || view.State != c.want || !view.Disabled || len(calls[step.CallKill](d)) != c.kills {
+				t.Errorf("%s, disabled %v, %d kills, %v", view.State, view.Disabled, len(calls[step.CallKill](d)), err)
 			}
 			if again := s.core.Reloaded(entry.Path, entry, true); again != nil {
 				t.Errorf("reported again it changes something: %+v", again)
@@ -67,7 +68,7 @@ func TestF11AJobCalledShutdownIsDisabled(t *testing.T) {
 	s.run(s.accepted())
 	s.apply(s.core.planDisableJob("shutdown", true))
 	s.restart()
-	if len(calls[CallKill](s.last)) != 1 {
+	if len(calls[step.CallKill](s.last)) != 1 {
 		t.Errorf("it is not killed: %+v", s.last.Calls)
 	}
 }

@@ -31,7 +31,7 @@ const (
 // sampleLater has gauges be sampled at the next full minute.
 func (c *Core) sampleLater() {
 	next := c.Wall().Truncate(gaugesEvery).Add(gaugesEvery)
-	c.timers.At(c.InTerm(next), func(time.Time) {
+	c.Timers.At(c.InTerm(next), func(time.Time) {
 		c.sample(c.Wall().Truncate(gaugesEvery))
 		c.sampleLater()
 	})
@@ -59,7 +59,7 @@ func (c *Core) sample(at time.Time) {
 			waiting += int64(j.cfg.ShardingTotalCount)
 		}
 	}
-	s, last := &c.stats, &c.minutes.last
+	s, last := &c.Numbers, &c.minutes.last
 	now := totals{s.TasksFinished + s.DaemonRuns - s.DaemonRunsFailed, s.TasksFailed + s.TasksTimedOut + s.TasksKilled + s.TasksLost + s.TasksRequeued + s.DaemonRunsFailed, s.TasksLaunched, s.FireDelay}
 	delays := now.fireDelay.Since(&last.fireDelay)
 	m := search.Activity{Time: at.Add(-gaugesEvery), Results: true, Sampled: true, Loaded: true, Running: tasks, Waiting: waiting - tasks, Fires: delays.Count(),

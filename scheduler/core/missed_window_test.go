@@ -10,11 +10,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // hourlyJobs is a core with n jobs of an hourly cron, of which every tenth has misfire.
-func hourlyJobs(t *testing.T, n int, opt Options) (*Core, time.Time) {
+func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 	t.Helper()
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
@@ -38,7 +39,7 @@ func hourlyJobs(t *testing.T, n int, opt Options) (*Core, time.Time) {
 // waits in the end is bounded: for each job, and for all of them (rules F3, F5).
 func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	t.Parallel()
-	opt := DefaultOptions()
+	opt := step.DefaultOptions()
 	opt.OpenExecutions = 5000
 	c, now := hourlyJobs(t, 10_000, opt)
 	now = now.Add(7 * 24 * time.Hour)

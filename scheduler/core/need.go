@@ -54,15 +54,15 @@ func (t *reviveTiming) answered(now time.Time, most time.Duration) {
 // lead is how long before resources are needed REVIVE is to be sent.
 func (f *offerFlow) lead() time.Duration {
 	if !f.timing.known {
-		return min(leadUnknown, f.opt.OfferAhead)
+		return min(leadUnknown, f.Opt.OfferAhead)
 	}
-	return min(max(leadFactor*f.timing.answer+leadMargin, leadLeast), f.opt.OfferAhead)
+	return min(max(leadFactor*f.timing.answer+leadMargin, leadLeast), f.Opt.OfferAhead)
 }
 
 // reviveEvery is the least time between two REVIVEs for what is still to come. In a large cluster, where each makes
 // thousands of offers, it is longer, so that the master spends at most a quarter of its time on them.
 func (f *offerFlow) reviveEvery() time.Duration {
-	return min(max(4*f.timing.answer, reviveAtLeast), f.opt.OfferAhead)
+	return min(max(4*f.timing.answer, reviveAtLeast), f.Opt.OfferAhead)
 }
 
 // reviveAtLeast is the least time between any two REVIVEs.

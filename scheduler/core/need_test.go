@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // A job of six shards every five seconds needs one of twenty agents, for a moment. All else is
@@ -48,7 +49,7 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0/20 * * * * ?" })
 	p.answers = 500 * time.Millisecond
 	p.run(10 * time.Minute)
-	if lead := p.core.flow.lead(); lead < p.answers || lead > p.core.opt.OfferAhead {
+	if lead := p.core.flow.lead(); lead < p.answers || lead > p.core.Opt.OfferAhead {
 		t.Errorf("offers are asked for %s before a fire", lead)
 	}
 	before := p.core.Stats()
@@ -117,7 +118,7 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 		t.Fatal("the offer is not held for the fire in 50 ms")
 	}
 	s.apply(s.core.planDisableJob("my_job", true))
-	if s.core.flow.held.Len() != 0 || len(calls[CallDecline](s.last)) != 1 || len(calls[CallStopOffers](s.last)) != 1 {
+	if s.core.flow.held.Len() != 0 || len(calls[step.CallDecline](s.last)) != 1 || len(calls[step.CallStopOffers](s.last)) != 1 {
 		t.Errorf("the job is disabled: %+v", s.last.Calls)
 	}
 }
@@ -132,7 +133,7 @@ func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 	revived := 0
 	for range 6000 {
 		s.until(10 * time.Millisecond)
-		if n := len(calls[CallRequestOffers](s.last)); n > 0 {
+		if n := len(calls[step.CallRequestOffers](s.last)); n > 0 {
 			revived += n
 			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
 				Resources: resources.Amount{CPUMilli: 2000, MemMilli: 8_000_000}}}}))

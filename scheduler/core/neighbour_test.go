@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // A good neighbour (promise 6): offers are asked for when they are needed, and given back when not.
@@ -26,12 +27,12 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	s.until(10 * time.Second)
 	revived := 0
 	look := func(d Decision) {
-		n := len(calls[CallRequestOffers](d))
+		n := len(calls[step.CallRequestOffers](d))
 		if revived += n; n == 0 {
 			return
 		}
 		for _, a := range agents {
-			revived += len(calls[CallRequestOffers](s.offer(a, 1, 1000)))
+			revived += len(calls[step.CallRequestOffers](s.offer(a, 1, 1000)))
 		}
 	}
 	for i := range 200 {
@@ -85,7 +86,7 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 	for range 3600 {
 		s.after(time.Second)
-		if n := len(calls[CallRequestOffers](s.last)); n > 1 {
+		if n := len(calls[step.CallRequestOffers](s.last)); n > 1 {
 			t.Fatalf("%d REVIVE at once", n)
 		}
 	}
@@ -120,7 +121,7 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	}
 	// Once it has ended, offers are held for the next fire.
 	s.finish(l)
-	if len(calls[CallRequestOffers](s.last)) == 0 && s.core.flow.held.Len() == 0 {
+	if len(calls[step.CallRequestOffers](s.last)) == 0 && s.core.flow.held.Len() == 0 {
 		t.Error("nothing is revived for the next fire")
 	}
 }

@@ -43,7 +43,7 @@ const taskExecutorMB = 16
 
 // tooSmallNote says that a shard has not even the memory that its own executor needs, or nothing.
 func (c *Core) tooSmallNote(job jobs.Config) reason.Reason {
-	if !c.opt.TaskExecutors || job.MemoryMB >= taskExecutorMB {
+	if !c.Opt.TaskExecutors || job.MemoryMB >= taskExecutorMB {
 		return reason.Reason{}
 	}
 	return reason.MemoryTooSmall(fmt.Sprint(job.MemoryMB), taskExecutorMB, 2*taskExecutorMB)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // ending is what decides what follows the end of an attempt.
@@ -221,7 +222,7 @@ func (in *ending) failed(state State, cause reason.Reason) verdict {
 		return in.complete(state, cause)
 	}
 	v := in.requeue(cause, in.source, 0)
-	v.delay = Backoff(in.retry.first, in.retry.most, in.counts.Fails)
+	v.delay = step.Backoff(in.retry.first, in.retry.most, in.counts.Fails)
 	v.counts.Fails++
 	return v
 }
@@ -237,7 +238,7 @@ func (in *ending) complete(state State, cause reason.Reason) verdict {
 
 // requeue is another attempt, after a delay that grows with the number of tries before.
 func (in *ending) requeue(cause reason.Reason, source Source, before int) verdict {
-	delay := Backoff(in.limits.first, in.limits.most, before)
+	delay := step.Backoff(in.limits.first, in.limits.most, before)
 	return verdict{state: Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
 }
 
@@ -261,17 +262,17 @@ func (c *Core) endingOf(ref taskRef, how outcome) ending {
 		tries: s.Attempt, counts: s.tries, next: s.Type,
 		daemon: e.daemon(), runEnds: e.Kill, source: e.Source, failover: job.Failover,
 		retry:         retryLimits{max: job.MaxRetries, first: first, most: most, timeoutSeconds: job.TimeoutSeconds},
-		taskExecutors: c.opt.TaskExecutors,
+		taskExecutors: c.Opt.TaskExecutors,
 		limits: attemptLimits{
-			losses: c.opt.MaxLosses, errors: c.opt.MaxErrors, starts: c.opt.MaxStarts,
-			first: c.opt.BackoffFirst, most: c.opt.BackoffMost,
+			losses: c.Opt.MaxLosses, errors: c.Opt.MaxErrors, starts: c.Opt.MaxStarts,
+			first: c.Opt.BackoffFirst, most: c.Opt.BackoffMost,
 		},
 	}
 	if s.TimedOut {
 		in.ran = c.Now().Sub(s.RunningAt).Round(100 * time.Millisecond)
 	}
 	if x := c.executors.byID[s.Executor]; x != nil {
-		in.servedElsewhere, in.ranBefore = x.Info.BinaryURI != c.opt.ExecutorBinary, x.ran
+		in.servedElsewhere, in.ranBefore = x.Info.BinaryURI != c.Opt.ExecutorBinary, x.ran
 	}
 	return in
 }
@@ -280,16 +281,16 @@ func (c *Core) endingOf(ref taskRef, how outcome) ending {
 func (c *Core) retryBackoff(job *jobs.Config) (first, most time.Duration) {
 	if job.RetryBackoffSeconds > 0 {
 		first = time.Duration(job.RetryBackoffSeconds) * time.Second
-		return first, max(first, c.opt.BackoffMost)
+		return first, max(first, c.Opt.BackoffMost)
 	}
-	return c.opt.BackoffFirst, c.opt.BackoffMost
+	return c.Opt.BackoffFirst, c.Opt.BackoffMost
 }
 
 // longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock (rule
 // F8).
 func (c *Core) longestDelay(e *execution) time.Duration {
 	if !e.launched() {
-		return c.opt.BackoffMost
+		return c.Opt.BackoffMost
 	}
 	_, most := c.retryBackoff(&e.Settings.Job)
 	return max(most, c.killGrace(e)+refusedWithin)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -79,7 +80,7 @@ type pendingNotification struct {
 //     job's document can't be used: then the document's change sends it;
 //   - sent has when people were told last, of the jobs of which that was less than notifyEvery ago.
 type notifications struct {
-	*shared
+	*step.Shared
 	pending map[string]*pendingNotification
 	// underWay is the message under way of a job, which may have been deregistered meanwhile, and registered again.
 	underWay map[string]int64
@@ -88,8 +89,8 @@ type notifications struct {
 	lastSeq  int64
 }
 
-func newNotifications(s *shared) notifications {
-	return notifications{shared: s, pending: map[string]*pendingNotification{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
+func newNotifications(s *step.Shared) notifications {
+	return notifications{Shared: s, pending: map[string]*pendingNotification{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
 }
 
 func (ns *notifications) restore(job string, n *pendingNotification) {
@@ -130,9 +131,9 @@ func (ns *notifications) due(job string) time.Time {
 func (ns *notifications) answered(e NotificationSent) {
 	if e.Problem == "" {
 		ns.sent[e.Job] = ns.Now()
-		ns.stats.NotificationsSent++
+		ns.Numbers.NotificationsSent++
 	} else {
-		ns.stats.NotificationsFailed++
+		ns.Numbers.NotificationsFailed++
 	}
 	if ns.underWay[e.Job] == e.Seq {
 		delete(ns.underWay, e.Job)
@@ -151,14 +152,14 @@ func (ns *notifications) answered(e NotificationSent) {
 		return
 	}
 	n.tries++
-	n.after = ns.Now().Add(Backoff(notifyFirst, notifyMost, n.tries-1))
+	n.after = ns.Now().Add(step.Backoff(notifyFirst, notifyMost, n.tries-1))
 	n.problem = e.Problem
 	if ns.Now().Sub(n.Since) < notifyFor {
-		ns.note(Note{Kind: NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
+		ns.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
 			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.Shown(n.after).Format(time.TimeOnly), e.Problem)})
 		return
 	}
-	ns.note(Note{Kind: NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
+	ns.Note(step.Note{Kind: step.NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
 		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", notifyFor, counted(n.tries, "time"), e.Problem)})
 	ns.drop(e.Job)
 }
@@ -197,14 +198,14 @@ func (c *Core) sendNotification(job string) {
 		return
 	}
 	if due := ns.due(job); due.After(c.Now()) {
-		c.timers.At(due, func(time.Time) { c.sendNotification(job) })
+		c.Timers.At(due, func(time.Time) { c.sendNotification(job) })
 		return
 	}
 	ns.lastSeq++
 	n.seq, n.told = ns.lastSeq, n.Further+1
 	ns.underWay[job] = n.seq
 	c.decision.Notifications = append(c.decision.Notifications, Notification{Seq: n.seq, Job: *j.cfg, Failure: n.Failure, Further: n.Further})
-	c.fence() // a deposed leader tells nobody
+	c.Fence() // a deposed leader tells nobody
 }
 
 // notificationSent takes the outcome of a message.
@@ -212,13 +213,13 @@ func (c *Core) notificationSent(e NotificationSent) {
 	ns := &c.notifications
 	ns.answered(e)
 	if _, told := ns.sent[e.Job]; told {
-		c.timers.At(c.Now().Add(notifyEvery), func(now time.Time) {
+		c.Timers.At(c.Now().Add(notifyEvery), func(now time.Time) {
 			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= notifyEvery {
 				delete(ns.sent, e.Job)
 			}
 		})
 	}
-	c.seeJob(e.Job) // its notes say that people could not be notified yet
+	c.SeeJob(e.Job) // its notes say that people could not be notified yet
 	c.sendNotification(e.Job)
 }
 

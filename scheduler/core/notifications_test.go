@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // withWebhook has people told, with a secret.
@@ -94,7 +95,7 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 	if took := s.now.Sub(began); took < notifyFor || took > notifyFor+notifyMost || tries < 140 || tries > 170 {
 		t.Errorf("given up after %s and %d tries", took, tries)
 	}
-	if last := d.Notes[len(d.Notes)-1]; last.Kind != NoteNotificationEnd || !strings.Contains(last.Detail, "given up") {
+	if last := d.Notes[len(d.Notes)-1]; last.Kind != step.NoteNotificationEnd || !strings.Contains(last.Detail, "given up") {
 		t.Errorf("the log says %+v", last)
 	}
 	if _, there := s.stored["/scheduler/notification/my_job"]; there {

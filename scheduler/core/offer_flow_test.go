@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
@@ -17,11 +18,11 @@ func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 1000 })
 	s.trigger()
 	d := s.offer("S1", 8, 8192)
-	declined := calls[CallDecline](d)
+	declined := calls[step.CallDecline](d)
 	if len(declined) != 1 || declined[0].Refuse < 10*time.Second {
 		t.Fatalf("declined %+v, want the offer, for long", declined)
 	}
-	if len(calls[CallStopOffers](d)) > 0 {
+	if len(calls[step.CallStopOffers](d)) > 0 {
 		t.Fatal("SUPPRESS: a larger agent that comes would not be seen")
 	}
 }
@@ -56,10 +57,10 @@ func TestAChangedJobIsMatchedAgain(t *testing.T) {
 		s.offer("S1", 4, 8192)
 		s.until(time.Second)
 		s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
-		revived := len(calls[CallRequestOffers](s.last))
+		revived := len(calls[step.CallRequestOffers](s.last))
 		for range 10 {
 			s.until(100 * time.Millisecond)
-			revived += len(calls[CallRequestOffers](s.last))
+			revived += len(calls[step.CallRequestOffers](s.last))
 		}
 		if revived == 0 {
 			t.Errorf("%v CPU: nothing is revived", cpus)
@@ -79,13 +80,13 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
-	if d := calls[CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.flow.held.Len() > 0 {
+	if d := calls[step.CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.flow.held.Len() > 0 {
 		t.Errorf("%+v", d)
 	}
 	revives := 0
 	for end := s.now.Add(5 * time.Second); s.now.Before(end); {
 		s.until(50 * time.Millisecond)
-		revives += len(calls[CallRequestOffers](s.last))
+		revives += len(calls[step.CallRequestOffers](s.last))
 	}
 	if revives > 1 {
 		t.Errorf("%d REVIVEs bring it back", revives)
@@ -130,14 +131,14 @@ func (s *scarceCluster) play(d time.Duration) {
 func (s *scarceCluster) hear() {
 	for _, call := range s.last.Calls {
 		switch call := call.(type) {
-		case CallDecline:
+		case step.CallDecline:
 			s.declines++
 			for _, a := range []string{"S1", "S2", "S3"} {
 				if s.core.flow.held.Free(a).IsZero() && !s.now.Before(s.filters[a]) {
 					s.filters[a] = s.now.Add(call.Refuse)
 				}
 			}
-		case CallRequestOffers:
+		case step.CallRequestOffers:
 			clear(s.filters)
 			s.revived = true
 		}
@@ -221,7 +222,7 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 		t.Fatal("what does not help is held")
 	}
 	s.update(l[0], cluster.Finished)
-	if len(calls[CallRequestOffers](s.last)) != 1 {
+	if len(calls[step.CallRequestOffers](s.last)) != 1 {
 		t.Errorf("nothing is asked for: %+v", s.last.Calls)
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // offerFlow is what the master offers, and what it was last called for about offers in this session: REVIVE, SUPPRESS,
 // filters. It holds the offers that are needed, and declines all others, so that other frameworks get them (promise 6).
 type offerFlow struct {
-	*shared
+	*step.Shared
 	held   *offers.Pool
 	timing reviveTiming
 	flowState

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -21,7 +22,7 @@ func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 		s.after(30 * time.Second)
 	}
 	d := s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
-	if len(calls[CallKill](d)) != 1 {
+	if len(calls[step.CallKill](d)) != 1 {
 		t.Fatal("an orphan seen alive is killed")
 	}
 	s.after(10 * time.Second)
@@ -72,7 +73,7 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}))
 	s.until(11 * time.Minute) // abandoned
 	s.removeFramework()
-	for _, call := range calls[CallReconcile](s.last) {
+	for _, call := range calls[step.CallReconcile](s.last) {
 		for _, ref := range call.Tasks {
 			if ref.TaskID == l.TaskID {
 				t.Error("it is asked about under an id that it does not have")
@@ -100,7 +101,7 @@ func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	s.removeFramework()
 	s.until(10 * time.Second)
 	s.offer("S2", 4, 1000)
-	if s.core.flow.held.Len() > 0 || len(calls[CallDecline](s.last)) != 1 {
+	if s.core.flow.held.Len() > 0 || len(calls[step.CallDecline](s.last)) != 1 {
 		t.Errorf("%+v", s.last.Calls)
 	}
 }
@@ -132,7 +133,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			s.stored[path] = store.Encode(o)
 		}, nil, given + 2*time.Minute},
 		"it runs": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
-			if d := s.update(l, cluster.Running); len(calls[CallKill](d)) != 1 {
+			if d := s.update(l, cluster.Running); len(calls[step.CallKill](d)) != 1 {
 				s.t.Error("it is not killed when it runs")
 			}
 		}, time.Hour},
@@ -163,7 +164,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			if name == "it was given up for that" && !strings.Contains(x.Waiting[0].Reason, why) {
 				t.Errorf("%+v", x.Waiting)
 			}
-			if d := s.update(l, cluster.Staging, staged); len(calls[CallKill](d)) != 1 {
+			if d := s.update(l, cluster.Staging, staged); len(calls[step.CallKill](d)) != 1 {
 				t.Error("it is not killed")
 			}
 			if test.then != nil {

@@ -63,7 +63,7 @@ func (c *Core) findNeed() {
 		c.flow.holdAll()
 	case len(ds) > 0:
 		agents := c.agentsOnOffer()
-		c.flow.holdFor(offers.Match(ds, agents, c.opt.Strategy), agents, at)
+		c.flow.holdFor(offers.Match(ds, agents, c.Opt.Strategy), agents, at)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // Facts are what an overview needs of the core beside the rows of the jobs.
@@ -64,7 +65,7 @@ type Counts struct {
 
 // Counts returns them. Runs of daemons count as executions do.
 func (c *Core) Counts() Counts {
-	s := &c.stats
+	s := &c.Numbers
 	return Counts{Launched: s.TasksLaunched, Finished: s.ExecutionsFinished + s.DaemonRuns - s.DaemonRunsFailed, Failed: s.ExecutionsFailed + s.DaemonRunsFailed, FireDelay: s.FireDelay}
 }
 
@@ -80,7 +81,7 @@ func (c *Core) Facts() Facts {
 		f.trouble(Trouble{Kind: TroubleNotSubscribed, Why: c.placeReason(&execution{})})
 	}
 	away := c.awayAgents()
-	for _, id := range sortedKeys(away) {
+	for _, id := range step.SortedKeys(away) {
 		f.trouble(*away[id])
 	}
 	f.Agents = c.agentTotals()
@@ -94,7 +95,7 @@ func (c *Core) Facts() Facts {
 		f.trouble(t)
 	}
 	c.startTroubles(&f)
-	for _, name := range sortedKeys(c.notifications.pending) {
+	for _, name := range step.SortedKeys(c.notifications.pending) {
 		if n := c.notifications.pending[name]; n.problem != "" {
 			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.appNameOf(name), Count: n.tries, Since: c.Shown(n.Since), Why: reason.FromText(n.problem)})
 		}
@@ -154,8 +155,8 @@ func (c *Core) agentTotals() (t AgentTotals) {
 }
 
 func (c *Core) startTroubles(f *Facts) {
-	for _, app := range sortedKeys(c.starts.byApp) {
-		for _, agent := range sortedKeys(c.starts.byApp[app]) {
+	for _, app := range step.SortedKeys(c.starts.byApp) {
+		for _, agent := range step.SortedKeys(c.starts.byApp[app]) {
 			s := c.starts.byApp[app][agent]
 			if !s.until().After(c.Now()) && c.Now().Sub(s.Since) > startBackoff {
 				continue // it may be placed there again, and has not been tried since

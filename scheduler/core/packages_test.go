@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -157,8 +158,8 @@ func TestPackageOfAnAttempt(t *testing.T) {
 		}
 	}
 	d := s.update(l[0], cluster.Running, with(one, "somebody changed it"))
-	noted := slices.ContainsFunc(d.Notes, func(n Note) bool {
-		return n.Kind == NotePackageChanged && n.Problem && strings.Contains(n.Detail, "somebody changed it")
+	noted := slices.ContainsFunc(d.Notes, func(n step.Note) bool {
+		return n.Kind == step.NotePackageChanged && n.Problem && strings.Contains(n.Detail, "somebody changed it")
 	})
 	if sum() != one || !noted {
 		t.Errorf("the sum is %q; notes %+v", sum(), d.Notes)

@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // placement is where shards are to go: the round of matches under way, the reservation, and the ACCEPTs that have no answer yet.
 type placement struct {
-	*shared
+	*step.Shared
 	// again is set when a match may place something: something has changed since the last one.
 	again bool
 	// upTo is where the next match of the round goes on, zero at the top; roundOffers is how many offers had been
@@ -29,8 +30,8 @@ type sentAccept struct {
 	tasks, executors []string
 }
 
-func newPlacement(s *shared) placement {
-	return placement{shared: s, lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
+func newPlacement(s *step.Shared) placement {
+	return placement{Shared: s, lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
 }
 
 // changed has a match be made in this step: something may be placed now that could not be before.
@@ -39,7 +40,7 @@ func (p *placement) changed() { p.again = true }
 // wakeAt has a match be made at a time; the zero time is for never.
 func (p *placement) wakeAt(at time.Time) {
 	if !at.IsZero() {
-		p.timers.At(at, func(time.Time) { p.again = true })
+		p.Timers.At(at, func(time.Time) { p.again = true })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -28,7 +29,7 @@ func (c *Core) App(name string) (AppView, error) {
 // Apps returns all apps, by name.
 func (c *Core) Apps() []AppView {
 	out := make([]AppView, 0, len(c.config.apps))
-	for _, name := range sortedKeys(c.config.apps) {
+	for _, name := range step.SortedKeys(c.config.apps) {
 		a := c.config.apps[name]
 		out = append(out, AppView{Config: a.cfg, Disabled: a.disabled})
 	}
@@ -53,7 +54,7 @@ func (c *Core) jobView(j *jobState) JobView {
 // Jobs returns all jobs, by name, without notes.
 func (c *Core) Jobs() []JobView {
 	out := make([]JobView, 0, len(c.config.jobs))
-	for _, name := range sortedKeys(c.config.jobs) {
+	for _, name := range step.SortedKeys(c.config.jobs) {
 		if j := c.config.jobs[name]; j.cfg != nil {
 			out = append(out, JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state()})
 		}
@@ -246,7 +247,7 @@ func (c *Core) noLaunches() reason.Reason {
 	case c.draining:
 		return reason.Of(reason.Stopping)
 	case c.held != "":
-		return reason.LaunchesHeld(c.opt.Held)
+		return reason.LaunchesHeld(c.Opt.Held)
 	case c.subscription.takeover != nil:
 		return c.subscription.takeover.reason()
 	case !c.subscription.open:
@@ -292,7 +293,7 @@ func (c *Core) executionNotFound(id string) *Error {
 		return Errorf(NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID)
 	}
 	kept := c.keptText()
-	if c.opt.History {
+	if c.Opt.History {
 		kept = "those that the history has, which forgets what is older than --history-days"
 	}
 	return Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
@@ -325,7 +326,7 @@ func viewShard(s *shard) ShardView {
 // RunningTasks lists the tasks on the cluster, by id.
 func (c *Core) RunningTasks() []TaskView {
 	out := []TaskView{}
-	for _, id := range sortedKeys(c.executions.tasks) {
+	for _, id := range step.SortedKeys(c.executions.tasks) {
 		ref := c.executions.tasks[id]
 		s := ref.shard()
 		if !s.live() {
@@ -349,7 +350,7 @@ func (c *Core) ReadyJobs() []ReadyView {
 		}
 	}
 	out := []ReadyView{}
-	for _, name := range sortedKeys(times) {
+	for _, name := range step.SortedKeys(times) {
 		out = append(out, ReadyView{JobName: name, Times: times[name]})
 	}
 	return out

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"slices"
 )
 
@@ -14,7 +15,7 @@ func (c *Core) enqueue(j *jobState, e *execution) {
 		i--
 	}
 	j.queue = slices.Insert(j.queue, i, e)
-	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source)})
+	c.Note(step.Note{Kind: step.NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source)})
 	if i == 0 && len(j.queue) > 1 {
 		c.executions.removeLaunchable(j.queue[1])
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -28,7 +29,7 @@ import (
 //   - toAudit has the audit rows that no batch of this term has, in the order of their numbers; those up to auditRecorded are in one,
 //     and those up to auditStored are stored.
 type recording struct {
-	*shared
+	*step.Shared
 	rows event.Rows
 	// executions are those whose row changes with this step.
 	executions map[string]*execution
@@ -63,11 +64,11 @@ const (
 	auditsPerStep = 500
 )
 
-func newRecording(s *shared) recording {
-	return recording{shared: s, executions: map[string]*execution{}, former: map[int64]int64{}}
+func newRecording(s *step.Shared) recording {
+	return recording{Shared: s, executions: map[string]*execution{}, former: map[int64]int64{}}
 }
 
-func (h *recording) on() bool { return h.opt.History }
+func (h *recording) on() bool { return h.Opt.History }
 
 // NotRestored are the entries that a restore of a backup leaves out: what tells this registry from any other.
 func NotRestored() []string { return []string{pathHistoryBase} }
@@ -76,7 +77,7 @@ func NotRestored() []string { return []string{pathHistoryBase} }
 const termsOfOneBase = 1_000_000
 
 // term is the number of the present term in the history.
-func (h *recording) term() int64 { return h.base + h.opt.Term }
+func (h *recording) term() int64 { return h.base + h.Opt.Term }
 
 // HistoryTerm is the number by which the history knows this term. It may be asked for concurrently once Load has returned.
 func (c *Core) HistoryTerm() int64 { return c.recording.term() }
@@ -111,11 +112,11 @@ func (h *recording) loaded(open map[string]*execution, ended []*execution, audit
 	}
 	// Terms that could not load the state, such as an older release's, are in none of the commits that forget former ones, however many they are.
 	saying := maps.Clone(h.former)
-	for t := max(h.opt.Term-formerTerms, 1); t < h.opt.Term; t++ {
+	for t := max(h.Opt.Term-formerTerms, 1); t < h.Opt.Term; t++ {
 		saying[t] = h.former[t]
 	}
 	for _, t := range slices.Sorted(maps.Keys(saying)) {
-		if t < h.opt.Term {
+		if t < h.Opt.Term {
 			h.rows.Terms = append(h.rows.Terms, event.Term{Number: h.base + t, Batches: saying[t]})
 		}
 	}
@@ -186,14 +187,14 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 	if !h.on() {
 		return batch
 	}
-	for _, id := range sortedKeys(h.executions) {
+	for _, id := range step.SortedKeys(h.executions) {
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(h.executions[id]))
 	}
 	clear(h.executions)
 	shards, ends := 0, 0
 	for _, e := range h.toRecord {
 		if shards > endsPerStep {
-			h.wakeAt(h.Now())
+			h.WakeAt(h.Now())
 			break
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
@@ -207,7 +208,7 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 		h.auditRecorded = r.number
 	}
 	if h.toAudit = h.toAudit[audits:]; len(h.toAudit) > 0 {
-		h.wakeAt(h.Now())
+		h.WakeAt(h.Now())
 	}
 	if h.rows.Len() == 0 {
 		if len(r.Writes()) > 0 {
@@ -225,9 +226,9 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 		r.Raw(pathHistoryBase, strconv.AppendInt(nil, h.base, 10))
 	}
 	h.rows = event.Rows{}
-	r.Raw(store.Under(pathHistoryBatches, strconv.FormatInt(h.opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
+	r.Raw(store.Under(pathHistoryBatches, strconv.FormatInt(h.Opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
 	for _, t := range slices.Sorted(maps.Keys(h.former)) {
-		if t < h.opt.Term-formerTerms {
+		if t < h.Opt.Term-formerTerms {
 			r.Remove(store.Under(pathHistoryBatches, strconv.FormatInt(t, 10)))
 			delete(h.former, t)
 		}

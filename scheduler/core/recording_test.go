@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -18,7 +19,7 @@ import (
 // is newer than they know. What that leader's last batch was is said nevertheless.
 func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
-	h := newRecording(&shared{opt: Options{History: true, Term: 500}})
+	h := newRecording(&step.Shared{Opt: step.Options{History: true, Term: 500}})
 	h.Begin(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	for path, value := range map[string]string{pathHistoryBase: "7000000", store.Under(pathHistoryBatches, "3"): "41", store.Under(pathHistoryBatches, "490"): "5"} {
 		if err := h.restore(registry.Entry{Path: path, Value: []byte(value)}); err != nil {

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -53,7 +54,7 @@ func appendShards(b []byte, shards []shard) []byte {
 // write adds what of an execution has changed.
 func (e *execution) write(r *store.Commit) {
 	if e.chunks() > 0 {
-		for _, i := range sortedKeys(e.dirtyChunks) {
+		for _, i := range step.SortedKeys(e.dirtyChunks) {
 			r.Raw(chunkPath(e.ID, i), appendShards(nil, e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))]))
 			e.storedChunks = max(e.storedChunks, i+1)
 		}

@@ -33,7 +33,7 @@ func (k *configuration) reloadedApp(path, name string, entry registry.Entry, fou
 		}
 		return []Event{AppChanged{Name: name, Disabled: k.marked[store.Under(pathAppDisabled, name)].disables()}}
 	}
-	cfg, notes, err := readApp(&k.opt, name, entry)
+	cfg, notes, err := readApp(&k.Opt, name, entry)
 	if err != nil {
 		return k.reloadedFault(path, entry, err)
 	}
@@ -51,7 +51,7 @@ func (k *configuration) reloadedJob(path, name string, entry registry.Entry, fou
 		}
 		return []Event{k.marking(JobChanged{Name: name})}
 	}
-	cfg, notes, err := readJob(&k.opt, name, entry, k.Wall())
+	cfg, notes, err := readJob(&k.Opt, name, entry, k.Wall())
 	if err != nil {
 		return k.reloadedFault(path, entry, err)
 	}

@@ -10,11 +10,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 	t.Parallel()
-	for _, format := range []DocumentFormat{JSONDocuments, YAMLDocuments} {
+	for _, format := range []step.DocumentFormat{step.JSONDocuments, step.YAMLDocuments} {
 		s := newStage(t)
 		s.opt.Documents = format
 		s.restart()
@@ -43,7 +44,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		}
 		// A broken one keeps the last good one, and says so until it is mended.
 		s.edit(path, "jobName: [", 3)
-		if !slices.ContainsFunc(s.last.Notes, func(n Note) bool { return n.Kind == NoteFaulty && strings.Contains(n.Detail, path) }) {
+		if !slices.ContainsFunc(s.last.Notes, func(n step.Note) bool { return n.Kind == step.NoteFaulty && strings.Contains(n.Detail, path) }) {
 			t.Errorf("the log does not say so: %+v", s.last.Notes)
 		}
 		if again := s.edit(path, "jobName: [", 3); again != nil {
@@ -103,7 +104,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 func TestYAMLDocumentsAreWrittenAsTheOriginalDoes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.opt.Documents = YAMLDocuments
+	s.opt.Documents = step.YAMLDocuments
 	s.restart()
 	s.app()
 	s.job(func(c *jobs.Config) { c.Cron = "0 0 3 * * ?" })
@@ -134,11 +135,11 @@ func TestReconcileAsked(t *testing.T) {
 	launches := s.accepted()
 	s.run(launches)
 	s.step(ReconcileRequested{Token: 2, Explicit: true})
-	if asked := calls[CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 3 || s.last.Replies[0].Err != nil {
+	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 3 || s.last.Replies[0].Err != nil {
 		t.Errorf("explicit: %+v, %+v", asked, s.last.Replies)
 	}
 	s.step(ReconcileRequested{Token: 3})
-	if asked := calls[CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 0 {
+	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 0 {
 		t.Errorf("implicit: %+v", asked)
 	}
 	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "cut"})
@@ -161,7 +162,7 @@ func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 	s.accepted()
 	s.edit("/config/app/my_app", "", 0)
 	var killed []string
-	for _, k := range calls[CallKill](s.last) {
+	for _, k := range calls[step.CallKill](s.last) {
 		killed = append(killed, k.Kill.TaskID)
 	}
 	if len(killed) != 8 || !slices.IsSorted(killed) {

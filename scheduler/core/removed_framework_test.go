@@ -7,13 +7,14 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // A removed framework's tasks may run on: Mesos reports them as ended before their agents have ended them.
 
 func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	t.Parallel()
-	wait := DefaultOptions().RemovedWait + DefaultOptions().KillGrace
+	wait := step.DefaultOptions().RemovedWait + step.DefaultOptions().KillGrace
 	for _, tt := range []struct {
 		name     string
 		failover bool
@@ -116,10 +117,10 @@ func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 	s.startOn("S1", func(*jobs.Config) {})
 	s.step(SessionEnded{Session: s.core.subscription.number, Removed: true, Reason: "Framework has been removed"})
 	s.trigger()
-	for len(calls[CallSubscribe](s.last)) == 0 {
+	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.after(time.Second)
 	}
-	s.step(SessionBegan{Session: calls[CallSubscribe](s.last)[0].Session, MasterID: "master-2"}) // it knows nothing of the removal
+	s.step(SessionBegan{Session: calls[step.CallSubscribe](s.last)[0].Session, MasterID: "master-2"}) // it knows nothing of the removal
 	if after, launched := s.launchedWithin(15*time.Minute, "S1", cluster.Gone); launched {
 		t.Errorf("launched again after %s by the word of another master", after)
 	}
@@ -130,7 +131,7 @@ func (s *stage) removeFramework() {
 	s.t.Helper()
 	s.step(SessionEnded{Session: s.core.subscription.number, Removed: true, Reason: "Framework has been removed"})
 	for range 10 {
-		if len(calls[CallSubscribe](s.last)) > 0 {
+		if len(calls[step.CallSubscribe](s.last)) > 0 {
 			s.subscribed()
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 func (c *Core) handleClusterEvent(e cluster.Event) {
@@ -22,7 +23,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 		c.flow.held.Rescind(e.OfferID)
 		c.flow.needChanged()
 	case cluster.Update:
-		c.stats.StatusUpdates++
+		c.Numbers.StatusUpdates++
 		c.update(e)
 	case cluster.Failure:
 		c.failure(e)
@@ -33,12 +34,12 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 
 // offered takes in new offers, and what they show of executors.
 func (c *Core) offered(e cluster.Offers) {
-	c.flow.timing.answered(c.Now(), c.opt.OfferAhead)
+	c.flow.timing.answered(c.Now(), c.Opt.OfferAhead)
 	c.flow.needChanged()
 	named := map[string][]string{} // executors, by agent
 	var empty []offers.Offer
 	for _, o := range e.Offers {
-		c.stats.OffersReceived++
+		c.Numbers.OffersReceived++
 		a := c.agents.see(o.AgentID)
 		if !a.registered { // it is back: calls to it meanwhile were lost
 			for _, x := range c.executors.onAgent[o.AgentID] {
@@ -62,13 +63,13 @@ func (c *Core) offered(e cluster.Offers) {
 		c.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks, Reserved: reservedOf(o), Received: c.Now()})
 		c.placement.changed()
 	}
-	for _, agent := range sortedKeys(named) {
+	for _, agent := range step.SortedKeys(named) {
 		most, settled := c.seenOf(agent, named[agent])
 		c.agents.grow(agent, most)
 		c.agents.settle(agent, settled)
 		c.agentStillRegistered(agent)
 	}
-	c.flow.decline(empty, c.opt.RefuseMost)
+	c.flow.decline(empty, c.Opt.RefuseMost)
 }
 
 // checkExecutorsOnOffer compares our records with the executors that an offer names
@@ -76,8 +77,8 @@ func (c *Core) offered(e cluster.Offers) {
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
 		if x := c.executors.byID[id]; x == nil && c.subscription.takeover == nil {
-			c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
-			c.call(CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
+			c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
+			c.Call(step.CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
 		}
 	}
 	for _, x := range slices.Clone(c.executors.onAgent[o.AgentID]) {
@@ -111,7 +112,7 @@ func (c *Core) failure(f cluster.Failure) {
 		c.agents.remove(f.AgentID)
 		return
 	}
-	c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
+	c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
 	if x := c.executors.byID[f.ExecutorID]; x != nil {
 		if x.pending > 0 || x.tasks > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // noteDrained looks whether a task is left on the reserved agents.
@@ -24,7 +25,7 @@ func (c *Core) noteDrained(r *reservation) {
 	}
 	if r.drained.IsZero() {
 		r.drained = c.Now()
-		c.placement.wakeAt(c.Now().Add(c.opt.ReserveBeyond))
+		c.placement.wakeAt(c.Now().Add(c.Opt.ReserveBeyond))
 	}
 }
 
@@ -38,7 +39,7 @@ func (c *Core) expireReservation() {
 	e := c.executions.open[r.exec]
 	c.noteDrained(r)
 	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.config.jobs[e.Job])
-	if waits && !r.expired(c.Now(), c.opt.ReserveBeyond) {
+	if waits && !r.expired(c.Now(), c.Opt.ReserveBeyond) {
 		return
 	}
 	if waits {
@@ -62,7 +63,7 @@ func (c *Core) expireReservation() {
 // says that they were thought too large. An offer can be ahead of the end of a task
 // that we still count, since the master frees what an agent reports as ended.
 func (c *Core) measureAgain(agents map[string]bool) {
-	for _, id := range sortedKeys(agents) {
+	for _, id := range step.SortedKeys(agents) {
 		if c.flow.held.Free(id).IsZero() {
 			continue
 		}
@@ -103,7 +104,7 @@ func (c *Core) reserve() {
 		if e.launched() {
 			continue // single shards need no room of their own
 		}
-		if wait := e.Made.Add(c.opt.ReserveAfter); wait.After(c.Now()) {
+		if wait := e.Made.Add(c.Opt.ReserveAfter); wait.After(c.Now()) {
 			if looked == 0 {
 				c.placement.wakeAt(wait)
 			}
@@ -118,14 +119,14 @@ func (c *Core) reserve() {
 				best, agents = e, room
 			}
 		}
-		if looked > c.opt.DemandsPerStep {
+		if looked > c.Opt.DemandsPerStep {
 			break
 		}
 	}
 	if best == nil {
 		return
 	}
-	c.placement.reservation = &reservation{exec: best.ID, agents: agents, since: c.Now(), until: c.Now().Add(c.longestRun(agents) + c.opt.ReserveBeyond)}
+	c.placement.reservation = &reservation{exec: best.ID, agents: agents, since: c.Now(), until: c.Now().Add(c.longestRun(agents) + c.Opt.ReserveBeyond)}
 	c.placement.wakeAt(c.placement.reservation.until)
 	c.flow.wantRefusedBack()
 }
@@ -166,7 +167,7 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 	avoided := c.avoid(&a, c.config.apps[j.cfg.AppName].executorKey, nil)
 	held := c.heldByDaemons()
 	var all []*agent
-	for _, id := range sortedKeys(c.agents.byID) {
+	for _, id := range step.SortedKeys(c.agents.byID) {
 		if ag := c.agents.byID[id]; ag.registered && ag.closed == "" && !c.agents.inMaintenance(id) && avoided[id].IsZero() {
 			all = append(all, ag)
 		}

@@ -137,5 +137,5 @@ func (c *Core) explainPast(x *Explanation, j *jobState) {
 // keptText says which executions that ended are kept.
 func (c *Core) keptText() string {
 	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
-		ringSizes[resultFinished], ringSizes[resultFailed], ringSizes[resultKilled], c.opt.EndedKept)
+		ringSizes[resultFinished], ringSizes[resultFailed], ringSizes[resultKilled], c.Opt.EndedKept)
 }

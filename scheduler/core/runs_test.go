@@ -11,6 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // someRuns makes one run that finished, one that failed, one that runs and one that waits.
@@ -113,7 +114,7 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 // A list of a few out of many looks at all of them.
 func TestTheNewestOfManyAreListed(t *testing.T) {
 	t.Parallel()
-	c := New(DefaultOptions())
+	c := New(step.DefaultOptions())
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i := range 5000 {
 		id := fmt.Sprintf("job%d@x", i)

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -178,7 +179,7 @@ func (s *scene) cmdCrash(w *scenario.Words) error {
 		s.now = s.now.Add(d)
 	}
 	var entries []registry.Entry
-	for _, path := range sortedKeys(s.stored) {
+	for _, path := range step.SortedKeys(s.stored) {
 		entries = append(entries, registry.Entry{Path: path, Value: s.stored[path]})
 	}
 	s.accepts = slices.Delete(s.accepts, 0, len(s.accepts))

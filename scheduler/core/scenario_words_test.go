@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -69,7 +70,7 @@ func (s *scene) say(format string, args ...any) {
 // report says what was decided, in the order in which it leaves.
 func (s *scene) report(d Decision) {
 	started := map[string]bool{}
-	for _, c := range calls[CallLaunch](d) {
+	for _, c := range calls[step.CallLaunch](d) {
 		for _, l := range c.Launch.Tasks {
 			s.tasks[s.names.Called(l.TaskID, fmt.Sprintf("%s/%d#", l.Task.JobName, l.Task.Item))] = l
 			name := scenario.ExecutorIDs.ReplaceAllString(l.Executor.ID, "$1#$2")
@@ -113,7 +114,7 @@ func (s *scene) report(d Decision) {
 		}
 		s.say("note, %s: %s", n.Kind, about+n.Text())
 	}
-	for _, of := range sortedKeys(alike) {
+	for _, of := range step.SortedKeys(alike) {
 		if n := alike[of]; n > 3 {
 			s.say("… and %d more of %s", n-3, of)
 		}
@@ -166,13 +167,13 @@ func (s *scene) reportWrites(d Decision) {
 }
 
 // mutable are the calls that a scenario can leave out because it is not about them, by Mesos' names for them.
-var mutable = map[string]Call{"RECONCILE": CallReconcile{}, "REVIVE": CallRequestOffers{}, "SUPPRESS": CallStopOffers{}, "DECLINE": CallDecline{}}
+var mutable = map[string]step.Call{"RECONCILE": step.CallReconcile{}, "REVIVE": step.CallRequestOffers{}, "SUPPRESS": step.CallStopOffers{}, "DECLINE": step.CallDecline{}}
 
-func (s *scene) reportCall(c Call, started map[string]bool) {
+func (s *scene) reportCall(c step.Call, started map[string]bool) {
 	switch c := c.(type) {
-	case CallSubscribe:
+	case step.CallSubscribe:
 		s.say("SUBSCRIBE as %s", c.FrameworkID)
-	case CallLaunch:
+	case step.CallLaunch:
 		s.say("ACCEPT %s of %s", strings.Join(c.Launch.OfferIDs, ", "), c.Launch.AgentID)
 		for i, l := range c.Launch.Tasks {
 			if n := len(c.Launch.Tasks); n > 6 && i > 1 && i < n-1 {
@@ -183,28 +184,28 @@ func (s *scene) reportCall(c Call, started map[string]bool) {
 			}
 			s.say("  LAUNCH %s", s.launched(l, started))
 		}
-	case CallDecline:
+	case step.CallDecline:
 		s.say("DECLINE %s for %s", strings.Join(c.Offers, ", "), c.Refuse)
-	case CallKill:
+	case step.CallKill:
 		grace := ""
 		if c.Kill.Grace != s.opt.KillGrace {
 			grace = fmt.Sprintf(" within %s", c.Kill.Grace)
 		}
 		s.say("KILL %s on %s%s", c.Kill.TaskID, c.Kill.AgentID, grace)
-	case CallEndExecutor:
+	case step.CallEndExecutor:
 		s.say("SHUTDOWN %s on %s", c.ExecutorID, c.AgentID)
-	case CallReconcile:
+	case step.CallReconcile:
 		list := make([]string, len(c.Tasks))
 		for i, ref := range c.Tasks {
 			list[i] = s.names.InWords(ref.TaskID)
 		}
 		slices.Sort(list)
 		s.say("RECONCILE %s", cmp.Or(scenario.Shorten(list), "everything"))
-	case CallAcknowledge:
+	case step.CallAcknowledge:
 		s.say("ACKNOWLEDGE %s", c.Ack.TaskID)
-	case CallRequestOffers:
+	case step.CallRequestOffers:
 		s.say("REVIVE")
-	case CallStopOffers:
+	case step.CallStopOffers:
 		s.say("SUPPRESS")
 	default:
 		s.t.Fatalf("no words for %T", c)

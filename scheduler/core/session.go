@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // subscribe asks for a session when there is none (rule T6: right after a
@@ -17,8 +18,8 @@ func (c *Core) subscribe() {
 	}
 	s.number++
 	s.asked = true
-	c.fence()
-	c.call(CallSubscribe{Session: s.number, FrameworkID: c.subscription.frameworkID})
+	c.Fence()
+	c.Call(step.CallSubscribe{Session: s.number, FrameworkID: c.subscription.frameworkID})
 }
 
 // sessionBegan: forget all offers, ask about all live tasks, send wanted kills
@@ -31,8 +32,8 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
 	// would take what the next leader launched for nobody's: kill it, and acknowledge its
 	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
-	c.fence()
-	c.stats.Subscriptions++
+	c.Fence()
+	c.Numbers.Subscriptions++
 	c.subscription.session = session{number: e.Session, open: true, tries: c.subscription.tries, masterID: e.MasterID, began: c.Now(), reconcileAt: c.Now()}
 	c.flow.sessionBegan()
 	c.placement.sessionBegan()
@@ -52,7 +53,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		// one, or of the last leader, did not come any more (rule X3).
 		c.flow.reviveToProbe()
 	}
-	c.note(Note{Kind: NoteSession, Detail: "subscribed to master " + e.MasterID})
+	c.Note(step.Note{Kind: step.NoteSession, Detail: "subscribed to master " + e.MasterID})
 }
 
 func (c *Core) sessionEnded(e SessionEnded) {
@@ -60,11 +61,11 @@ func (c *Core) sessionEnded(e SessionEnded) {
 		return
 	}
 	s := &c.subscription
-	lived := s.open && c.Now().Sub(s.began) > c.opt.SubscribeMost
+	lived := s.open && c.Now().Sub(s.began) > c.Opt.SubscribeMost
 	if lived {
 		s.tries = 0
 	}
-	s.notUntil = c.Now().Add(Backoff(c.opt.SubscribeFirst, c.opt.SubscribeMost, s.tries))
+	s.notUntil = c.Now().Add(step.Backoff(c.Opt.SubscribeFirst, c.Opt.SubscribeMost, s.tries))
 	s.tries++
 	by := removedByUnknown
 	if s.open {
@@ -75,7 +76,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	c.flow.held.Clear()
 	if news {
 		s.loggedAt = c.Now()
-		c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.Now()).Round(time.Millisecond))})
+		c.Note(step.Note{Kind: step.NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.Now()).Round(time.Millisecond))})
 	}
 	if e.Removed {
 		c.frameworkRemoved(by)
@@ -99,9 +100,9 @@ func (c *Core) reconcileDue() {
 	c.askAboutAgentsBack()
 	if !c.Now().Before(s.reconcileAt) {
 		first := s.reconcileAt.Equal(s.began)
-		s.reconcileAt = c.Now().Add(c.opt.ReconcileEvery)
+		s.reconcileAt = c.Now().Add(c.Opt.ReconcileEvery)
 		c.askAbout(func(*shard) bool { return true })
-		c.call(CallReconcile{})
+		c.Call(step.CallReconcile{})
 		if first {
 			c.askAgainSoon()
 		}
@@ -115,7 +116,7 @@ func (c *Core) reconcileDue() {
 		return
 	}
 	s.askTry++
-	s.askAgainAt = c.Now().Add(Backoff(c.opt.ReconcileFirst, c.opt.ReconcileEvery, s.askTry))
+	s.askAgainAt = c.Now().Add(step.Backoff(c.Opt.ReconcileFirst, c.Opt.ReconcileEvery, s.askTry))
 }
 
 // reconcileRequested asks about all live tasks, or for all that the master knows
@@ -130,14 +131,14 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 		c.askAbout(func(*shard) bool { return true })
 	default:
 		c.auditReconcile(&e)
-		c.call(CallReconcile{})
+		c.Call(step.CallReconcile{})
 	}
 	c.reply(reply)
 }
 
 // askAgainSoon begins the growing intervals at which the master is asked about what it has not reported.
 func (c *Core) askAgainSoon() {
-	c.subscription.askTry, c.subscription.askAgainAt = 0, c.Now().Add(c.opt.ReconcileFirst)
+	c.subscription.askTry, c.subscription.askAgainAt = 0, c.Now().Add(c.Opt.ReconcileFirst)
 }
 
 // askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the
@@ -149,7 +150,7 @@ func (c *Core) askAboutAgentsBack() {
 	back := c.agents.back
 	c.agents.back = map[string]bool{}
 	var refs []cluster.TaskRef
-	for _, id := range sortedKeys(c.executions.tasks) {
+	for _, id := range step.SortedKeys(c.executions.tasks) {
 		s := c.executions.tasks[id].shard()
 		if s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && c.agents.registered(s.Agent) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
@@ -171,14 +172,14 @@ func (c *Core) askAboutAgentsBack() {
 			refs = append(refs, ref)
 		}
 	}
-	c.reconcile(refs)
+	c.Reconcile(refs)
 }
 
 // askAbout reconciles live tasks that want it, and orphans, and returns how many of them the master has to answer. A
 // task whose ACCEPT is under way is not named (rule L4).
 func (c *Core) askAbout(want func(*shard) bool) int {
 	var refs []cluster.TaskRef
-	for _, id := range sortedKeys(c.executions.tasks) {
+	for _, id := range step.SortedKeys(c.executions.tasks) {
 		if s := c.executions.tasks[id].shard(); s.live() && s.acceptSeq == 0 && want(s) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
@@ -192,6 +193,6 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 			}
 		}
 	}
-	c.reconcile(refs)
+	c.Reconcile(refs)
 	return n
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // needsTwoAgents is a job whose three shards of 3 CPUs start together: one agent of 5 or 8 has not enough room.
@@ -78,7 +79,7 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 	none("after the end of the session")
 	s.step(offerOf(s.core.subscription.number, "O77", "S2", 5))
 	none("that came after the end of the session")
-	for len(calls[CallSubscribe](s.last)) == 0 {
+	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.now = s.wake()
 		s.step()
 	}
@@ -93,14 +94,14 @@ func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 	s := newStage(t)
 	s.core = s.load()
 	s.step()
-	asked := calls[CallSubscribe](s.last)
+	asked := calls[step.CallSubscribe](s.last)
 	if len(asked) != 1 || !s.last.Fenced {
 		t.Fatalf("SUBSCRIBE without a fenced commit before it: %+v", s.last)
 	}
 	began := SessionBegan{Session: asked[0].Session, MasterID: "master-1"}
 	unknownTask := ClusterEvent{Session: began.Session, Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
 		State: cluster.Running, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}}
-	if d := s.step(began, unknownTask); len(calls[CallKill](d)) != 1 || !d.Fenced {
+	if d := s.step(began, unknownTask); len(calls[step.CallKill](d)) != 1 || !d.Fenced {
 		t.Fatalf("a task that the next leader launched is killed without a fence: %+v", d)
 	}
 	if s.step(unknownTask); s.last.Fenced {
@@ -114,19 +115,19 @@ func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	s := newStage(t)
 	for range 5 { // the pauses have grown
 		s.step(SessionEnded{Session: s.core.subscription.number, Reason: "connection refused"})
-		for len(calls[CallSubscribe](s.last)) == 0 {
+		for len(calls[step.CallSubscribe](s.last)) == 0 {
 			s.after(time.Second)
 		}
 	}
 	tried := s.core.subscription.number
 	s.step(SessionEnded{Session: tried, Reason: "connection refused"})
-	if d := s.step(MasterChanged{Session: tried - 1}); len(calls[CallSubscribe](d)) != 0 {
+	if d := s.step(MasterChanged{Session: tried - 1}); len(calls[step.CallSubscribe](d)) != 0 {
 		t.Error("old news ended the pause")
 	}
-	if d := s.step(MasterChanged{Session: tried}); len(calls[CallSubscribe](d)) != 1 {
+	if d := s.step(MasterChanged{Session: tried}); len(calls[step.CallSubscribe](d)) != 1 {
 		t.Error("it waits on")
 	}
-	if d := s.step(MasterChanged{Session: tried}); len(calls[CallSubscribe](d)) != 0 {
+	if d := s.step(MasterChanged{Session: tried}); len(calls[step.CallSubscribe](d)) != 0 {
 		t.Error("a second try beside the first")
 	}
 }
@@ -138,11 +139,11 @@ func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 	fail := func(reason string) {
 		s.step(SessionEnded{Session: s.core.subscription.number, Reason: reason})
 		for _, n := range s.last.Notes {
-			if n.Kind == NoteSession {
+			if n.Kind == step.NoteSession {
 				logged++
 			}
 		}
-		for len(calls[CallSubscribe](s.last)) == 0 {
+		for len(calls[step.CallSubscribe](s.last)) == 0 {
 			s.after(time.Second)
 		}
 	}
@@ -172,7 +173,7 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	s.until(time.Minute)
 	s.restart()
 	fire := time.Date(2026, 11, 21, 8, 2, 0, 0, time.UTC)
-	for len(calls[CallRequestOffers](s.last)) == 0 {
+	for len(calls[step.CallRequestOffers](s.last)) == 0 {
 		if s.now.After(fire) {
 			t.Fatal("a fire is due, and nothing was asked for")
 		}
@@ -181,11 +182,11 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	}
 	s.now = fire.Add(time.Second)
 	s.restart()
-	if asked := calls[CallRequestOffers](s.last); len(asked) > 0 {
+	if asked := calls[step.CallRequestOffers](s.last); len(asked) > 0 {
 		return // for the run that waits
 	}
 	s.trigger()
-	if len(calls[CallRequestOffers](s.last)) != 1 {
+	if len(calls[step.CallRequestOffers](s.last)) != 1 {
 		t.Errorf("a run waits, and nothing is asked for: %+v", s.last.Calls)
 	}
 }

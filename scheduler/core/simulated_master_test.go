@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -146,26 +147,26 @@ func (p *simulatedMaster) allocate() {
 		p.offered++
 		id := fmt.Sprintf("O%d", p.offered)
 		a.offers[id] = free
-		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id, Resources: free, ExecutorIDs: sortedKeys(a.executors)})
+		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id, Resources: free, ExecutorIDs: step.SortedKeys(a.executors)})
 	}
 	if len(made) > 0 {
 		p.send(cluster.Offers{Offers: made})
 	}
 }
 
-func (p *simulatedMaster) take(call Call) {
+func (p *simulatedMaster) take(call step.Call) {
 	switch call := call.(type) {
-	case CallSubscribe:
+	case step.CallSubscribe:
 		p.suppressed = false
 		p.inbox = append(p.inbox, SessionBegan{Session: call.Session, MasterID: "m"})
-	case CallStopOffers:
+	case step.CallStopOffers:
 		p.suppressed, p.revivedAt = true, time.Time{}
-	case CallRequestOffers:
+	case step.CallRequestOffers:
 		p.suppressed, p.revivedAt, p.revived = false, p.now, p.revived+1
 		for _, a := range p.agents {
 			a.filteredUntil = time.Time{}
 		}
-	case CallDecline:
+	case step.CallDecline:
 		for _, a := range p.agents {
 			for _, id := range call.Offers {
 				if _, there := a.offers[id]; there {
@@ -173,13 +174,13 @@ func (p *simulatedMaster) take(call Call) {
 				}
 			}
 		}
-	case CallLaunch:
+	case step.CallLaunch:
 		for _, a := range p.agents {
 			if a.id == call.Launch.AgentID {
 				p.accept(a, call)
 			}
 		}
-	case CallEndExecutor:
+	case step.CallEndExecutor:
 		for _, a := range p.agents {
 			if a.id == call.AgentID && a.executors[call.ExecutorID] {
 				delete(a.executors, call.ExecutorID)
@@ -192,7 +193,7 @@ func (p *simulatedMaster) take(call Call) {
 
 var executorSize = resources.New(0.1, 32)
 
-func (p *simulatedMaster) accept(a *simulatedAgent, call CallLaunch) {
+func (p *simulatedMaster) accept(a *simulatedAgent, call step.CallLaunch) {
 	p.inbox = append(p.inbox, LaunchAnswered{Session: p.core.subscription.number, Seq: call.Seq, OK: true})
 	var used resources.Amount
 	for _, t := range call.Launch.Tasks {
@@ -229,7 +230,7 @@ func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *
 // newSimulatedCluster has so many agents of that size, and has not begun.
 func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
-	p := &simulatedMaster{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(DefaultOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
+	p := &simulatedMaster{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(step.DefaultOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
 	for i := range agents {
 		p.agents = append(p.agents, &simulatedAgent{id: fmt.Sprintf("S%02d", i), free: size, offers: map[string]resources.Amount{}, executors: map[string]bool{}})
 	}
@@ -266,7 +267,7 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	p.inbox = append(p.inbox, append(plan.events, TriggerRequested{Token: 1, Job: "job_000"})...)
 	p.run(time.Minute)
 	for _, a := range p.agents {
-		for _, id := range sortedKeys(a.offers) {
+		for _, id := range step.SortedKeys(a.offers) {
 			p.send(cluster.Rescind{OfferID: id})
 		}
 		clear(a.offers)

@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -22,7 +23,7 @@ import (
 type stage struct {
 	t    testing.TB
 	core *Core
-	opt  Options
+	opt  step.Options
 	rnd  rand.Source
 	// now is the true time; the wall clock is ahead of it by skew.
 	now  time.Time
@@ -34,7 +35,7 @@ type stage struct {
 	offerN        int
 	actor         event.Actor // who asks
 	// accepts are the ACCEPTs that were not answered yet.
-	accepts []CallLaunch
+	accepts []step.CallLaunch
 }
 
 // fails has a task fail with exit status 3, after a minute.
@@ -79,7 +80,7 @@ func (s *stage) wake() time.Time {
 }
 
 func (s *stage) entries() (all []registry.Entry) {
-	for _, path := range sortedKeys(s.stored) {
+	for _, path := range step.SortedKeys(s.stored) {
 		all = append(all, registry.Entry{Path: path, Value: s.stored[path]})
 	}
 	return all
@@ -89,7 +90,7 @@ func (s *stage) subscribed() {
 	s.t.Helper()
 	number := int64(-1)
 	for _, c := range s.last.Calls {
-		if c, ok := c.(CallSubscribe); ok {
+		if c, ok := c.(step.CallSubscribe); ok {
 			number = c.Session
 		}
 	}
@@ -109,7 +110,7 @@ func (s *stage) step(events ...Event) Decision {
 			s.stored[w.Path] = w.Value
 		}
 	}
-	s.accepts = append(s.accepts, calls[CallLaunch](s.last)...)
+	s.accepts = append(s.accepts, calls[step.CallLaunch](s.last)...)
 	return s.last
 }
 
@@ -250,7 +251,7 @@ func (s *stage) execution(id string) ExecutionView {
 
 func newStage(t testing.TB) *stage {
 	t.Helper()
-	s := &stage{t: t, opt: DefaultOptions(), rnd: rand.NewPCG(1, 2), stored: map[string][]byte{},
+	s := &stage{t: t, opt: step.DefaultOptions(), rnd: rand.NewPCG(1, 2), stored: map[string][]byte{},
 		now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
 	s.restart()
 	return s
@@ -264,7 +265,7 @@ func fromAgent(reason cluster.Reason) func(*cluster.Update) {
 	return func(u *cluster.Update) { u.Source, u.Reason = cluster.FromAgent, reason }
 }
 
-func calls[C Call](d Decision) []C {
+func calls[C step.Call](d Decision) []C {
 	var out []C
 	for _, c := range d.Calls {
 		if c, ok := c.(C); ok {
@@ -301,7 +302,7 @@ func (s *stage) unreachable(l cluster.TaskLaunch) {
 func (s *stage) unsubscribe() {
 	s.t.Helper()
 	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "the stream broke"})
-	for len(calls[CallSubscribe](s.last)) == 0 {
+	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.now = s.wake()
 		s.step()
 	}

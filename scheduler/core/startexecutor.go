@@ -13,7 +13,7 @@ import (
 // term began; nil where each task has one of its own. New ones take their part of the stock before any task does: they hold it for longest.
 func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs, started []*executor) {
 	runs = make([]*executor, len(placed))
-	if c.opt.TaskExecutors {
+	if c.Opt.TaskExecutors {
 		return runs, nil // the cluster starts one for each task
 	}
 	for i, p := range placed {
@@ -39,23 +39,23 @@ func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool
 	}
 	id := jobs.ExecutorID{App: d.with.App.AppName, Agent: agentID, N: c.executors.number()}.String()
 	x = &executor{
-		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.opt.Role), madeAt: c.Now(),
+		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.Opt.Role), madeAt: c.Now(),
 		Info: cluster.Executor{
 			Version: 3, ID: id, Framework: c.subscription.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
 			Resources: d.with.App.Resources(),
-			Command:   c.opt.ExecutorCommand, BinaryURI: c.opt.ExecutorBinary,
-			User: c.opt.ExecutorUser,
+			Command:   c.Opt.ExecutorCommand, BinaryURI: c.Opt.ExecutorBinary,
+			User: c.Opt.ExecutorUser,
 			// A job's own grace may be longer, and may come later, when this can't be changed any more (rule X4). It is enough:
 			// SHUTDOWN goes to executors whose tasks have ended, each with its own grace (rule X2), also when a server on one
 			// machine stops (O4); or to one that has not answered a kill for that grace and more (K3).
-			ShutdownGrace: c.opt.ExecutorShutdown,
+			ShutdownGrace: c.Opt.ExecutorShutdown,
 		},
 	}
-	if a, name := c.agents.byID[agentID], c.opt.HostnameVariable; a != nil && name != "" {
+	if a, name := c.agents.byID[agentID], c.Opt.HostnameVariable; a != nil && name != "" {
 		x.Info.Environment = map[string]string{name: a.host}
-		maps.Copy(x.Info.Environment, c.opt.ExecutorEnvironment)
+		maps.Copy(x.Info.Environment, c.Opt.ExecutorEnvironment)
 	} else {
-		x.Info.Environment = c.opt.ExecutorEnvironment
+		x.Info.Environment = c.Opt.ExecutorEnvironment
 	}
 	c.executors.add(x)
 	return x, true

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -48,7 +49,7 @@ func (t *startFailure) until() time.Time {
 	if t.Host != "" {
 		most = packageBackoff
 	}
-	return t.Since.Add(Backoff(time.Second, most, t.Tries-1))
+	return t.Since.Add(step.Backoff(time.Second, most, t.Tries-1))
 }
 
 // startFailures say where apps are not to be placed for a while.
@@ -70,7 +71,7 @@ func (t *startFailure) until() time.Time {
 //     there last;
 //   - changed has the key of every one that differs from what is stored, or is stored and was removed.
 type startFailures struct {
-	*shared
+	*step.Shared
 	executions *executions // to be read: whether one that tries a package still does
 	byApp      map[string]map[string]*startFailure
 	sources    map[string]*startFailure
@@ -79,8 +80,8 @@ type startFailures struct {
 	changed store.Changed
 }
 
-func newStartFailures(s *shared, es *executions) startFailures {
-	return startFailures{shared: s, executions: es, byApp: map[string]map[string]*startFailure{},
+func newStartFailures(s *step.Shared, es *executions) startFailures {
+	return startFailures{Shared: s, executions: es, byApp: map[string]map[string]*startFailure{},
 		sources: map[string]*startFailure{}, fetched: map[string]bool{}}
 }
 
@@ -185,7 +186,7 @@ func (f *startFailures) forgetApp(appName string) {
 
 // forgetLater bounds how long an agent that may be gone for ever is remembered.
 func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
-	f.timers.At(t.Since.Add(agentKept), func(now time.Time) {
+	f.Timers.At(t.Since.Add(agentKept), func(now time.Time) {
 		switch {
 		case f.byApp[appName][agent] != t:
 		case now.Sub(t.Since) < agentKept: // it has failed again since
@@ -219,7 +220,7 @@ func (f *startFailures) avoid(appName string, maintained map[string]reason.Reaso
 			continue // see wait
 		}
 		if until := t.until(); until.After(f.Now()) {
-			out[agent] = reason.StartFailed(f.opt.TaskExecutors, t.Tries, t.Reason, f.Shown(until))
+			out[agent] = reason.StartFailed(f.Opt.TaskExecutors, t.Tries, t.Reason, f.Shown(until))
 		}
 	}
 	maps.Copy(out, maintained)
@@ -288,7 +289,7 @@ func (f *startFailures) packageFetched(a app.Config) (doubted bool) {
 
 // fetchable forgets a failure to fetch, with all apps.
 func (f *startFailures) fetchable(t *startFailure) {
-	for _, name := range sortedKeys(f.byApp) {
+	for _, name := range step.SortedKeys(f.byApp) {
 		if f.byApp[name][everyAgent] == t {
 			f.forget(name, everyAgent)
 		}

@@ -11,8 +11,8 @@ func (c *Core) countRun(e *execution) {
 	if j == nil || j.cfg == nil || e.Dropped || e.daemon() { // runs of daemons are counted one by one
 		return
 	}
-	stats.ObserveRun(&c.stats.ExecutionRun, e.begin(), e.complete())
-	s := c.ofJobs.Of(e.Job)
+	stats.ObserveRun(&c.Numbers.ExecutionRun, e.begin(), e.complete())
+	s := c.OfJobs.Of(e.Job)
 	if s == nil {
 		return
 	}
@@ -33,7 +33,7 @@ func (c *Core) loadJobStats() {
 		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped || e.daemon() {
 			continue
 		}
-		if s := c.ofJobs.Of(e.Job); s != nil {
+		if s := c.OfJobs.Of(e.Job); s != nil {
 			s.Last(e.result() == resultFinished, e.EndedAt, e.begin(), e.complete())
 		}
 	}
@@ -41,7 +41,7 @@ func (c *Core) loadJobStats() {
 
 // Stats returns counters and gauges.
 func (c *Core) Stats() stats.Stats {
-	s := c.stats
+	s := c.Numbers
 	s.Leading, s.Subscribed = true, c.subscription.open
 	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), len(c.executors.byID), c.flow.held.Len()
 	for _, j := range c.config.jobs {
@@ -67,8 +67,8 @@ func (c *Core) Stats() stats.Stats {
 		}
 	}
 	s.NotificationsPending = len(c.notifications.pending)
-	s.JobsWithoutMetrics = len(c.ofJobs.LeftOut())
-	for _, of := range c.ofJobs.All {
+	s.JobsWithoutMetrics = len(c.OfJobs.LeftOut())
+	for _, of := range c.OfJobs.All {
 		s.OfJobs = append(s.OfJobs, *of)
 	}
 	return s
@@ -114,9 +114,9 @@ func (c *Core) countLaunch(e *execution) {
 	if e.daemon() {
 		return
 	}
-	c.stats.ExecutionWait.Observe(max(c.Now().Sub(e.Made), 0).Seconds())
+	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.Made), 0).Seconds())
 	if e.Source == NormalTrigger {
-		c.stats.FireDelay.Observe(max(c.Wall().Sub(e.Fire), 0).Seconds())
+		c.Numbers.FireDelay.Observe(max(c.Wall().Sub(e.Fire), 0).Seconds())
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *Core) countLaunch(e *execution) {
 func (c *Core) learnStart(ref taskRef, at time.Time) {
 	s := ref.shard()
 	if s.Start.IsZero() && s.Attempt == 1 && ref.exec.Source == NormalTrigger {
-		c.stats.BeginDelay.Observe(max(at.Sub(ref.exec.Fire), 0).Seconds())
+		c.Numbers.BeginDelay.Observe(max(at.Sub(ref.exec.Fire), 0).Seconds())
 	}
 	s.Start = at
 }
@@ -132,21 +132,21 @@ func (c *Core) learnStart(ref taskRef, at time.Time) {
 // countTaskRun counts how long a task that has ended had a process.
 func (c *Core) countTaskRun(ref taskRef) {
 	if s := ref.shard(); !ref.exec.daemon() {
-		stats.ObserveRun(&c.stats.TaskRun, s.Start, s.Complete)
+		stats.ObserveRun(&c.Numbers.TaskRun, s.Start, s.Complete)
 	}
 }
 
 func (c *Core) countEnd(state State) {
 	switch state {
 	case Finished:
-		c.stats.TasksFinished++
+		c.Numbers.TasksFinished++
 	case Killed:
-		c.stats.TasksKilled++
+		c.Numbers.TasksKilled++
 	case Lost:
-		c.stats.TasksLost++
+		c.Numbers.TasksLost++
 	case TimedOut:
-		c.stats.TasksTimedOut++
+		c.Numbers.TasksTimedOut++
 	default:
-		c.stats.TasksFailed++
+		c.Numbers.TasksFailed++
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
 // lets the rest out (see Decision).
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
-	c.setRandom(rnd)
+	c.SetRandom(rnd)
 	if c.Set(now) {
 		c.wallClockSet()
 	}
@@ -19,7 +19,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	for _, e := range events {
 		c.handle(e)
 	}
-	c.timers.Run(c.Now())
+	c.Timers.Run(c.Now())
 	c.sweepTasks()
 	c.makeFires()
 	c.tendDaemons()
@@ -34,7 +34,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.write()
 	c.nameChanged()
 	c.decision.Wake = c.nextWake()
-	out, effects := c.decision, c.takeEffects()
+	out, effects := c.decision, c.TakeEffects()
 	c.decision = Decision{}
 	out.Calls, out.Notes, out.Changed, out.Fenced = effects.Calls, effects.Notes, effects.Changed, effects.Fenced
 	return out
@@ -118,7 +118,7 @@ func (c *Core) nextWake() time.Duration {
 			at = t
 		}
 	}
-	if t, ok := c.timers.Next(); ok {
+	if t, ok := c.Timers.Next(); ok {
 		earlier(t)
 	}
 	if t, ok := c.fires.next(); ok && !c.fires.behind {

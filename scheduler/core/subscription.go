@@ -7,12 +7,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // subscription is what this scheduler is to the cluster: its framework id, and the session that is open or tried.
 type subscription struct {
-	*shared
+	*step.Shared
 	session
 	frameworkID string
 	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the framework id
@@ -30,7 +31,7 @@ const ownFramework = "elasticjob-"
 // makeID makes a framework id. It is ours from the first: committed before it is used, so that no crash
 // leaves a framework that nobody knows (rule T7).
 func (s *subscription) makeID() {
-	s.frameworkID = ownFramework + s.uuid()
+	s.frameworkID = ownFramework + s.UUID()
 	s.ours, s.idChanged = s.frameworkID, true
 }
 
@@ -55,8 +56,8 @@ func (s *subscription) write(r *store.Commit) {
 	}
 	if s.idChanged {
 		r.Raw(pathFramework, []byte(s.frameworkID))
-		if s.opt.ClusterKind != "" {
-			r.Raw(pathClusterKind, []byte(s.opt.ClusterKind))
+		if s.Opt.ClusterKind != "" {
+			r.Raw(pathClusterKind, []byte(s.Opt.ClusterKind))
 		}
 	}
 	s.removedID, s.idChanged, s.oursChanged = "", false, false
@@ -148,7 +149,7 @@ func (t *takeover) reason() reason.Reason {
 	// Only ids that name their job are shown: whoever may not see that job does not see them. The log has all of them.
 	const most = 3
 	var named []string
-	for _, id := range sortedKeys(t.unknown) {
+	for _, id := range step.SortedKeys(t.unknown) {
 		if _, err := jobs.ParseTaskID(id); err == nil && len(named) < most {
 			named = append(named, "task "+id)
 		}

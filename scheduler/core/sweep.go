@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // sweepTasks looks at every live task for the timeouts of rules E4, S5 and the
@@ -18,7 +19,7 @@ func (c *Core) sweepTasks() {
 	}
 	last := c.executions.nextSweep.Add(-sweepEvery)
 	c.executions.nextSweep = c.Now().Add(sweepEvery)
-	for _, id := range sortedKeys(c.executions.tasks) {
+	for _, id := range step.SortedKeys(c.executions.tasks) {
 		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
 			c.sweepTask(ref)
 		}
@@ -43,7 +44,7 @@ func (c *Core) sweepTask(ref taskRef) {
 	}
 	switch {
 	case !s.EndUnclear.IsZero():
-		if c.Now().Sub(s.EndUnclear) >= c.opt.EndUnclear {
+		if c.Now().Sub(s.EndUnclear) >= c.Opt.EndUnclear {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent}
 			c.readEnd(ref, u)
 			if u.State != cluster.Finished {
@@ -55,9 +56,9 @@ func (c *Core) sweepTask(ref taskRef) {
 	case !s.Unreachable.IsZero() && c.agents.registered(s.Agent) && !s.stuckStaging:
 		// Its agent is back: the master has been asked whether the task is, too.
 	case !s.Unreachable.IsZero():
-		wait, gone := c.opt.UnreachableLost, c.Now().Sub(s.Unreachable)
+		wait, gone := c.Opt.UnreachableLost, c.Now().Sub(s.Unreachable)
 		if e.reruns() {
-			wait = c.opt.UnreachableFailover
+			wait = c.Opt.UnreachableFailover
 		}
 		switch {
 		case gone < wait:
@@ -77,10 +78,10 @@ func (c *Core) sweepTask(ref taskRef) {
 			return
 		}
 		switch since := c.Now().Sub(s.Launched); {
-		case since >= c.opt.StagingKill && s.killSent.IsZero():
+		case since >= c.Opt.StagingKill && s.killSent.IsZero():
 			c.sendKill(ref)
-			c.call(CallReconcile{[]cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
-		case since >= c.opt.StagingLost && c.Now().Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
+			c.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
+		case since >= c.Opt.StagingLost && c.Now().Sub(s.killSent) >= c.Opt.StagingLost-c.Opt.StagingKill:
 			s.stuckStaging = true
 			c.unreachable(ref, c.Now())
 			if x := c.executors.byID[s.Executor]; x != nil {
@@ -99,13 +100,13 @@ func (c *Core) askAboutUnreachable(last time.Time) {
 	}
 	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / sweepEvery)) }
 	var refs []cluster.TaskRef
-	for _, id := range sortedKeys(c.executions.tasks) {
+	for _, id := range step.SortedKeys(c.executions.tasks) {
 		s := c.executions.tasks[id].shard()
 		if s.live() && s.acceptSeq == 0 && s.known && !s.Unreachable.IsZero() && doublings(c.Now(), s.Unreachable) > doublings(last, s.Unreachable) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}
-	c.reconcile(refs)
+	c.Reconcile(refs)
 }
 
 // stagedSweeps is how often a task must have been found staged by this leader
@@ -133,11 +134,11 @@ func (c *Core) endSilentExecutor(ref taskRef) {
 	// Its tasks may have different graces. The longest of those that it was asked for since it was last heard is no shorter
 	// than that of the kill which it has had to answer for longest.
 	x.unansweredGrace = max(x.unansweredGrace, c.taskGrace(ref))
-	if time.Duration(x.unanswered)*sweepEvery <= x.unansweredGrace+c.opt.KillAnswer {
+	if time.Duration(x.unanswered)*sweepEvery <= x.unansweredGrace+c.Opt.KillAnswer {
 		return
 	}
 	x.silent = true
 	c.closeExecutor(x)
-	c.note(Note{Kind: NoteExecutor, Task: s.TaskID, Problem: true,
+	c.Note(step.Note{Kind: step.NoteExecutor, Task: s.TaskID, Problem: true,
 		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.Info.ID, s.Agent)})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // askMost bounds the interval of questions while the master is silent.
@@ -23,7 +24,7 @@ func (c *Core) takeOver() {
 		t.askAt = time.Time{}
 		return
 	}
-	for _, id := range sortedKeys(t.unknown) {
+	for _, id := range step.SortedKeys(t.unknown) {
 		c.killUnknownTask(t.unknown[id])
 	}
 	if t.through && len(t.unknown) == 0 {
@@ -33,37 +34,37 @@ func (c *Core) takeOver() {
 	if c.Now().Before(t.askAt) {
 		return
 	}
-	t.askAt = c.Now().Add(Backoff(c.opt.ReconcileFirst, askMost, t.tries))
+	t.askAt = c.Now().Add(step.Backoff(c.Opt.ReconcileFirst, askMost, t.tries))
 	t.tries++
 	var refs []cluster.TaskRef
-	for _, id := range sortedKeys(t.unknown) {
+	for _, id := range step.SortedKeys(t.unknown) {
 		refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: t.unknown[id].agent})
 	}
 	if len(refs) > 0 {
-		c.call(CallReconcile{refs})
+		c.Call(step.CallReconcile{Tasks: refs})
 	}
 	if !t.through {
-		t.question = questionPrefix + c.uuid()
-		c.call(CallReconcile{})
-		c.call(CallReconcile{[]cluster.TaskRef{{TaskID: t.question}}})
+		t.question = questionPrefix + c.UUID()
+		c.Call(step.CallReconcile{})
+		c.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: t.question}}})
 	}
 }
 
 // killUnknownTask sends a kill again, or gives a task up that is unreachable for too long
 // (rules E4, E5).
 func (c *Core) killUnknownTask(f *unknownTask) {
-	if !f.unreachable.IsZero() && c.Now().Sub(f.unreachable) >= c.opt.UnreachableLost {
+	if !f.unreachable.IsZero() && c.Now().Sub(f.unreachable) >= c.Opt.UnreachableLost {
 		delete(c.subscription.takeover.unknown, f.id)
 		detail := "a task of another scheduler; its agent does not answer"
 		c.orphanUnknownTask(f)
-		c.note(Note{Kind: NoteOrphan, Task: f.id, Detail: detail, Problem: true})
+		c.Note(step.Note{Kind: step.NoteOrphan, Task: f.id, Detail: detail, Problem: true})
 		return
 	}
-	if resendDue(c.Now(), f.killSent, c.opt.ResendFirst, c.opt.ResendMost, f.killTry) {
+	if step.ResendDue(c.Now(), f.killSent, c.Opt.ResendFirst, c.Opt.ResendMost, f.killTry) {
 		f.killSent = c.Now()
 		f.killTry++
-		c.kill(f.id, f.agent, c.opt.KillGrace, "it was left by another scheduler")
-		c.wakeToResend(f.killTry)
+		c.Kill(f.id, f.agent, c.Opt.KillGrace, "it was left by another scheduler")
+		c.WakeToResend(f.killTry)
 	}
 }
 
@@ -90,7 +91,7 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 		}
 		if f.unreachable.IsZero() {
 			f.unreachable = c.SinceReported(u.UnreachableSince)
-			c.wakeAt(f.unreachable.Add(c.opt.UnreachableLost))
+			c.WakeAt(f.unreachable.Add(c.Opt.UnreachableLost))
 		}
 	case u.State.Terminal(), u.State == cluster.Unknown:
 		delete(t.unknown, u.TaskID)
@@ -108,7 +109,7 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 func (c *Core) addUnknownTask(u cluster.Update) *unknownTask {
 	f := &unknownTask{id: u.TaskID, agent: u.AgentID}
 	c.subscription.takeover.unknown[u.TaskID] = f
-	c.note(Note{Kind: NoteUnknownTask, Task: u.TaskID, Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended", Problem: true})
+	c.Note(step.Note{Kind: step.NoteUnknownTask, Task: u.TaskID, Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended", Problem: true})
 	return f
 }
 
@@ -116,7 +117,7 @@ func (c *Core) addUnknownTask(u cluster.Update) *unknownTask {
 func (c *Core) takenOver() {
 	c.imports.took(c.subscription.endTakeover()...)
 	c.subscription.ours, c.subscription.oursChanged = c.subscription.frameworkID, true
-	c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is taken over: no task of another scheduler is left under it"})
+	c.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is taken over: no task of another scheduler is left under it"})
 	c.placement.changed()
 	c.flow.reviveToProbe() // its executors are shut down now (rule X3)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 const formerFramework = "a47cb9d1-5c3b-4b3c-9a1a-1a0b5e0f1a2b-0000"
@@ -22,13 +23,13 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if s.core.subscription.frameworkID != formerFramework {
 		t.Fatalf("subscribed as %s", s.core.subscription.frameworkID)
 	}
-	all := calls[CallReconcile](s.last)
+	all := calls[step.CallReconcile](s.last)
 	if len(all) < 3 || len(all[len(all)-2].Tasks) != 0 || len(s.questions()) != 1 {
 		t.Fatalf("the question must follow the implicit one: %+v", all)
 	}
 	first := s.questions()[0]
 	s.offer("S1", 8, 8000, "test_app@-@S1")
-	if len(s.accepts) > 0 || len(calls[CallEndExecutor](s.last)) > 0 {
+	if len(s.accepts) > 0 || len(calls[step.CallEndExecutor](s.last)) > 0 {
 		t.Fatal("launched, or shut down an executor with tasks, before the master reported what runs")
 	}
 	// The master is silent: the question is repeated, ever more seldom.
@@ -50,7 +51,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 		return s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", ExecutorID: "test_app@-@S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
 	}
 	s.step(running(cluster.Running))
-	if kills := calls[CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != former {
+	if kills := calls[step.CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != former {
 		t.Fatalf("kills: %+v", kills)
 	}
 	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, former) {
@@ -68,7 +69,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	kills := 0
 	for range 60 {
 		s.after(time.Second)
-		kills += len(calls[CallKill](s.last))
+		kills += len(calls[step.CallKill](s.last))
 	}
 	if kills < 3 {
 		t.Errorf("the kill was repeated %d times in a minute", kills)
@@ -78,7 +79,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 		t.Errorf("recorded as made by this scheduler: %q", got)
 	}
 	s.offer("S1", 8, 8000, "test_app@-@S1")
-	if downs := calls[CallEndExecutor](s.last); len(downs) != 1 || downs[0].ExecutorID != "test_app@-@S1" {
+	if downs := calls[step.CallEndExecutor](s.last); len(downs) != 1 || downs[0].ExecutorID != "test_app@-@S1" {
 		t.Errorf("the original's executor is shut down now: %+v", downs)
 	}
 	if len(s.accepts) != 1 {
@@ -97,7 +98,7 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": former, "/state/ready/plain_job": "1"})
 	s.restart()
 	asked := false
-	for _, c := range calls[CallReconcile](s.last) {
+	for _, c := range calls[step.CallReconcile](s.last) {
 		asked = asked || slices.Contains(c.Tasks, cluster.TaskRef{TaskID: former, AgentID: "S1"})
 	}
 	if !asked || s.stored["/state/running/plain_job/plain_job@-@1"] == nil {
@@ -185,7 +186,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 // storeOriginal stores what an installation of ElasticJob-Cloud 3.0.1 leaves behind.
 func (s *stage) storeOriginal(nodes map[string]string) {
 	s.t.Helper()
-	s.opt.Documents = YAMLDocuments
+	s.opt.Documents = step.YAMLDocuments
 	s.stored = map[string][]byte{}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "test_app", "http://localhost/app.jar", "bin/start.sh", 0.5
@@ -203,7 +204,7 @@ func (s *stage) storeOriginal(nodes map[string]string) {
 }
 
 func (s *stage) questions() (ids []string) {
-	for _, c := range calls[CallReconcile](s.last) {
+	for _, c := range calls[step.CallReconcile](s.last) {
 		for _, t := range c.Tasks {
 			if strings.HasPrefix(t.TaskID, "question-") {
 				ids = append(ids, t.TaskID)

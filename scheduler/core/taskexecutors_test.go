@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -361,7 +362,7 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 		s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(4, 1000)})
 		return len(s.accepts)
 	}
-	kills := func(d Decision) int { return len(calls[CallKill](d)) }
+	kills := func(d Decision) int { return len(calls[step.CallKill](d)) }
 	unreachable(false)
 	for s.core.orphans.Len() == 0 {
 		if kills(s.after(5*time.Second)) > 0 && s.core.orphans.Len() == 0 {
@@ -379,7 +380,7 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	}
 	asked := 0
 	for range 60 {
-		for _, r := range calls[CallReconcile](s.after(time.Second)) {
+		for _, r := range calls[step.CallReconcile](s.after(time.Second)) {
 			asked += len(r.Tasks)
 		}
 	}

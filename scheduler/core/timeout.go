@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
@@ -39,7 +40,7 @@ func (c *Core) watchTimeout(ref taskRef) {
 		return
 	}
 	id := s.TaskID
-	c.timers.At(at, func(time.Time) {
+	c.Timers.At(at, func(time.Time) {
 		if ref, ok := c.executions.tasks[id]; ok {
 			c.killTimedOut(ref)
 		}
@@ -52,6 +53,6 @@ func (c *Core) killTimedOut(ref taskRef) {
 	if !s.live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.Now().Before(s.RunningAt.Add(ref.exec.timeout())) {
 		return
 	}
-	c.note(Note{Kind: NoteTimedOut, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.exec.timeout().String(), Problem: true})
+	c.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.exec.timeout().String(), Problem: true})
 	c.wantKill(ref, wantedKill{timeout: true})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // TestTransitions plays random transitions of the shards of one execution. Whatever their order, the indexes agree with
@@ -21,7 +22,7 @@ import (
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		es := newExecutions(&shared{})
+		es := newExecutions(&step.Shared{})
 		began := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 		es.Begin(began)
 		e := &execution{ID: "my_job@1", Job: "my_job", Settings: &settings{App: app.Default(), Job: jobs.Default()}}
@@ -162,7 +163,7 @@ func TestIllegalTransitions(t *testing.T) {
 		Killed:   func(es *executions, ref taskRef) { es.unreachable(ref, es.Now()) },
 		Failed:   func(es *executions, ref taskRef) { es.running(ref) },
 	} {
-		es := newExecutions(&shared{})
+		es := newExecutions(&step.Shared{})
 		e := &execution{ID: "my_job@1", Shards: []shard{{State: state}}}
 		func() {
 			defer func() {

@@ -13,7 +13,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(err)
 		return
 	}
-	id := executionID(t.Job, c.Wall()) + "-" + c.uuid()[:8]
+	id := executionID(t.Job, c.Wall()) + "-" + c.UUID()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + fingerprint(t.Key)
 		if _, known := c.executions.keys[id]; known {
@@ -61,7 +61,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	}
 	most := 1
 	if j.cfg.Misfire {
-		most = c.opt.QueuedFires
+		most = c.Opt.QueuedFires
 	}
 	if waiting >= most {
 		refuse(Errorf(Conflict, "trigger_waits", "job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, counted(waiting, "execution"), t.Job))
@@ -70,7 +70,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	if t.Key != "" {
 		c.executions.keepKey(id, c.Now())
 	}
-	c.stats.Triggers++
+	c.Numbers.Triggers++
 	e := &execution{ID: id, Job: t.Job, Fire: c.Wall().Truncate(time.Millisecond), Source: Triggered, Made: c.Now()}
 	if !t.Overrides.IsZero() {
 		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.cfg.AppName, secretsTo(&t.Overrides, j.cfg)

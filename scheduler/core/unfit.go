@@ -19,7 +19,7 @@ type unfit struct {
 
 // unfitFor are the agents with attributes where an app may not be placed, and why; nil for none. key is the app's executorKey.
 func (c *Core) unfitFor(a *app.Config, key string) map[string]reason.Reason {
-	if c.opt.Unfit == nil {
+	if c.Opt.Unfit == nil {
 		return nil
 	}
 	u := &c.unfit
@@ -30,7 +30,7 @@ func (c *Core) unfitFor(a *app.Config, key string) map[string]reason.Reason {
 	if known {
 		return found
 	}
-	unfit := c.opt.Unfit(containerOf(a))
+	unfit := c.Opt.Unfit(containerOf(a))
 	for id, on := range c.agents.byID {
 		if on.attributes == nil {
 			continue

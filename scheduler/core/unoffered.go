@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
@@ -56,7 +57,7 @@ func (e *unoffered) find() {
 	for _, o := range e.onOffer {
 		on[o.ID] = true
 	}
-	for _, id := range sortedKeys(e.c.agents.byID) {
+	for _, id := range step.SortedKeys(e.c.agents.byID) {
 		switch a := e.c.agents.byID[id]; {
 		case on[id] || e.c.agents.inMaintenance(id):
 		case a.closed != "":

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -18,7 +19,7 @@ import (
 // consequence (S3).
 func (c *Core) update(u cluster.Update) {
 	if len(u.UUID) > 0 {
-		c.call(CallAcknowledge{cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
+		c.Call(step.CallAcknowledge{Ack: cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
 	}
 	if u.AgentID != "" {
 		c.learnAgent(u)
@@ -212,7 +213,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 	}
 	c.executions.unreachable(ref, since)
 	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent+" does not answer"), c.Wall(), since.Format(time.RFC3339Nano))
-	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
+	c.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
 
 // unknown: the master does not know the task. It has ended only if this very
@@ -283,7 +284,7 @@ func (c *Core) mayStillEnd(s *attempt, u cluster.Update) bool {
 	}
 	// No agent is asked where each task has an executor of its own: that the cluster does not know a task which was there
 	// means that it was removed while nobody watched.
-	return c.opt.TaskExecutors && u.State == cluster.Gone && s.Seen >= seenStarting
+	return c.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen >= seenStarting
 }
 
 // refusedWithin is more than an executor takes to ask an agent that has just registered (rule X5), and an agent to hear that a task was removed.
@@ -317,7 +318,7 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
-		c.kill(u.TaskID, u.AgentID, c.taskGrace(ref), "its attempt has ended")
+		c.Kill(u.TaskID, u.AgentID, c.taskGrace(ref), "its attempt has ended")
 	case len(u.UUID) > 0 && s.Cause.IsZero() && s.State != Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
 			s.Cause = reason.FromText(shorten(st.Cause))
@@ -330,12 +331,12 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 func (c *Core) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		kind, ended := NoteUnknownTask, c.executions.ended.tasks[u.TaskID]
+		kind, ended := step.NoteUnknownTask, c.executions.ended.tasks[u.TaskID]
 		if id, err := jobs.ParseTaskID(u.TaskID); ended.exec != nil || err == nil && c.config.jobs[id.Job] != nil {
-			kind = NoteFormerTask
+			kind = step.NoteFormerTask
 		}
-		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		c.kill(u.TaskID, u.AgentID, c.taskGrace(ended), "no shard knows it")
+		c.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
+		c.Kill(u.TaskID, u.AgentID, c.taskGrace(ended), "no shard knows it")
 	}
 }
 
@@ -347,7 +348,7 @@ func (c *Core) learnPackage(ref taskRef, st *wire.Status) (changed bool) {
 	}
 	s.Package = st.PackageSHA256
 	if st.PackageNote != "" {
-		c.note(Note{Kind: NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + shorten(st.PackageNote), Problem: true})
+		c.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + shorten(st.PackageNote), Problem: true})
 	}
 	return true
 }

@@ -10,7 +10,7 @@ type Now struct {
 	Elapsed time.Duration
 }
 
-// clock holds the two clocks against each other.
+// Clock holds the two clocks against each other.
 //
 // Everything that waits, expires or is retried is reckoned in the time of the term: the wall clock as it stood when the
 // term began, and what has elapsed since. No setting of the wall clock can make such a time run backwards, stand still or
@@ -44,7 +44,7 @@ func (c *Clock) Begin(wall time.Time) {
 	c.Set(Now{Wall: wall})
 }
 
-// elapsed is how long after the beginning of the term a moment comes.
+// Elapsed is how long after the beginning of the term a moment comes.
 func (c *Clock) Elapsed(moment time.Time) time.Duration { return moment.Sub(c.began) }
 
 // setClock takes the time of a step, and reports whether the wall clock was set since the last one.
@@ -57,16 +57,16 @@ func (c *Clock) Set(now Now) (set bool) {
 	return set
 }
 
-// inTerm is when, in the time of the term, the wall clock will show a moment, or has shown it, if it is not set meanwhile.
+// InTerm is when, in the time of the term, the wall clock will show a moment, or has shown it, if it is not set meanwhile.
 func (c *Clock) InTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.wall)) }
 
-// onWall is what the wall clock will show at a moment of the term, if it is not set meanwhile.
+// OnWall is what the wall clock will show at a moment of the term, if it is not set meanwhile.
 func (c *Clock) OnWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
 
-// shown is a moment of the term for people, as they would read it from the wall clock.
+// Shown is a moment of the term for people, as they would read it from the wall clock.
 func (c *Clock) Shown(moment time.Time) time.Time { return moment.Add(c.ahead) }
 
-// sinceReported is when something began, in the time of the term, of which another machine says by its own wall clock that it
+// SinceReported is when something began, in the time of the term, of which another machine says by its own wall clock that it
 // began at reported; zero is for now. What lies ahead began now.
 func (c *Clock) SinceReported(reported time.Time) time.Time {
 	if reported.IsZero() || reported.After(c.wall) {

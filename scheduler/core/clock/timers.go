@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timers is what the core wants to look at again, and when. A look is a
+// Timers is what the core wants to look at again, and when. A look is a
 // function that checks for itself whether there is still something to do, so
 // that nothing needs to be taken out.
 type Timers struct{ heap timerHeap }
@@ -19,7 +19,7 @@ func (t *Timers) At(when time.Time, look func(now time.Time)) {
 	heap.Push(&t.heap, timer{when, look})
 }
 
-// run takes all looks that are due. A look may set new ones; those due at once
+// Run takes all looks that are due. A look may set new ones; those due at once
 // wait for the next step.
 func (t *Timers) Run(now time.Time) {
 	var due []timer
@@ -38,7 +38,7 @@ func (t *Timers) Next() (time.Time, bool) {
 	return t.heap[0].at, true
 }
 
-// len is how many looks are waited for.
+// Len is how many looks are waited for.
 func (t *Timers) Len() int { return len(t.heap) }
 
 type timerHeap []timer

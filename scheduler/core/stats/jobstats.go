@@ -15,7 +15,7 @@ func NewPerJob(most int) PerJob {
 	return PerJob{most: most, All: map[string]*JobStats{}, leftOut: map[string]bool{}}
 }
 
-// of a job are its numbers, or nil when there is no room for them.
+// Of a job are its numbers, or nil when there is no room for them.
 func (m *PerJob) Of(job string) *JobStats {
 	s := m.All[job]
 	switch {
@@ -30,14 +30,14 @@ func (m *PerJob) Of(job string) *JobStats {
 	return s
 }
 
-// countRuns counts runs of a daemon's shard.
+// CountRuns counts runs of a daemon's shard.
 func (m *PerJob) CountRuns(job string, runs, failed int64) {
 	if s := m.Of(job); s != nil {
 		s.Finished, s.Failed = s.Finished+runs-failed, s.Failed+failed
 	}
 }
 
-// runEnded takes what a daemon's last run says.
+// RunEnded takes what a daemon's last run says.
 func (m *PerJob) RunEnded(job string, run *wire.Run) {
 	s := m.Of(job)
 	if s == nil {
@@ -49,7 +49,7 @@ func (m *PerJob) RunEnded(job string, run *wire.Run) {
 	}
 }
 
-// forget makes room: the job is no more.
+// Forget makes room: the job is no more.
 func (m *PerJob) Forget(job string) {
 	delete(m.All, job)
 	delete(m.leftOut, job)

@@ -73,14 +73,14 @@ type JobStats struct {
 	Finished, Failed, Killed int64
 }
 
-// observeRun counts how long something ran, if both ends are known. Clocks that were set may have them in the wrong order.
+// ObserveRun counts how long something ran, if both ends are known. Clocks that were set may have them in the wrong order.
 func ObserveRun(h *Histogram, begin, end time.Time) {
 	if !begin.IsZero() && !end.IsZero() {
 		h.Observe(max(end.Sub(begin), 0).Seconds())
 	}
 }
 
-// last takes from a run, which ended after all that were taken before, what a job's last run says: begin and complete
+// Last takes from a run, which ended after all that were taken before, what a job's last run says: begin and complete
 // are when its first process began and its last one ended, zero for none.
 func (s *JobStats) Last(finished bool, ended, begin, complete time.Time) {
 	if finished {

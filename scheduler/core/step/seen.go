@@ -1,4 +1,4 @@
-package core
+package step
 
 // Changed names what people see otherwise after a step than before it. A name may stand in it more than once, and without a
 // difference; what differs is never left out, but for texts that only count time, such as how long ago an executor was heard.
@@ -19,17 +19,17 @@ func (v *Changed) None() bool {
 // Most of what people see is stored, so that the writes of a step name it. The parts name what they keep in memory only:
 // seeJob, seeExecution and seeApp are called for that, where it changes.
 
-func (s *shared) seeJob(name string) { s.out.Changed.Jobs = appendNew(s.out.Changed.Jobs, name) }
+func (s *Shared) SeeJob(name string) { s.out.Changed.Jobs = AppendNew(s.out.Changed.Jobs, name) }
 
-func (s *shared) seeExecution(id, job string) {
-	s.out.Changed.Executions = appendNew(s.out.Changed.Executions, id)
-	s.seeJob(job)
+func (s *Shared) SeeExecution(id, job string) {
+	s.out.Changed.Executions = AppendNew(s.out.Changed.Executions, id)
+	s.SeeJob(job)
 }
 
-func (s *shared) seeApp(name string) { s.out.Changed.Apps = appendNew(s.out.Changed.Apps, name) }
+func (s *Shared) SeeApp(name string) { s.out.Changed.Apps = AppendNew(s.out.Changed.Apps, name) }
 
-// appendNew appends a name that is not the last one: writes come sorted, so that those of one job follow one another.
-func appendNew(names []string, name string) []string {
+// AppendNew appends a name that is not the last one: writes come sorted, so that those of one job follow one another.
+func AppendNew(names []string, name string) []string {
 	if n := len(names); n > 0 && names[n-1] == name {
 		return names
 	}

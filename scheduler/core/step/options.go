@@ -1,4 +1,4 @@
-package core
+package step
 
 import (
 	"time"
@@ -151,6 +151,6 @@ const (
 	YAMLDocuments
 )
 
-func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
+func ResendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
 	return sent.IsZero() || now.Sub(sent) >= Backoff(first, most, tries-1)
 }

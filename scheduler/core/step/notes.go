@@ -1,4 +1,4 @@
-package core
+package step
 
 import "github.com/elasticjob-go/elasticjob/reason"
 
