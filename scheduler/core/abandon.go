@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -66,12 +67,12 @@ func (c *Core) shardUnblocked() {
 
 // forget removes an orphan because an operator says that it has ended (rule E5).
 func (c *Core) forget(f ForgetRequested) {
-	var err *Error
+	var err *problem.Error
 	if o, orphaned := c.orphans.Get(f.TaskID); orphaned {
 		c.auditForget(f.Actor, &o)
 		c.removeOrphan(f.TaskID)
 	} else {
-		err = Errorf(NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
+		err = problem.Errorf(problem.NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}
 	c.reply(Reply{Token: f.Token, Err: err})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // TestRunAgain: a run has the settings of its own that the one had that it repeats, also after it has ended and under another leader.
@@ -23,7 +24,7 @@ func TestRunAgain(t *testing.T) {
 	parameter := "its own"
 	env := document.Texts{"LEVEL": {Value: "debug"}, "KEY": {Value: "hush", Secret: true}}
 	s.offer("S1", 8, 8000)
-	ask := func(r TriggerRequested) (string, *Error) {
+	ask := func(r TriggerRequested) (string, *problem.Error) {
 		t.Helper()
 		r.Token = 7
 		reply := s.step(r).Replies[0]

@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -84,7 +85,7 @@ func (ch RegisterApp) plan(k *configuration) (planned, error) {
 	cfg := ch.Config
 	p := planned{appName: cfg.AppName}
 	if k.apps[cfg.AppName] != nil {
-		return p, Errorf(Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", cfg.AppName)
+		return p, problem.Errorf(problem.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", cfg.AppName)
 	}
 	document := k.writeApp(cfg)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
@@ -102,9 +103,9 @@ func (ch UpdateApp) plan(k *configuration) (planned, error) {
 	a := k.apps[name]
 	switch {
 	case a == nil:
-		return p, appNotFound(name)
+		return p, problem.NoApp(name)
 	case a.version != ch.Version:
-		return p, Errorf(Conflict, StaleVersion, "app %q has changed since it was read; read it again and repeat the change", name)
+		return p, problem.Errorf(problem.Conflict, StaleVersion, "app %q has changed since it was read; read it again and repeat the change", name)
 	}
 	document := k.writeApp(cfg)
 	if err := k.checkRoom(measured{name, len(document)}, measured{name, a.bytes}); err != nil {
@@ -120,7 +121,7 @@ func (ch DisableApp) plan(k *configuration) (planned, error) {
 	p := planned{appName: name}
 	a := k.apps[name]
 	if a == nil {
-		return p, appNotFound(name)
+		return p, problem.NoApp(name)
 	}
 	p.putMark(pathAppDisabled, name, markWhen(disabled, false))
 	cfg := a.cfg
@@ -134,14 +135,14 @@ func (ch DeleteApp) plan(k *configuration) (planned, error) {
 	path := store.Under(pathApps, name)
 	a, f := k.apps[name], k.faulty[path]
 	if a == nil && !k.hasFault(path) {
-		return p, appNotFound(name)
+		return p, problem.NoApp(name)
 	}
 	users, version := k.jobsOf(name), f.version
 	if a != nil {
 		version = a.version
 	}
 	if len(users) > 0 && !ch.WithJobs {
-		return p, appInUse(name, users)
+		return p, problem.AppInUse(name, users)
 	}
 	for _, jobName := range users {
 		k.planRemoveJob(&p, k.jobs[jobName])
@@ -156,14 +157,14 @@ func (ch RegisterJob) plan(k *configuration) (planned, error) {
 	cfg := ch.Config
 	p := planned{jobName: cfg.JobName}
 	if j := k.jobs[cfg.JobName]; j != nil && j.cfg != nil {
-		return p, Errorf(Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", cfg.JobName)
+		return p, problem.Errorf(problem.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", cfg.JobName)
 	}
 	a := k.apps[cfg.AppName]
 	if a == nil {
-		return p, Errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then register the job again", cfg.AppName)
+		return p, problem.Errorf(problem.NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then register the job again", cfg.AppName)
 	}
 	if a.disabled {
-		return p, Errorf(Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
+		return p, problem.Errorf(problem.Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
 	document := k.writeJob(cfg)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
@@ -180,13 +181,13 @@ func (ch UpdateJob) plan(k *configuration) (planned, error) {
 	p := planned{jobName: name}
 	j := k.jobs[name]
 	if j == nil || j.cfg == nil {
-		return p, Errorf(NotFound, "job_not_found", "Cannot found job '%s', please register first.", name)
+		return p, problem.Errorf(problem.NotFound, "job_not_found", "Cannot found job '%s', please register first.", name)
 	}
 	if j.version != ch.Version {
-		return p, Errorf(Conflict, StaleVersion, "job %q has changed since it was read; read it again and repeat the change", name)
+		return p, problem.Errorf(problem.Conflict, StaleVersion, "job %q has changed since it was read; read it again and repeat the change", name)
 	}
 	if k.apps[cfg.AppName] == nil {
-		return p, Errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
+		return p, problem.Errorf(problem.NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
 	}
 	document := k.writeJob(cfg)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{j.cfg.AppName, j.bytes}); err != nil {
@@ -202,7 +203,7 @@ func (ch DisableJob) plan(k *configuration) (planned, error) {
 	p := planned{jobName: name}
 	j := k.jobs[name]
 	if j == nil || j.cfg == nil {
-		return p, jobNotFound(name)
+		return p, problem.NoJob(name)
 	}
 	p.putMark(pathJobDisabled, name, markWhen(disabled, false))
 	p.events = append(p.events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled, Notes: j.notes, MarkOnly: true})
@@ -219,7 +220,7 @@ func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 		p.putMark(pathJobDisabled, name, notMarked)
 		p.events = append(p.events, JobChanged{Name: name})
 	case j == nil || j.cfg == nil:
-		return p, jobNotFound(name)
+		return p, problem.NoJob(name)
 	default:
 		k.planRemoveJob(&p, j)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -151,7 +152,7 @@ func (c *Core) killExecutionsOf(j *jobState, why reason.Reason) {
 func (c *Core) requestChange(e ChangeRequested) {
 	p, err := e.Change.plan(&c.config)
 	if err != nil {
-		c.reply(Reply{Token: e.Token, Err: asError(err)})
+		c.reply(Reply{Token: e.Token, Err: problem.Of(err)})
 		return
 	}
 	if p.removed {

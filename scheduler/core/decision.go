@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -43,7 +44,7 @@ type Reply struct {
 	ExecutionID string
 	App         AppView
 	Job         JobView
-	Err         *Error
+	Err         *problem.Error
 }
 
 func (c *Core) reply(r Reply) { c.decision.Replies = append(c.decision.Replies, r) }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"strings"
 )
@@ -47,7 +48,7 @@ func (k *configuration) checkRoom(document, old measured) error {
 	if len(full) == 0 {
 		return nil
 	}
-	return Errorf(Conflict, "documents_full", "this document of %s does not fit: %s. Put data into the "+
+	return problem.Errorf(problem.Conflict, "documents_full", "this document of %s does not fit: %s. Put data into the "+
 		"package, remove apps or jobs that are not needed, or have the server started with a higher limit",
 		byteSize(int64(document.bytes)), strings.Join(full, ", and "))
 }

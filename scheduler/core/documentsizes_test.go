@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -29,8 +30,8 @@ func TestDocumentsAreBounded(t *testing.T) {
 	refused := func(change Change, want ...string) {
 		t.Helper()
 		_, err := change.plan(&s.core.config)
-		e, _ := err.(*Error)
-		if e == nil || e.Kind != Conflict || e.Code != "documents_full" {
+		e, _ := err.(*problem.Error)
+		if e == nil || e.Kind != problem.Conflict || e.Code != "documents_full" {
 			t.Errorf("want documents_full, got %v", err)
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -50,7 +51,7 @@ func (c *Core) CheckJob(ch Change) (JobCheck, error) {
 		}
 	}
 	if j.schedule, err = jobs.Schedule(*j.cfg, c.Opt.Zone); err != nil {
-		return JobCheck{}, Errorf(Invalid, "invalid", "%s", err)
+		return JobCheck{}, problem.Errorf(problem.Invalid, "invalid", "%s", err)
 	}
 	view := c.jobView(j)
 	if why := c.config.inactiveReason(j); !why.IsZero() {

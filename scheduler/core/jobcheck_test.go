@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // candidate is a job that isn't registered: one shard of 1 CPU and 64 MB each.
@@ -131,7 +132,7 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 		"app_not_found": candidate(1, func(j *jobs.Config) { j.AppName = "other" }),
 	}
 	for code, c := range refusals {
-		if _, err := s.checkJob(c); err == nil || asError(err).Code != code {
+		if _, err := s.checkJob(c); err == nil || problem.Of(err).Code != code {
 			t.Errorf("%v, want %s", err, code)
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // killRequested ends a task or an execution because somebody asked for it (rule K1). The wish is committed before it is
 // answered; what it is about is neither retried nor failed over, and the job's next fire runs as usual.
 func (c *Core) killRequested(k KillRequested) {
-	var err *Error
+	var err *problem.Error
 	if k.ExecutionID != "" {
 		err = c.killExecutionByID(k.ExecutionID, k.Actor)
 	} else {
@@ -19,13 +20,13 @@ func (c *Core) killRequested(k KillRequested) {
 	c.reply(Reply{Token: k.Token, Err: err})
 }
 
-func (c *Core) killExecutionByID(id string, by event.Actor) *Error {
+func (c *Core) killExecutionByID(id string, by event.Actor) *problem.Error {
 	e := c.executions.open[id]
 	if e == nil {
 		if old := c.executions.ended.byID[id]; old != nil {
-			return Errorf(Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.state())
+			return problem.Errorf(problem.Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.state())
 		}
-		return Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
+		return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
 	}
 	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: id})
 	c.flow.needChanged()
@@ -36,7 +37,7 @@ func (c *Core) killExecutionByID(id string, by event.Actor) *Error {
 	return nil
 }
 
-func (c *Core) killTaskByID(id string, by event.Actor) *Error {
+func (c *Core) killTaskByID(id string, by event.Actor) *problem.Error {
 	ref, known := c.executions.tasks[id]
 	if !known {
 		if old := c.executions.ended.tasks[id]; old.exec != nil {
@@ -58,23 +59,23 @@ func (c *Core) killTaskByID(id string, by event.Actor) *Error {
 	return nil
 }
 
-func taskEnded(id string, state State) *Error {
-	return Errorf(Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id, state)
+func taskEnded(id string, state State) *problem.Error {
+	return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id, state)
 }
 
 // noTaskToKill says what is known of a task that is neither on the cluster nor among the ended ones.
-func (c *Core) noTaskToKill(id string) *Error {
+func (c *Core) noTaskToKill(id string) *problem.Error {
 	if o, orphaned := c.orphans.Get(id); orphaned {
-		return Errorf(Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
+		return problem.Errorf(problem.Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
 	if parsed, err := jobs.ParseTaskID(id); err == nil && c.config.jobs[parsed.Job] != nil {
 		for _, e := range c.config.jobs[parsed.Job].queue {
 			for i := range e.Shards {
 				if s := &e.Shards[i]; s.TaskID == id {
-					return Errorf(Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID)
+					return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID)
 				}
 			}
 		}
 	}
-	return Errorf(NotFound, "task_not_found", "there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
+	return problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
 }

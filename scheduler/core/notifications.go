@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -160,7 +161,7 @@ func (ns *notifications) answered(e NotificationSent) {
 		return
 	}
 	ns.Note(step.Note{Kind: step.NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
-		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", notifyFor, counted(n.tries, "time"), e.Problem)})
+		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", notifyFor, problem.Counted(n.tries, "time"), e.Problem)})
 	ns.drop(e.Job)
 }
 

@@ -3,8 +3,6 @@ package core
 import (
 	"strconv"
 	"strings"
-
-	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 )
 
 // Where things are in the registry. Documents, marks and the framework id are
@@ -29,7 +27,7 @@ const (
 	pathShards       = "/scheduler/shards"
 	pathDaemonRuns   = "/scheduler/daemon-runs"
 	pathExecutor     = "/scheduler/executor"
-	pathOrphan       = orphans.Path
+	pathOrphan       = "/scheduler/orphan"
 	pathKey          = "/scheduler/idempotency-key"
 	pathNotification = "/scheduler/notification"
 	pathOldFramework = "/scheduler/old-framework"

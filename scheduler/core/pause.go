@@ -1,5 +1,7 @@
 package core
 
+import "github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+
 // JobState is what people have asked of a job.
 type JobState string
 
@@ -54,14 +56,14 @@ func (c *Core) pauseRequested(p PauseRequested) {
 	j := c.config.jobs[p.Job]
 	switch {
 	case j == nil || j.cfg == nil:
-		c.reply(Reply{Token: p.Token, Err: jobNotFound(p.Job)})
+		c.reply(Reply{Token: p.Token, Err: problem.NoJob(p.Job)})
 		return
 	case j.mark.disables():
 		what := "paused"
 		if !p.Paused {
 			what = "resumed"
 		}
-		c.reply(Reply{Token: p.Token, Err: Errorf(Conflict, "job_disabled", "job %q is disabled and can't be %s: POST /api/job/%s/enable lets it run again", j.name, what, j.name)})
+		c.reply(Reply{Token: p.Token, Err: problem.Errorf(problem.Conflict, "job_disabled", "job %q is disabled and can't be %s: POST /api/job/%s/enable lets it run again", j.name, what, j.name)})
 		return
 	case j.stored.Paused != p.Paused:
 		// The record is stored also while the job's app can't be used, when applyJobState changes nothing.

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -16,7 +17,7 @@ import (
 func (c *Core) App(name string) (AppView, error) {
 	a := c.config.apps[name]
 	if a == nil {
-		return AppView{}, appNotFound(name)
+		return AppView{}, problem.NoApp(name)
 	}
 	v := AppView{Config: a.cfg, Disabled: a.disabled, Version: a.version}
 	v.note(texts(a.notes)...)
@@ -40,7 +41,7 @@ func (c *Core) Apps() []AppView {
 func (c *Core) Job(name string) (JobView, error) {
 	j := c.config.jobs[name]
 	if j == nil || j.cfg == nil {
-		return JobView{}, jobNotFound(name)
+		return JobView{}, problem.NoJob(name)
 	}
 	return c.jobView(j), nil
 }
@@ -101,7 +102,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 		return x, nil
 	}
 	if j == nil || j.cfg == nil {
-		return Explanation{}, jobNotFound(name)
+		return Explanation{}, problem.NoJob(name)
 	}
 	x := Explanation{JobName: name, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 	x.note(c.notesOf(j)...)
@@ -288,15 +289,15 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	return v, nil
 }
 
-func (c *Core) executionNotFound(id string) *Error {
+func (c *Core) executionNotFound(id string) *problem.Error {
 	if of := c.standingOf(id); of != nil {
-		return Errorf(NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID)
+		return problem.Errorf(problem.NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID)
 	}
 	kept := c.keptText()
 	if c.Opt.History {
 		kept = "those that the history has, which forgets what is older than --history-days"
 	}
-	return Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
+	return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
 }
 
 func viewShard(s *shard) ShardView {

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -144,7 +145,7 @@ func TestReconcileAsked(t *testing.T) {
 	}
 	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "cut"})
 	s.step(ReconcileRequested{Token: 4})
-	if r := s.last.Replies; len(r) != 1 || r[0].Err == nil || r[0].Err.Kind != Unavailable {
+	if r := s.last.Replies; len(r) != 1 || r[0].Err == nil || r[0].Err.Kind != problem.Unavailable {
 		t.Errorf("without a session: %+v", r)
 	}
 }

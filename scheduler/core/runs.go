@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // ExecutionFilter says which executions a list is to have. Job, States and Since leave nothing out when they are empty.
@@ -28,7 +29,7 @@ type ExecutionFilter struct {
 // Executions lists runs that live or are kept, the newest fire first.
 func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 	if f.Known && c.config.jobs[f.Job] == nil && c.executions.ended.jobs[f.Job] == nil {
-		return nil, jobNotFound(f.Job)
+		return nil, problem.NoJob(f.Job)
 	}
 	var picked []*execution
 	newestFirst := func(a, b *execution) int {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -75,7 +76,7 @@ func (c *Core) sandboxOf(s *shard) string {
 // returns an *Error.
 func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 	if c.config.apps[app] == nil {
-		return nil, appNotFound(app)
+		return nil, problem.NoApp(app)
 	}
 	out := []SandboxView{}
 	for _, x := range c.executors.sorted() {
@@ -116,7 +117,7 @@ func (c *Core) placeOf(s *shard) (LogPlace, error) {
 	case s.State.terminal() && (s.Dir == "" || s.Start.IsZero()):
 		return LogPlace{}, noOutput(s)
 	case s.Dir == "":
-		return LogPlace{}, Errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID)
+		return LogPlace{}, problem.Errorf(problem.Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID)
 	}
 	return LogPlace{AgentURL: s.AgentURL, Dir: c.outputOf(s), Live: s.live()}, nil
 }
@@ -131,12 +132,12 @@ func (c *Core) outputOf(s *shard) string {
 }
 
 func noOutput(s *shard) error {
-	return Errorf(LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID, s.Cause)
+	return problem.Errorf(problem.LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID, s.Cause)
 }
 
 // earlierPlace is where the output of an attempt is that ended while its shard went on.
 func (c *Core) earlierPlace(taskID string) (place LogPlace, err error) {
-	err = Errorf(NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, mostEarlier, c.keptText())
+	err = problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, mostEarlier, c.keptText())
 	id, unreadable := jobs.ParseTaskID(taskID)
 	if unreadable != nil {
 		return place, err

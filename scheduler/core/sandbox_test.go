@@ -11,6 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -187,7 +188,7 @@ func TestAnAttemptWithoutOutputSaysSo(t *testing.T) {
 	s.update(l, cluster.Failed)
 	for range 2 {
 		_, err := s.core.LogPlace(l.TaskID)
-		if gone := new(Error); !errors.As(err, &gone) || gone.Code != "no_output" {
+		if gone := new(problem.Error); !errors.As(err, &gone) || gone.Code != "no_output" {
 			t.Errorf("%v", err)
 		}
 		s.step(KillRequested{Token: 9, ExecutionID: id})

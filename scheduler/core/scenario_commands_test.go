@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -222,7 +223,7 @@ func (s *scene) cmdOption(w *scenario.Words) error {
 
 func (s *scene) cmdExplain(w *scenario.Words) error {
 	x, err := s.core.Explain(w.Next())
-	if refused := (*Error)(nil); errors.As(err, &refused) {
+	if refused := (*problem.Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)
 		return nil
 	}

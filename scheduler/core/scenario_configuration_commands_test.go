@@ -9,12 +9,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
 // planned does a change of configuration, or says why it is refused.
 func (s *scene) planned(p planned, err error) error {
-	if refused := (*Error)(nil); errors.As(err, &refused) {
+	if refused := (*problem.Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)
 		return nil
 	}

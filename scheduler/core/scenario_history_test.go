@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -39,7 +40,7 @@ func (s *scene) reportHistory(d Decision) {
 		return ": " + text
 	}
 	for _, t := range b.Terms {
-		s.say("  term %d made %s", t.Number-s.core.recording.base, strings.Replace(counted(int(t.Batches), "batch"), "batchs", "batches", 1))
+		s.say("  term %d made %s", t.Number-s.core.recording.base, strings.Replace(problem.Counted(int(t.Batches), "batch"), "batchs", "batches", 1))
 	}
 	for _, e := range b.Executions {
 		s.say("  execution %s, revision %d, is %s%s", e.ID, e.Revision, e.State, because(e.Reason.String()))

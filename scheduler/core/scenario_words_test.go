@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -100,7 +101,7 @@ func (s *scene) report(d Decision) {
 	}
 	for _, n := range d.Notifications {
 		s.say("NOTIFY by %s: %s of %s failed, first item %d: %s; further failures: %d", n.Job.JobErrorHandlerType,
-			counted(n.FailedShards, "shard"), n.Execution, n.Shards[0].Item, n.Shards[0].Cause, n.Further)
+			problem.Counted(n.FailedShards, "shard"), n.Execution, n.Shards[0].Item, n.Shards[0].Cause, n.Further)
 	}
 	alike := map[string]int{}
 	for _, n := range d.Notes {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -125,7 +126,7 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 	reply := Reply{Token: e.Token}
 	switch {
 	case !c.subscription.open:
-		reply.Err = Errorf(Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+		reply.Err = problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	case e.Explicit:
 		c.auditReconcile(&e)
 		c.askAbout(func(*shard) bool { return true })

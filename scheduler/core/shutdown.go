@@ -1,6 +1,9 @@
 package core
 
-import "github.com/elasticjob-go/elasticjob/reason"
+import (
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+)
 
 // ShutDownJob disables a job without killing what was launched of it: that runs to its end, retries and failover included, and what
 // waits is ended (rule F11). It is one write, the mark. A job that is disabled stays as it is.
@@ -10,7 +13,7 @@ func (ch ShutDownJob) plan(k *configuration) (planned, error) {
 	p := planned{jobName: ch.Name}
 	j := k.jobs[ch.Name]
 	if j == nil || j.cfg == nil {
-		return p, jobNotFound(ch.Name)
+		return p, problem.NoJob(ch.Name)
 	}
 	m := markedShutdown
 	if j.mark.disables() {

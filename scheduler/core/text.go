@@ -1,18 +1,9 @@
 package core
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
-
-// counted says "1 time" or "3 times".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
 
 // shorten keeps of a long cause its beginning, which says what happened, and its end,
 // which is the end of a task's output.

@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // trigger makes an execution now, or refuses (rule F5: a trigger is never dropped).
 func (c *Core) trigger(t TriggerRequested) {
-	refuse := func(err *Error) { c.reply(Reply{Token: t.Token, Err: err}) }
+	refuse := func(err *problem.Error) { c.reply(Reply{Token: t.Token, Err: err}) }
 	if err := c.repeated(&t); err != nil {
 		refuse(err)
 		return
@@ -23,15 +24,15 @@ func (c *Core) trigger(t TriggerRequested) {
 	}
 	j := c.config.jobs[t.Job]
 	if j == nil || j.cfg == nil {
-		refuse(jobNotFound(t.Job))
+		refuse(problem.NoJob(t.Job))
 		return
 	}
 	if j.cfg.JobExecutionType == jobs.Daemon {
-		refuse(Errorf(Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job))
+		refuse(problem.Errorf(problem.Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job))
 		return
 	}
 	if c.config.paused(j) {
-		refuse(Errorf(Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, c.config.inactiveReason(j)))
+		refuse(problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, c.config.inactiveReason(j)))
 		return
 	}
 	if inactive := c.config.inactiveReason(j); !inactive.IsZero() {
@@ -39,16 +40,16 @@ func (c *Core) trigger(t TriggerRequested) {
 		if j.mark.disables() || c.config.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
 			why += "; enable it first"
 		}
-		refuse(Errorf(Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why))
+		refuse(problem.Errorf(problem.Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why))
 		return
 	}
 	if c.draining {
-		refuse(Errorf(Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
+		refuse(problem.Errorf(problem.Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
 		return
 	}
 	t.Overrides = t.Overrides.KeepSecrets(*j.cfg)
 	if bad := t.Overrides.Check(*j.cfg); len(bad) > 0 {
-		err := Errorf(Invalid, "invalid", "this request changed nothing: %v", bad)
+		err := problem.Errorf(problem.Invalid, "invalid", "this request changed nothing: %v", bad)
 		err.Violations = bad
 		refuse(err)
 		return
@@ -64,7 +65,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		most = c.Opt.QueuedFires
 	}
 	if waiting >= most {
-		refuse(Errorf(Conflict, "trigger_waits", "job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, counted(waiting, "execution"), t.Job))
+		refuse(problem.Errorf(problem.Conflict, "trigger_waits", "job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, problem.Counted(waiting, "execution"), t.Job))
 		return
 	}
 	if t.Key != "" {
@@ -81,7 +82,7 @@ func (c *Core) trigger(t TriggerRequested) {
 }
 
 // repeated has a trigger ask for what the execution was that it repeats, if it repeats one.
-func (c *Core) repeated(t *TriggerRequested) *Error {
+func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 	if t.Again == "" {
 		return nil
 	}
@@ -100,9 +101,9 @@ func (c *Core) repeated(t *TriggerRequested) *Error {
 	j := c.config.jobs[e.Job]
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
-		return Errorf(Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID, e.Job)
+		return problem.Errorf(problem.Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID, e.Job)
 	case j != nil && j.cfg != nil && e.overridesMoved(j.cfg):
-		return Errorf(Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app "+
+		return problem.Errorf(problem.Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app "+
 			"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
 			"POST /api/job/%s/trigger", e.ID, e.Job)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // AgentName is what an agent is found by.
@@ -199,7 +200,7 @@ func (c *Core) Cluster(ids []string) ClusterView {
 func (c *Core) Agent(id string) (AgentDetail, error) {
 	a := c.agents.byID[id]
 	if a == nil {
-		return AgentDetail{}, Errorf(NotFound, "agent_not_found", "there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were", id)
+		return AgentDetail{}, problem.Errorf(problem.NotFound, "agent_not_found", "there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were", id)
 	}
 	v := AgentDetail{AgentView: c.viewAgent(a), Executors: c.executorsOn(id), Running: []AgentTaskView{}}
 	v.StartFailures, _ = c.startFailures(func(agent string) bool { return agent == id })

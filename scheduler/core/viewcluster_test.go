@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -74,7 +75,7 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 
 	s.restart()
 	s.showsAgent("a new leader", "S1", `{"id":"S1","hostname":"","state":null,"since":null,`+fmt.Sprintf(use, "null", "null"), fmt.Sprintf(executor, "RUNNING", "null", "null"))
-	if _, err := s.core.Agent("S2"); asError(err).Kind != NotFound {
+	if _, err := s.core.Agent("S2"); problem.Of(err).Kind != problem.NotFound {
 		t.Errorf("an agent that was never seen: %v", err)
 	}
 }

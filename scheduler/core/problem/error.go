@@ -1,4 +1,4 @@
-package core
+package problem
 
 import (
 	"errors"
@@ -48,17 +48,17 @@ func Errorf(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func jobNotFound(name string) *Error {
+func NoJob(name string) *Error {
 	return Errorf(NotFound, "job_not_found", "there is no job %q; GET /api/job/jobs lists all", name)
 }
 
-func appNotFound(name string) *Error {
+func NoApp(name string) *Error {
 	return Errorf(NotFound, "app_not_found", "there is no app %q; GET /api/app/list lists all", name)
 }
 
-// appInUse says why an app with jobs cannot be deleted.
-func appInUse(name string, jobNames []string) *Error {
-	return Errorf(Conflict, "app_has_jobs", "app %q has %s (%s): deregister them first, or delete with ?jobs=true", name, counted(len(jobNames), "job"), someNames(jobNames))
+// AppInUse says why an app with jobs cannot be deleted.
+func AppInUse(name string, jobNames []string) *Error {
+	return Errorf(Conflict, "app_has_jobs", "app %q has %s (%s): deregister them first, or delete with ?jobs=true", name, Counted(len(jobNames), "job"), someNames(jobNames))
 }
 
 func someNames(names []string) string {
@@ -70,9 +70,17 @@ func someNames(names []string) string {
 }
 
 // asError is an error of a request for its answer.
-func asError(err error) *Error {
+func Of(err error) *Error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e
 	}
 	return Errorf(Invalid, "invalid", "%v", err)
+}
+
+// Counted says "1 time" or "3 times".
+func Counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
