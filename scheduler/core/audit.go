@@ -101,7 +101,9 @@ func (a *audit) plan(p *planned, rows []event.Audit) {
 	p.writes = append(p.writes, r.Writes()...)
 }
 
-func (r *auditRow) path() string { return store.Under(pathAudit, strconv.FormatInt(r.number, 10)) }
+func (r *auditRow) path() string {
+	return store.Under(store.PathAudit, strconv.FormatInt(r.number, 10))
+}
 
 // write adds the new rows to the commit, and removes those up to a number, which are stored in the history; beyond the bounds also the
 // oldest of those up to another number, which are at least in one of its batches.

@@ -49,7 +49,7 @@ func BenchmarkLoadAudits(b *testing.B) {
 	for i := range auditRows {
 		row := event.Audit{ID: event.ID(fmt.Sprint(i)), Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: auditJob,
 			TargetName: fmt.Sprint("job", i), App: "my_app", Before: `{"jobParameter":"` + strings.Repeat("x", 100) + `"}`, After: `{"jobParameter":"y"}`}
-		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathAudit, fmt.Sprint(i+1)), Value: store.Encode(row)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathAudit, fmt.Sprint(i+1)), Value: store.Encode(row)})
 	}
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {

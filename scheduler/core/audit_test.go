@@ -30,7 +30,7 @@ func handIn(s *stage, from, n, size int) {
 
 func storedAudits(s *stage) (n, bytes int) {
 	for path, value := range s.stored {
-		if strings.HasPrefix(path, pathAudit+"/") {
+		if strings.HasPrefix(path, store.PathAudit+"/") {
 			n, bytes = n+1, bytes+len(value)
 		}
 	}
@@ -111,7 +111,7 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	d := s.step(ChangeRequested{Token: 7, Change: DisableApp{Name: "my_app", Disabled: true}, Actor: event.Actor{Name: "alice"}})
-	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool { return strings.HasPrefix(w.Path, pathAudit) }) {
+	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool { return strings.HasPrefix(w.Path, store.PathAudit) }) {
 		t.Fatalf("%+v has no row", d.Change)
 	}
 	s.step(PauseRequested{Token: 8, Job: "nosuch"}) // the commit met a conflict: the next step is another's
@@ -138,7 +138,7 @@ func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
 		t.Fatalf("%+v", rows)
 	}
 	for path, value := range s.stored {
-		if strings.HasPrefix(path, pathAudit) && strings.Contains(string(value), "hunter") {
+		if strings.HasPrefix(path, store.PathAudit) && strings.Contains(string(value), "hunter") {
 			t.Errorf("%s: %s", path, value)
 		}
 	}
@@ -232,7 +232,7 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	parameter := "https://me:hush@h/"
 	s.step(TriggerRequested{Token: 8, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter}})
 	for path, value := range s.stored {
-		if strings.HasPrefix(path, pathAudit+"/") && strings.Contains(string(value), "hush") {
+		if strings.HasPrefix(path, store.PathAudit+"/") && strings.Contains(string(value), "hush") {
 			t.Errorf("%s: %s", path, value)
 		}
 	}
@@ -257,14 +257,14 @@ func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	var rows []string
 	removed := false
 	for _, w := range d.Writes {
-		if strings.HasPrefix(w.Path, pathAudit+"/") {
+		if strings.HasPrefix(w.Path, store.PathAudit+"/") {
 			var row event.Audit
 			if err := json.Unmarshal(w.Value, &row); err != nil {
 				t.Fatal(err)
 			}
 			rows = append(rows, row.Action)
 		}
-		removed = removed || w.Path == store.Under(pathJobState, "my_job") && w.Delete
+		removed = removed || w.Path == store.Under(store.PathJobState, "my_job") && w.Delete
 	}
 	if want := []string{"job.pause", "job.delete"}; !slices.Equal(rows, want) || !removed {
 		t.Errorf("rows %v, want %v; the job's record is removed: %v", rows, want, removed)

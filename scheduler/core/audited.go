@@ -27,7 +27,7 @@ func (k *configuration) auditOf(by event.Actor, changes ...Event) (rows []event.
 		case AppChanged:
 			row := event.Audit{Actor: by, Target: auditApp, TargetName: e.Name, App: e.Name}
 			if e.MarkOnly {
-				rows = append(rows, k.auditOfMark(row, pathAppDisabled, markWhen(e.Disabled, false))...)
+				rows = append(rows, k.auditOfMark(row, store.PathAppDisabled, markWhen(e.Disabled, false))...)
 				continue
 			}
 			var was *app.Config
@@ -38,7 +38,7 @@ func (k *configuration) auditOf(by event.Actor, changes ...Event) (rows []event.
 		case JobChanged:
 			row := event.Audit{Actor: by, Target: auditJob, TargetName: e.Name, App: k.appNameOf(e.Name)}
 			if e.MarkOnly {
-				rows = append(rows, k.auditOfMark(row, pathJobDisabled, markWhen(e.Disabled, e.Shutdown))...)
+				rows = append(rows, k.auditOfMark(row, store.PathJobDisabled, markWhen(e.Disabled, e.Shutdown))...)
 				continue
 			}
 			if e.Config != nil {
@@ -50,9 +50,9 @@ func (k *configuration) auditOf(by event.Actor, changes ...Event) (rows []event.
 			}
 			rows = append(rows, auditOfDocument(row, auditedJob(was), auditedJob(e.Config))...)
 		case MarkChanged:
-			dir, name := splitPath(e.Path)
+			dir, name := store.Split(e.Path)
 			row := event.Audit{Actor: by, Target: auditApp, TargetName: name, App: name}
-			if dir == pathJobDisabled {
+			if dir == store.PathJobDisabled {
 				row.Target, row.App = auditJob, k.appNameOf(name)
 			}
 			rows = append(rows, k.auditOfMark(row, dir, markWhen(e.Disabled, e.Shutdown))...)

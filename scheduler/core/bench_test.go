@@ -23,11 +23,11 @@ func manyJobs(b *testing.B, n int) *stage {
 	put := func(path string, v any) {
 		stored.Entries = append(stored.Entries, registry.Entry{Path: path, Value: store.Encode(v)})
 	}
-	put(store.Under(pathApps, a.AppName), a)
+	put(store.Under(store.PathApps, a.AppName), a)
 	job := func(name, cron string) {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, a.AppName, jobs.Transient, cron, 1, 0.1, 32
-		put(store.Under(pathJobs, name), j)
+		put(store.Under(store.PathJobs, name), j)
 	}
 	for i := range n {
 		job(fmt.Sprintf("job_%06d", i), fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60%60))
@@ -83,7 +83,7 @@ func BenchmarkLoad(b *testing.B) {
 // BenchmarkUpdate is a status update of one of 50 shards: its write holds them all.
 func BenchmarkUpdate(b *testing.B) {
 	e := &execution{ID: "my_job@20261121T080000Z", Job: "my_job", Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Settings: &settings{App: app.Default(), Job: jobs.Default()}}
-	e.Shards = make([]shard, inlineShards)
+	e.Shards = make([]shard, store.InlineShards)
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Running, attempt: attempt{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", i), Agent: "S0", Executor: "my_app@-@S0@-@1", Launched: e.Fire}}
 	}
@@ -99,10 +99,10 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkLoadYAML(b *testing.B) {
 	a, j := app.Default(), jobs.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
-	stored := Stored{Entries: []registry.Entry{{Path: store.Under(pathApps, a.AppName), Value: app.Schema.EncodeYAML(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: store.Under(store.PathApps, a.AppName), Value: app.Schema.EncodeYAML(a)}}}
 	for i := range 100_000 {
 		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient, fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60), 1, 0.1, 32
-		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathJobs, j.JobName), Value: jobs.Schema.EncodeYAML(j)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: jobs.Schema.EncodeYAML(j)})
 	}
 	opt := step.DefaultOptions()
 	opt.Documents = step.YAMLDocuments

@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // readEnd takes from a terminal update what people want to know.
@@ -31,7 +32,7 @@ func (c *Core) readEnd(ref taskRef, u cluster.Update) {
 	if s.Cause.IsZero() && u.State != cluster.Finished {
 		s.Cause = describeEnd(u)
 	}
-	s.Cause = s.Cause.Shortened(shorten)
+	s.Cause = s.Cause.Shortened(store.Shorten)
 }
 
 // describeEnd says what the cluster reported of an end.

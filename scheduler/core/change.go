@@ -91,8 +91,8 @@ func (ch RegisterApp) plan(k *configuration) (planned, error) {
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
 		return p, err
 	}
-	version := k.putNew(&p, store.Under(pathApps, cfg.AppName), document)
-	p.putMark(pathAppDisabled, cfg.AppName, notMarked)
+	version := k.putNew(&p, store.Under(store.PathApps, cfg.AppName), document)
+	p.putMark(store.PathAppDisabled, cfg.AppName, notMarked)
 	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version, Bytes: len(document)})
 	return p, nil
 }
@@ -111,7 +111,7 @@ func (ch UpdateApp) plan(k *configuration) (planned, error) {
 	if err := k.checkRoom(measured{name, len(document)}, measured{name, a.bytes}); err != nil {
 		return p, err
 	}
-	p.put(store.Under(pathApps, name), document, a.version, false)
+	p.put(store.Under(store.PathApps, name), document, a.version, false)
 	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled, Bytes: len(document)})
 	return p, nil
 }
@@ -123,7 +123,7 @@ func (ch DisableApp) plan(k *configuration) (planned, error) {
 	if a == nil {
 		return p, problem.NoApp(name)
 	}
-	p.putMark(pathAppDisabled, name, markWhen(disabled, false))
+	p.putMark(store.PathAppDisabled, name, markWhen(disabled, false))
 	cfg := a.cfg
 	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled, Notes: a.notes, MarkOnly: true})
 	return p, nil
@@ -132,7 +132,7 @@ func (ch DisableApp) plan(k *configuration) (planned, error) {
 func (ch DeleteApp) plan(k *configuration) (planned, error) {
 	name := ch.Name
 	p := planned{appName: name, removed: true}
-	path := store.Under(pathApps, name)
+	path := store.Under(store.PathApps, name)
 	a, f := k.apps[name], k.faulty[path]
 	if a == nil && !k.hasFault(path) {
 		return p, problem.NoApp(name)
@@ -148,7 +148,7 @@ func (ch DeleteApp) plan(k *configuration) (planned, error) {
 		k.planRemoveJob(&p, k.jobs[jobName])
 	}
 	p.remove(path, version)
-	p.putMark(pathAppDisabled, name, notMarked)
+	p.putMark(store.PathAppDisabled, name, notMarked)
 	p.events = append(p.events, AppChanged{Name: name})
 	return p, nil
 }
@@ -170,8 +170,8 @@ func (ch RegisterJob) plan(k *configuration) (planned, error) {
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
 		return p, err
 	}
-	version := k.putNew(&p, store.Under(pathJobs, cfg.JobName), document)
-	p.putMark(pathJobDisabled, cfg.JobName, notMarked)
+	version := k.putNew(&p, store.Under(store.PathJobs, cfg.JobName), document)
+	p.putMark(store.PathJobDisabled, cfg.JobName, notMarked)
 	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version, Bytes: len(document)})
 	return p, nil
 }
@@ -193,7 +193,7 @@ func (ch UpdateJob) plan(k *configuration) (planned, error) {
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{j.cfg.AppName, j.bytes}); err != nil {
 		return p, err
 	}
-	p.put(store.Under(pathJobs, name), document, j.version, false)
+	p.put(store.Under(store.PathJobs, name), document, j.version, false)
 	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.mark.disables(), Shutdown: j.mark == markedShutdown, Bytes: len(document)})
 	return p, nil
 }
@@ -205,7 +205,7 @@ func (ch DisableJob) plan(k *configuration) (planned, error) {
 	if j == nil || j.cfg == nil {
 		return p, problem.NoJob(name)
 	}
-	p.putMark(pathJobDisabled, name, markWhen(disabled, false))
+	p.putMark(store.PathJobDisabled, name, markWhen(disabled, false))
 	p.events = append(p.events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled, Notes: j.notes, MarkOnly: true})
 	return p, nil
 }
@@ -215,9 +215,9 @@ func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 	p := planned{jobName: name, removed: true}
 	j := k.jobs[name]
 	switch {
-	case k.hasFault(store.Under(pathJobs, name)):
-		p.remove(store.Under(pathJobs, name), k.faulty[store.Under(pathJobs, name)].version)
-		p.putMark(pathJobDisabled, name, notMarked)
+	case k.hasFault(store.Under(store.PathJobs, name)):
+		p.remove(store.Under(store.PathJobs, name), k.faulty[store.Under(store.PathJobs, name)].version)
+		p.putMark(store.PathJobDisabled, name, notMarked)
 		p.events = append(p.events, JobChanged{Name: name})
 	case j == nil || j.cfg == nil:
 		return p, problem.NoJob(name)
@@ -228,7 +228,7 @@ func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 }
 
 func (k *configuration) planRemoveJob(p *planned, j *jobState) {
-	p.remove(store.Under(pathJobs, j.name), j.version)
-	p.putMark(pathJobDisabled, j.name, notMarked)
+	p.remove(store.Under(store.PathJobs, j.name), j.version)
+	p.putMark(store.PathJobDisabled, j.name, notMarked)
 	p.events = append(p.events, JobChanged{Name: j.name})
 }

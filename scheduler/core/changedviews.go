@@ -70,13 +70,13 @@ func (c *Core) nameChanged() {
 func (c *Core) nameWritten() {
 	out := &c.Effects().Changed
 	for i := range c.decision.Writes {
-		dir, name := splitPath(c.decision.Writes[i].Path)
+		dir, name := store.Split(c.decision.Writes[i].Path)
 		switch dir {
-		case pathJobState, pathNotification:
+		case store.PathJobState, store.PathNotification:
 			c.SeeJob(name)
-		case pathExecution:
+		case store.PathExecution:
 			c.nameExecution(name)
-		case pathDaemonRuns:
+		case store.PathDaemonRuns:
 			job, _, _ := strings.Cut(name, "@")
 			c.SeeJob(job)
 			if j := c.config.jobs[job]; j != nil {
@@ -86,13 +86,13 @@ func (c *Core) nameWritten() {
 					}
 				}
 			}
-		case pathOrphan:
+		case store.PathOrphan:
 			job, _, _ := strings.Cut(name, "@-@")
 			c.SeeJob(job)
-		case pathExecutor, pathStartFailure:
+		case store.PathExecutor, store.PathStartFailure:
 			out.Cluster = true
 		default:
-			if id, chunk := strings.CutPrefix(dir, pathShards+"/"); chunk {
+			if id, chunk := strings.CutPrefix(dir, store.PathShards+"/"); chunk {
 				c.nameExecution(id)
 			}
 		}
@@ -133,21 +133,21 @@ func (c *Core) seeConfigured(e Event) {
 	path := ""
 	switch e := e.(type) {
 	case AppChanged:
-		path = store.Under(pathApps, e.Name)
+		path = store.Under(store.PathApps, e.Name)
 	case JobChanged:
-		path = store.Under(pathJobs, e.Name)
+		path = store.Under(store.PathJobs, e.Name)
 	case MarkChanged:
 		path = e.Path
 	case DocumentFaulty:
 		path = e.Path
 	}
-	switch dir, name := splitPath(path); dir {
-	case pathApps, pathAppDisabled:
+	switch dir, name := store.Split(path); dir {
+	case store.PathApps, store.PathAppDisabled:
 		c.SeeApp(name)
 		for _, job := range c.config.jobsOf(name) {
 			c.SeeJob(job)
 		}
-	case pathJobs, pathJobDisabled:
+	case store.PathJobs, store.PathJobDisabled:
 		c.SeeJob(name)
 	}
 }

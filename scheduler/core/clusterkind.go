@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // checkClusterKind refuses a state that was made with another kind of cluster. Its tasks are unknown to this one, which would report
@@ -12,9 +13,9 @@ func (c *Core) checkClusterKind(entries []registry.Entry) error {
 	kind, used := "", false
 	for _, e := range entries {
 		switch e.Path {
-		case pathClusterKind:
+		case store.PathClusterKind:
 			kind, used = string(e.Value), true
-		case pathFramework:
+		case store.PathFramework:
 			used = true
 		}
 	}

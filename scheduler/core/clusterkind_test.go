@@ -14,8 +14,8 @@ import (
 // documents by any.
 func TestClusterKind(t *testing.T) {
 	t.Parallel()
-	framework := registry.Entry{Path: pathFramework, Value: []byte("elasticjob-1")}
-	kubernetes := registry.Entry{Path: pathClusterKind, Value: []byte("Kubernetes")}
+	framework := registry.Entry{Path: store.PathFramework, Value: []byte("elasticjob-1")}
+	kubernetes := registry.Entry{Path: store.PathClusterKind, Value: []byte("Kubernetes")}
 	for _, c := range []struct {
 		name    string
 		kind    string
@@ -58,7 +58,7 @@ func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 		for _, w := range r.Writes() {
 			written[w.Path] = string(w.Value)
 		}
-		if got, there := written[pathClusterKind]; got != kind || there != (kind != "") || written[pathFramework] == "" {
+		if got, there := written[store.PathClusterKind]; got != kind || there != (kind != "") || written[store.PathFramework] == "" {
 			t.Errorf("%q: written are %v", kind, written)
 		}
 	}

@@ -43,9 +43,9 @@ func (k *configuration) write(r *store.Commit) {
 	for _, name := range k.changed.Take() {
 		if j := k.jobs[name]; j != nil && j.cfg != nil {
 			j.stored.Since = j.since
-			r.Put(store.Under(pathJobState, name), j.stored)
+			r.Put(store.Under(store.PathJobState, name), j.stored)
 		} else {
-			r.Remove(store.Under(pathJobState, name))
+			r.Remove(store.Under(store.PathJobState, name))
 		}
 	}
 }
@@ -74,10 +74,10 @@ func (k *configuration) loadJob(name string, d Document) {
 // loaded joins what was loaded: jobs to their apps, and marks to both.
 func (k *configuration) loaded() {
 	for name, a := range k.apps {
-		a.disabled = k.marked[store.Under(pathAppDisabled, name)].disables()
+		a.disabled = k.marked[store.Under(store.PathAppDisabled, name)].disables()
 	}
 	for name, j := range k.jobs {
-		j.mark = k.marked[store.Under(pathJobDisabled, name)]
+		j.mark = k.marked[store.Under(store.PathJobDisabled, name)]
 		k.join(j)
 	}
 }
@@ -101,9 +101,9 @@ func (k *configuration) committed(token uint64) *planned {
 // are its jobs, by name, and other is set when its executors are others from now on.
 func (k *configuration) appChanged(e AppChanged) (a *appState, jobs []*jobState, other bool) {
 	if !e.MarkOnly {
-		delete(k.faulty, store.Under(pathApps, e.Name))
+		delete(k.faulty, store.Under(store.PathApps, e.Name))
 	}
-	k.setMark(store.Under(pathAppDisabled, e.Name), markWhen(e.Disabled, false))
+	k.setMark(store.Under(store.PathAppDisabled, e.Name), markWhen(e.Disabled, false))
 	a = k.apps[e.Name]
 	if e.Config == nil {
 		if a == nil {
@@ -149,9 +149,9 @@ func (a *appState) sortedJobs() []*jobState {
 // jobChanged follows a committed change of a job, and returns it; nil for the removal of one that is not there.
 func (k *configuration) jobChanged(e JobChanged) *jobState {
 	if !e.MarkOnly {
-		delete(k.faulty, store.Under(pathJobs, e.Name))
+		delete(k.faulty, store.Under(store.PathJobs, e.Name))
 	}
-	k.setMark(store.Under(pathJobDisabled, e.Name), markWhen(e.Disabled, e.Shutdown))
+	k.setMark(store.Under(store.PathJobDisabled, e.Name), markWhen(e.Disabled, e.Shutdown))
 	if e.Config == nil && k.jobs[e.Name] == nil {
 		return nil
 	}
@@ -190,8 +190,8 @@ func (k *configuration) markChanged(e MarkChanged) []*jobState {
 	now := markWhen(e.Disabled, e.Shutdown)
 	k.setMark(e.Path, now)
 	delete(k.faulty, e.Path) // the event about one that can't be read follows
-	dir, name := splitPath(e.Path)
-	if dir == pathAppDisabled {
+	dir, name := store.Split(e.Path)
+	if dir == store.PathAppDisabled {
 		if a := k.apps[name]; a != nil && a.disabled != e.Disabled {
 			a.disabled = e.Disabled
 			return a.sortedJobs()
@@ -223,13 +223,13 @@ func (k *configuration) documentFaulty(e DocumentFaulty) {
 		since = f.since
 	}
 	k.faulty[e.Path] = fault{e.Why, e.Version, since}
-	dir, name := splitPath(e.Path)
+	dir, name := store.Split(e.Path)
 	switch dir {
-	case pathApps:
+	case store.PathApps:
 		if a := k.apps[name]; a != nil {
 			a.version = e.Version
 		}
-	case pathJobs:
+	case store.PathJobs:
 		if j := k.jobs[name]; j != nil {
 			j.version = e.Version
 		} else {
@@ -241,9 +241,9 @@ func (k *configuration) documentFaulty(e DocumentFaulty) {
 // isFaulty reports whether the job's document, or its app's, can't be used.
 func (k *configuration) isFaulty(j *jobState) bool {
 	if j.cfg == nil {
-		return k.hasFault(store.Under(pathJobs, j.name))
+		return k.hasFault(store.Under(store.PathJobs, j.name))
 	}
-	return k.apps[j.cfg.AppName] == nil && k.hasFault(store.Under(pathApps, j.cfg.AppName))
+	return k.apps[j.cfg.AppName] == nil && k.hasFault(store.Under(store.PathApps, j.cfg.AppName))
 }
 
 // removeEndedJob forgets a removed job whose executions have ended (rule K2).

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -153,7 +154,7 @@ func TestAllDamageIsReportedAtOnce(t *testing.T) {
 	s.start(8)
 	n := 0
 	for path := range s.stored {
-		if strings.HasPrefix(path, pathExecution+"/") || strings.HasPrefix(path, pathExecutor+"/") {
+		if strings.HasPrefix(path, store.PathExecution+"/") || strings.HasPrefix(path, store.PathExecutor+"/") {
 			s.stored[path] = []byte("{junk")
 			n++
 		}

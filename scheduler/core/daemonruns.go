@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -61,7 +62,7 @@ func (c *Core) learnRuns(ref taskRef, st *wire.Status) {
 		return
 	}
 	run := *st.Run
-	run.Cause = shorten(run.Cause)
+	run.Cause = store.Shorten(run.Cause)
 	switch run.State {
 	case wire.RunRunning, wire.RunKilled: // the latter was cut off: the end of its attempt says by what
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {

@@ -42,7 +42,9 @@ func (d *daemons) lookAt(job string, at time.Time) {
 	d.Timers.At(at, func(time.Time) { d.due.Add(job) })
 }
 
-func (d *daemons) write(r *store.Commit) { store.PutChanged(r, pathDaemonRuns, d.runs, &d.changed) }
+func (d *daemons) write(r *store.Commit) {
+	store.PutChanged(r, store.PathDaemonRuns, d.runs, &d.changed)
+}
 
 // daemonShard names a daemon's shard in the registry. Its runs are kept by job, not by execution: they are of interest when
 // the standing execution was replaced, too.

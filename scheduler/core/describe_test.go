@@ -88,7 +88,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(hourly)
 		j := *s.core.config.jobs["my_job"].cfg
 		huge(&j)
-		s.stored[store.Under(pathJobs, "my_job")] = store.Encode(j)
+		s.stored[store.Under(store.PathJobs, "my_job")] = store.Encode(j)
 		s.restart()
 		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), together) {
 			t.Errorf("%s %v", x.State, x.Notes)
@@ -102,7 +102,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 			t.Error("it was launched")
 		}
 		// What is larger than any document stops nobody from leading, either.
-		s.stored[store.Under(pathJobs, "my_job")] = []byte(`{"jobName":"my_job","description":"` + strings.Repeat("x", 4<<20) + `"}`)
+		s.stored[store.Under(store.PathJobs, "my_job")] = []byte(`{"jobName":"my_job","description":"` + strings.Repeat("x", 4<<20) + `"}`)
 		s.restart()
 		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), "at most 1048576 are read") {
 			t.Errorf("%s %v", x.State, x.Notes)

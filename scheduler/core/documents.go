@@ -83,10 +83,10 @@ type Document struct {
 // most of the work of a term that begins.
 func ReadDocument(opt *step.Options, wall time.Time, e registry.Entry) Document {
 	d := Document{path: e.Path, version: e.Version, bytes: len(e.Value)}
-	switch dir, name := splitPath(e.Path); dir {
-	case pathApps:
+	switch dir, name := store.Split(e.Path); dir {
+	case store.PathApps:
 		d.app, d.notes, d.err = readApp(opt, name, e)
-	case pathJobs:
+	case store.PathJobs:
 		var cfg jobs.Config
 		cfg, d.notes, d.err = readJob(opt, name, e, wall)
 		d.job = &cfg

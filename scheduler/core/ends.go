@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // endAttempt ends the present attempt of a shard: the shard has ended with it, or waits for another attempt (next). Its
@@ -27,7 +28,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 	in := c.endingOf(ref, how)
 	v := next(in)
 	c.recordEnd(ref, how, &v)
-	s.Cause, s.tries = v.cause.Shortened(shorten), v.counts
+	s.Cause, s.tries = v.cause.Shortened(store.Shorten), v.counts
 	if v.blameAgent && c.config.apps[e.Settings.App.AppName] != nil {
 		// Shards that bring their executors are launched together, and fail so.
 		start := cmp.Or(s.Executor, fmt.Sprintf("%s#%d", e.ID, s.Attempt))

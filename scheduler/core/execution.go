@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -159,10 +160,10 @@ func (e *execution) settingsOf(cfg jobs.Config) jobs.Config {
 
 // chunks is how many entries beside the header its shards are stored in (rule T5).
 func (e *execution) chunks() int {
-	if len(e.Shards) <= inlineShards {
+	if len(e.Shards) <= store.InlineShards {
 		return 0
 	}
-	return (len(e.Shards) + chunkShards - 1) / chunkShards
+	return (len(e.Shards) + store.ChunkShards - 1) / store.ChunkShards
 }
 
 // state of the execution as people see it.

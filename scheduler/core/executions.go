@@ -47,14 +47,14 @@ func (es *executions) touch(e *execution) {
 func (es *executions) touchShard(e *execution, index int) {
 	e.Shards[index].encoded = nil
 	es.changed.Add(e.ID)
-	if len(e.Shards) <= inlineShards {
+	if len(e.Shards) <= store.InlineShards {
 		e.dirty = true
 		return
 	}
 	if e.dirtyChunks == nil {
 		e.dirtyChunks = map[int]bool{}
 	}
-	e.dirtyChunks[index/chunkShards] = true
+	e.dirtyChunks[index/store.ChunkShards] = true
 }
 
 // known reports whether an execution of that id is open, or has ended and is kept.
@@ -143,7 +143,7 @@ func (es *executions) forgetKeyLater(id string, at time.Time) {
 func (es *executions) write(r *store.Commit, stored, recorded int64) {
 	gone := es.ended.trim(es.Now(), es.Opt.EndedKept, stored)
 	gone = append(gone, es.ended.trimUnstored(es.Opt.UnstoredKept, recorded)...)
-	store.PutChanged(r, pathKey, es.keys, &es.changedKeys)
+	store.PutChanged(r, store.PathKey, es.keys, &es.changedKeys)
 	for _, id := range es.changed.Take() {
 		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {
 			e.write(r)
@@ -153,9 +153,9 @@ func (es *executions) write(r *store.Commit, stored, recorded int64) {
 		if !e.stored || es.open[e.ID] != nil {
 			continue // the id lives again
 		}
-		r.Remove(store.Under(pathExecution, e.ID))
+		r.Remove(store.Under(store.PathExecution, e.ID))
 		for i := range e.storedChunks {
-			r.Remove(chunkPath(e.ID, i))
+			r.Remove(store.ChunkPath(e.ID, i))
 		}
 	}
 }

@@ -155,10 +155,10 @@ func (es *executors) sorted() []*executor {
 
 func (es *executors) write(r *store.Commit) {
 	if es.counterChanged {
-		r.Raw(pathCounter, strconv.AppendInt(nil, es.counter, 10))
+		r.Raw(store.PathCounter, strconv.AppendInt(nil, es.counter, 10))
 		es.counterChanged = false
 	}
-	store.PutChanged(r, pathExecutor, es.byID, &es.changed)
+	store.PutChanged(r, store.PathExecutor, es.byID, &es.changed)
 }
 
 // role is a role as records have it.

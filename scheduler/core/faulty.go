@@ -29,14 +29,14 @@ func (c *Core) FaultyDocuments() []FaultyView {
 	out := make([]FaultyView, 0, len(c.config.faulty))
 	for _, path := range step.SortedKeys(c.config.faulty) {
 		f := c.config.faulty[path]
-		dir, name := splitPath(path)
+		dir, name := store.Split(path)
 		v := FaultyView{Path: path, Kind: "job", Name: name, Why: whyOf(f.why), Since: f.since.Truncate(time.Millisecond)}
 		switch j := c.config.jobs[name]; {
-		case dir == pathApps:
+		case dir == store.PathApps:
 			v.Kind, v.LastGood = "app", c.config.apps[name] != nil
-		case dir == pathAppDisabled:
+		case dir == store.PathAppDisabled:
 			v.Kind = "app"
-		case dir == pathJobs && j != nil:
+		case dir == store.PathJobs && j != nil:
 			v.LastGood = j.cfg != nil
 		}
 		out = append(out, v)
@@ -64,7 +64,7 @@ func faultOf(err error) reason.Reason {
 
 // unreadableMarks are notes on the disabled marks of a job and its app.
 func (k *configuration) unreadableMarks(j *jobState) (notes []reason.Reason) {
-	for _, path := range []string{store.Under(pathJobDisabled, j.name), store.Under(pathAppDisabled, j.cfg.AppName)} {
+	for _, path := range []string{store.Under(store.PathJobDisabled, j.name), store.Under(store.PathAppDisabled, j.cfg.AppName)} {
 		if k.hasFault(path) {
 			notes = append(notes, reason.OfPath(path, k.faulty[path].why))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 const accessDenied = "ZooKeeper gives no permission"
@@ -182,9 +183,9 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(everyFiveSeconds)
-	s.stored[pathJobs+"/broken"] = []byte("{not json")
-	s.stored[pathJobs+"/no_shards"] = []byte(`{"jobName":"no_shards","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":0,"cpuCount":1,"memoryMB":1}`)
-	s.stored[pathApps+"/bad_app"] = []byte("[]")
+	s.stored[store.PathJobs+"/broken"] = []byte("{not json")
+	s.stored[store.PathJobs+"/no_shards"] = []byte(`{"jobName":"no_shards","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":0,"cpuCount":1,"memoryMB":1}`)
+	s.stored[store.PathApps+"/bad_app"] = []byte("[]")
 	s.restart()
 	if names := len(s.core.Jobs()); names != 1 {
 		t.Fatalf("%d jobs, want the good one", names)

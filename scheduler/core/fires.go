@@ -61,7 +61,7 @@ func newFires() fires {
 
 func (f *fires) write(r *store.Commit) {
 	if f.cursorChanged {
-		r.Put(pathCursor, f.cursor)
+		r.Put(store.PathCursor, f.cursor)
 		f.cursorChanged = false
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 func TestF5OneExecutionAtATime(t *testing.T) {
@@ -111,12 +112,12 @@ func TestF1TheCursorNeverGoesBack(t *testing.T) {
 		s.job(func(c *jobs.Config) { c.JobName, c.Cron = fmt.Sprintf("job_%d", i), "0 * * * * ?" })
 	}
 	s.until(time.Minute)
-	want := string(s.stored[pathCursor])
+	want := string(s.stored[store.PathCursor])
 	s.opt.FiresPerStep = 1
 	core := s.load()
 	for range 5 {
 		for _, w := range core.Step(s.clocks(), rand.NewPCG(1, 2), nil).Writes {
-			if w.Path == pathCursor {
+			if w.Path == store.PathCursor {
 				t.Errorf("a new leader writes the cursor %s over %s, with no new fire", w.Value, want)
 			}
 		}

@@ -172,7 +172,7 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	}
 	rows := 0
 	for path := range s.stored {
-		if strings.HasPrefix(path, pathExecution+"/too_big@") {
+		if strings.HasPrefix(path, store.PathExecution+"/too_big@") {
 			rows++
 		}
 	}
@@ -194,7 +194,7 @@ func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
 	writes := 0
 	for range 600 {
 		for _, w := range s.after(time.Second).Writes {
-			if w.Path == store.Under(pathJobState, "my_job") {
+			if w.Path == store.Under(store.PathJobState, "my_job") {
 				writes++
 			}
 		}

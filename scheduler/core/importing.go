@@ -20,7 +20,7 @@ import (
 // loadQueue takes an entry below /state/ready, /state/failover or /state/running.
 // What only holds a job's entries together has no value.
 func (c *Core) loadQueue(e registry.Entry) bool {
-	for _, dir := range []string{pathReady, pathFailover, pathRunning} {
+	for _, dir := range []string{store.PathReady, store.PathFailover, store.PathRunning} {
 		rest, ok := strings.CutPrefix(e.Path, dir+"/")
 		if !ok {
 			continue
@@ -42,12 +42,12 @@ func (c *Core) importQueues() {
 	for _, e := range entries {
 		var err error
 		switch {
-		case strings.HasPrefix(e.path, pathReady+"/"):
+		case strings.HasPrefix(e.path, store.PathReady+"/"):
 			err = c.importReady(e)
 		case e.item == "":
 			folders = append(folders, e.path)
 			continue
-		case strings.HasPrefix(e.path, pathFailover+"/"):
+		case strings.HasPrefix(e.path, store.PathFailover+"/"):
 			if err = c.importable(e.job); err == nil && c.config.jobs[e.job].isDaemon() {
 				c.imports.took(e.path)
 			} else if err == nil {
@@ -67,7 +67,7 @@ func (c *Core) importQueues() {
 	for _, path := range folders {
 		switch {
 		case left[path]:
-		case c.subscription.takeover != nil && strings.HasPrefix(path, pathRunning+"/"):
+		case c.subscription.takeover != nil && strings.HasPrefix(path, store.PathRunning+"/"):
 			c.subscription.takeover.running = append(c.subscription.takeover.running, path)
 		default:
 			c.imports.took(path)
@@ -79,7 +79,7 @@ func (c *Core) importQueues() {
 func (c *Core) importMoment() time.Time { return c.Wall().Truncate(time.Millisecond) }
 
 func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
-	dir, _ := splitPath(e.path)
+	dir, _ := store.Split(e.path)
 	left[dir] = true
 	c.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
 }
@@ -88,8 +88,8 @@ func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
 func (c *Core) importable(job string) error {
 	j := c.config.jobs[job]
 	switch {
-	case c.config.hasFault(store.Under(pathJobs, job)):
-		return fmt.Errorf("the job's document can't be used: %s", c.config.faulty[store.Under(pathJobs, job)].why)
+	case c.config.hasFault(store.Under(store.PathJobs, job)):
+		return fmt.Errorf("the job's document can't be used: %s", c.config.faulty[store.Under(store.PathJobs, job)].why)
 	case j == nil || j.cfg == nil:
 		return fmt.Errorf("there is no job %q", job)
 	case c.config.apps[j.cfg.AppName] == nil:

@@ -23,7 +23,7 @@ const (
 // inactive says why a job makes no fires, or that it is active.
 func (k *configuration) inactive(j *jobState) inactivity {
 	switch {
-	case j.cfg == nil && k.hasFault(store.Under(pathJobs, j.name)):
+	case j.cfg == nil && k.hasFault(store.Under(store.PathJobs, j.name)):
 		return jobFaulty
 	case j.cfg == nil:
 		return jobRemoved
@@ -47,7 +47,7 @@ func (k *configuration) inactive(j *jobState) inactivity {
 func (k *configuration) inactiveReason(j *jobState) reason.Reason {
 	switch k.inactive(j) {
 	case jobFaulty:
-		path := store.Under(pathJobs, j.name)
+		path := store.Under(store.PathJobs, j.name)
 		return reason.DocumentFaulty(path, k.faulty[path].why)
 	case jobRemoved:
 		return reason.Of(reason.Deregistered)
@@ -79,7 +79,7 @@ func (k *configuration) endReason(j *jobState) reason.Reason {
 
 // appMissingReason says why a job has no app, and what to do.
 func (k *configuration) appMissingReason(name string) reason.Reason {
-	if path := store.Under(pathApps, name); k.hasFault(path) {
+	if path := store.Under(store.PathApps, name); k.hasFault(path) {
 		return reason.AppDocumentFaulty(name, k.faulty[path].why)
 	}
 	return reason.AppNotRegistered(name)

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // Stored is all that a term finds in the registry.
@@ -39,7 +40,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	var execs []*execution
 	var damage []error
 	for i, e := range stored.Entries {
-		dir, name := splitPath(e.Path)
+		dir, name := store.Split(e.Path)
 		var err error
 		var d Document
 		if stored.Documents != nil {
@@ -47,66 +48,66 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		} else {
 			d = ReadDocument(&c.Opt, wall, e)
 		}
-		if e.Unreadable != "" && dir != pathApps && dir != pathJobs {
+		if e.Unreadable != "" && dir != store.PathApps && dir != store.PathJobs {
 			if err = c.loadUnreadable(e, dir); err != nil {
 				damage = append(damage, err)
 			}
 			continue
 		}
 		switch dir {
-		case pathApps:
+		case store.PathApps:
 			c.config.loadApp(name, d)
-		case pathJobs:
+		case store.PathJobs:
 			c.config.loadJob(name, d)
-		case pathAppDisabled, pathJobDisabled:
+		case store.PathAppDisabled, store.PathJobDisabled:
 			c.config.setMark(e.Path, markOf(e.Path, e.Value))
-		case pathExecution:
+		case store.PathExecution:
 			var x execution
 			if err = json.Unmarshal(e.Value, &x); err == nil {
 				execs = append(execs, &x)
 			}
-		case pathExecutor:
+		case store.PathExecutor:
 			var x executor
 			if err = json.Unmarshal(e.Value, &x); err == nil {
 				x.idleSince, x.ran = c.Now(), true
 				c.Clamp(0, &x.ClosedAt)
 				c.executors.restore(&x)
 			}
-		case pathOrphan:
+		case store.PathOrphan:
 			var g orphans.Orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
 				c.Clamp(0, &g.Since, &g.Away, &g.Staged)
 				c.orphans.Restore(g)
 			}
-		case pathStartFailure:
+		case store.PathStartFailure:
 			var until time.Time // the apps are known: documents come first
 			until, err = c.starts.restore(e, func(name string) bool { return c.config.apps[name] != nil })
 			c.placement.wakeAt(until)
-		case pathDaemonRuns:
+		case store.PathDaemonRuns:
 			var runs daemonRuns
 			if err = json.Unmarshal(e.Value, &runs); err == nil {
 				c.daemons.restore(name, &runs)
 			}
-		case pathNotification:
+		case store.PathNotification:
 			var n pendingNotification
 			if err = json.Unmarshal(e.Value, &n); err == nil {
 				c.notifications.restore(name, &n)
 			}
-		case pathKey:
+		case store.PathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
 				c.Clamp(0, &at)
 				c.executions.keys[name] = at
 			}
-		case pathJobState:
+		case store.PathJobState:
 			var r jobRecord
 			if err = json.Unmarshal(e.Value, &r); err == nil {
 				j := c.config.jobOrRemoved(name)
 				j.stored, j.isStored, j.since = r, true, r.Since
 			}
-		case pathAudit:
+		case store.PathAudit:
 			err = c.audit.restore(name, e)
-		case pathHistoryBatches:
+		case store.PathHistoryBatches:
 			err = c.recording.restore(e)
 		default:
 			err = c.loadOther(e, dir, chunks)
@@ -134,7 +135,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	const disabled, state = "/state/disable", "/state/"
 	switch {
-	case dir == pathAppDisabled || dir == pathJobDisabled:
+	case dir == store.PathAppDisabled || dir == store.PathJobDisabled:
 		c.config.setMark(e.Path, markedDisabled)
 		c.config.addFault(e.Path, markUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
@@ -157,18 +158,18 @@ func allOf(damage []error) error {
 
 func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard) (err error) {
 	switch {
-	case e.Path == pathCursor:
+	case e.Path == store.PathCursor:
 		return json.Unmarshal(e.Value, &c.fires.cursor)
-	case e.Path == pathCounter:
+	case e.Path == store.PathCounter:
 		c.executors.counter, err = strconv.ParseInt(string(e.Value), 10, 64)
-	case e.Path == pathFramework:
+	case e.Path == store.PathFramework:
 		c.subscription.frameworkID = strings.TrimSpace(string(e.Value))
-	case e.Path == pathOurFramework:
+	case e.Path == store.PathOurFramework:
 		c.subscription.ours = string(e.Value)
-	case e.Path == pathHistoryStored || e.Path == pathHistoryBase:
+	case e.Path == store.PathHistoryStored || e.Path == store.PathHistoryBase:
 		err = c.recording.restore(e)
 	case c.loadQueue(e):
-	case strings.HasPrefix(dir, pathShards+"/"):
+	case strings.HasPrefix(dir, store.PathShards+"/"):
 		var part []shard
 		if err = json.Unmarshal(e.Value, &part); err == nil {
 			chunks[e.Path] = part
@@ -188,7 +189,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		e.stored = true
 		e.storedChunks = e.Chunks
 		for i := range e.Chunks {
-			path := chunkPath(e.ID, i)
+			path := store.ChunkPath(e.ID, i)
 			part, ok := chunks[path]
 			if !ok {
 				return fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a copy", e.ID, path)

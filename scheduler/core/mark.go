@@ -33,8 +33,8 @@ func markWhen(disabled, shutdown bool) mark {
 
 // markOf reads a mark as it is stored at a path. An app has no other than a plain one.
 func markOf(path string, value []byte) mark {
-	dir, _ := splitPath(path)
-	return markWhen(true, dir == pathJobDisabled && string(value) == shutdownMark)
+	dir, _ := store.Split(path)
+	return markWhen(true, dir == store.PathJobDisabled && string(value) == shutdownMark)
 }
 
 // value is what is stored as the mark of that name.

@@ -30,7 +30,7 @@ func TestF11MarksSetByHand(t *testing.T) {
 			s.triggerJob(c.job)
 			s.offer("S1", 8, 8192)
 			s.run(s.accepted())
-			entry := registry.Entry{Path: store.Under(pathJobDisabled, c.job), Value: []byte(c.value)}
+			entry := registry.Entry{Path: store.Under(store.PathJobDisabled, c.job), Value: []byte(c.value)}
 			d := s.step(s.core.Reloaded(entry.Path, entry, true)...)
 			view, err := s.core.Job(c.job)
 			if err != nil || view.State != c.want || !view.Disabled || len(calls[step.CallKill](d)) != c.kills {

@@ -19,12 +19,12 @@ func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 	t.Helper()
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
-	stored := Stored{Entries: []registry.Entry{{Path: store.Under(pathApps, a.AppName), Value: store.Encode(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: store.Under(store.PathApps, a.AppName), Value: store.Encode(a)}}}
 	for i := range n {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), "my_app", jobs.Transient, 1, 0.1, 32
 		j.Cron, j.Misfire = fmt.Sprintf("%d %d * * * ?", i%60, i/60%60), i%10 == 0
-		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathJobs, j.JobName), Value: store.Encode(j)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: store.Encode(j)})
 	}
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	c := New(opt)

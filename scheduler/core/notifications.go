@@ -166,7 +166,7 @@ func (ns *notifications) answered(e NotificationSent) {
 }
 
 func (ns *notifications) write(r *store.Commit) {
-	store.PutChanged(r, pathNotification, ns.pending, &ns.changed)
+	store.PutChanged(r, store.PathNotification, ns.pending, &ns.changed)
 }
 
 // reportFailure has people be notified of a run that failed, if its job, as it is now, has a handler for that. Whoever ends a run calls it in

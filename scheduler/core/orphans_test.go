@@ -124,7 +124,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 		}, nil, given + 2*time.Minute},
 		"an earlier release gave it up": {func(s *stage, l cluster.TaskLaunch) {
 			stuckStaged(s, l)
-			path := store.Under(pathOrphan, l.TaskID)
+			path := store.Under(store.PathOrphan, l.TaskID)
 			var o orphans.Orphan
 			if err := json.Unmarshal(s.stored[path], &o); err != nil || o.Staged.IsZero() {
 				s.t.Fatalf("%s: %s, %v", path, s.stored[path], err)

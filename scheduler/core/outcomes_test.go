@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -128,12 +129,12 @@ func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 func TestLongCausesKeepTheirBeginningAndTheirEnd(t *testing.T) {
 	t.Parallel()
 	long := "ended by signal 9; end of stderr:\n" + strings.Repeat("é\x01", 5000) + "out of luck"
-	got := shorten(long)
+	got := store.Shorten(long)
 	if !strings.HasPrefix(got, "ended by signal 9; end of stderr:\né") || !strings.HasSuffix(got, "é?out of luck") || !strings.Contains(got, "…") ||
-		len(got) > causeBytes+len("…") || !utf8.ValidString(got) {
+		len(got) > store.CauseBytes+len("…") || !utf8.ValidString(got) {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
-	if got := shorten("exit status 1\t\n"); got != "exit status 1\t\n" {
+	if got := store.Shorten("exit status 1\t\n"); got != "exit status 1\t\n" {
 		t.Errorf("%q", got)
 	}
 }

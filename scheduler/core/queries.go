@@ -21,7 +21,7 @@ func (c *Core) App(name string) (AppView, error) {
 	}
 	v := AppView{Config: a.cfg, Disabled: a.disabled, Version: a.version}
 	v.note(texts(a.notes)...)
-	if path := store.Under(pathApps, name); c.config.hasFault(path) {
+	if path := store.Under(store.PathApps, name); c.config.hasFault(path) {
 		v.note(reason.LastGoodInForce(path, c.config.faulty[path].why))
 	}
 	return v, nil
@@ -70,8 +70,8 @@ func (c *Core) notesOf(j *jobState) []reason.Reason {
 	if a == nil {
 		notes = append(notes, c.config.appMissingReason(j.cfg.AppName))
 	}
-	for _, path := range []string{store.Under(pathJobs, j.name), store.Under(pathApps, j.cfg.AppName)} {
-		if c.config.hasFault(path) && (a != nil || path == store.Under(pathJobs, j.name)) {
+	for _, path := range []string{store.Under(store.PathJobs, j.name), store.Under(store.PathApps, j.cfg.AppName)} {
+		if c.config.hasFault(path) && (a != nil || path == store.Under(store.PathJobs, j.name)) {
 			notes = append(notes, reason.LastGoodInForce(path, c.config.faulty[path].why))
 		}
 	}

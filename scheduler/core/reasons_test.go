@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // TestSentencesOfEarlierReleases: reasons that were stored as sentences are read as what was decided by them.
@@ -18,7 +19,7 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	var stored []registry.Entry
 	found := false
 	for _, e := range s.entries() {
-		if strings.HasPrefix(e.Path, pathExecution+"/") {
+		if strings.HasPrefix(e.Path, store.PathExecution+"/") {
 			found = true
 			was := strings.Replace(string(e.Value), `"job":"my_job"`, `"job":"my_job","killReason":"lost by shutdown of the scheduler"`, 1)
 			e.Value = []byte(strings.Replace(was, `"s":"LAUNCHING"`, `"s":"LAUNCHING","kr":"killed on request","ca":"exit status 3"`, 1))

@@ -71,7 +71,7 @@ func newRecording(s *step.Shared) recording {
 func (h *recording) on() bool { return h.Opt.History }
 
 // NotRestored are the entries that a restore of a backup leaves out: what tells this registry from any other.
-func NotRestored() []string { return []string{pathHistoryBase} }
+func NotRestored() []string { return []string{store.PathHistoryBase} }
 
 // termsOfOneBase is more than a registry will ever have.
 const termsOfOneBase = 1_000_000
@@ -84,17 +84,17 @@ func (c *Core) HistoryTerm() int64 { return c.recording.term() }
 
 // restore takes what a former term has stored.
 func (h *recording) restore(e registry.Entry) (err error) {
-	if e.Path == pathHistoryBase {
+	if e.Path == store.PathHistoryBase {
 		h.base, err = strconv.ParseInt(string(e.Value), 10, 64)
 		return err
 	}
-	if e.Path == pathHistoryStored {
+	if e.Path == store.PathHistoryStored {
 		h.stored, err = strconv.ParseInt(string(e.Value), 10, 64)
 		h.storedSaved = h.stored
 		return err
 	}
 	var term, batches int64
-	if term, err = strconv.ParseInt(strings.TrimPrefix(e.Path, pathHistoryBatches+"/"), 10, 64); err == nil {
+	if term, err = strconv.ParseInt(strings.TrimPrefix(e.Path, store.PathHistoryBatches+"/"), 10, 64); err == nil {
 		batches, err = strconv.ParseInt(string(e.Value), 10, 64)
 		h.former[term] = batches
 	}
@@ -223,13 +223,13 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 	batch = event.Batch{Term: h.term(), Number: h.batches, Rows: h.rows}
 	if h.isNew {
 		h.isNew = false
-		r.Raw(pathHistoryBase, strconv.AppendInt(nil, h.base, 10))
+		r.Raw(store.PathHistoryBase, strconv.AppendInt(nil, h.base, 10))
 	}
 	h.rows = event.Rows{}
-	r.Raw(store.Under(pathHistoryBatches, strconv.FormatInt(h.Opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
+	r.Raw(store.Under(store.PathHistoryBatches, strconv.FormatInt(h.Opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
 	for _, t := range slices.Sorted(maps.Keys(h.former)) {
 		if t < h.Opt.Term-formerTerms {
-			r.Remove(store.Under(pathHistoryBatches, strconv.FormatInt(t, 10)))
+			r.Remove(store.Under(store.PathHistoryBatches, strconv.FormatInt(t, 10)))
 			delete(h.former, t)
 		}
 	}
@@ -241,7 +241,7 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 func (h *recording) writeStored(r *store.Commit) {
 	if h.stored != h.storedSaved {
 		h.storedSaved = h.stored
-		r.Raw(pathHistoryStored, strconv.AppendInt(nil, h.stored, 10))
+		r.Raw(store.PathHistoryStored, strconv.AppendInt(nil, h.stored, 10))
 	}
 }
 

@@ -21,7 +21,7 @@ func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
 	h := newRecording(&step.Shared{Opt: step.Options{History: true, Term: 500}})
 	h.Begin(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
-	for path, value := range map[string]string{pathHistoryBase: "7000000", store.Under(pathHistoryBatches, "3"): "41", store.Under(pathHistoryBatches, "490"): "5"} {
+	for path, value := range map[string]string{store.PathHistoryBase: "7000000", store.Under(store.PathHistoryBatches, "3"): "41", store.Under(store.PathHistoryBatches, "490"): "5"} {
 		if err := h.restore(registry.Entry{Path: path, Value: []byte(value)}); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func (e *execution) encodeHeader() []byte {
 		b = append(append(b[:len(b)-1], `,"settings":`...), e.settingsEncoded...)
 		b = append(b, '}')
 	}
-	if n := len(e.Shards); n > 0 && n <= inlineShards {
+	if n := len(e.Shards); n > 0 && n <= store.InlineShards {
 		b = append(b[:len(b)-1], `,"shards":`...)
 		b = append(appendShards(b, e.Shards), '}')
 	}
@@ -55,14 +55,14 @@ func appendShards(b []byte, shards []shard) []byte {
 func (e *execution) write(r *store.Commit) {
 	if e.chunks() > 0 {
 		for _, i := range step.SortedKeys(e.dirtyChunks) {
-			r.Raw(chunkPath(e.ID, i), appendShards(nil, e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))]))
+			r.Raw(store.ChunkPath(e.ID, i), appendShards(nil, e.Shards[i*store.ChunkShards:min((i+1)*store.ChunkShards, len(e.Shards))]))
 			e.storedChunks = max(e.storedChunks, i+1)
 		}
 		clear(e.dirtyChunks)
 	}
 	if e.dirty {
 		e.Chunks = e.chunks()
-		r.Raw(store.Under(pathExecution, e.ID), e.encodeHeader())
+		r.Raw(store.Under(store.PathExecution, e.ID), e.encodeHeader())
 		e.Chunks = 0
 		e.stored, e.dirty = true, false
 	}

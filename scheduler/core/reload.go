@@ -13,13 +13,13 @@ import (
 // core knows already, such as its own commits, gives none. A document that can't be
 // used, or not be read, leaves the last good one in force ([D15]). A disabled mark that can't be read counts as set.
 func (k *configuration) reloaded(path string, entry registry.Entry, found bool) []Event {
-	dir, name := splitPath(path)
+	dir, name := store.Split(path)
 	switch dir {
-	case pathApps:
+	case store.PathApps:
 		return k.reloadedApp(path, name, entry, found)
-	case pathJobs:
+	case store.PathJobs:
 		return k.reloadedJob(path, name, entry, found)
-	case pathAppDisabled, pathJobDisabled:
+	case store.PathAppDisabled, store.PathJobDisabled:
 		return k.reloadedMark(path, entry, found)
 	}
 	return nil
@@ -31,7 +31,7 @@ func (k *configuration) reloadedApp(path, name string, entry registry.Entry, fou
 		if a == nil && !k.hasFault(path) {
 			return nil
 		}
-		return []Event{AppChanged{Name: name, Disabled: k.marked[store.Under(pathAppDisabled, name)].disables()}}
+		return []Event{AppChanged{Name: name, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].disables()}}
 	}
 	cfg, notes, err := readApp(&k.Opt, name, entry)
 	if err != nil {
@@ -40,7 +40,7 @@ func (k *configuration) reloadedApp(path, name string, entry registry.Entry, fou
 	if a != nil && a.version == entry.Version && a.cfg == cfg && !k.hasFault(path) {
 		return nil
 	}
-	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[store.Under(pathAppDisabled, name)].disables(), Notes: notes, Bytes: len(entry.Value)}}
+	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].disables(), Notes: notes, Bytes: len(entry.Value)}}
 }
 
 func (k *configuration) reloadedJob(path, name string, entry registry.Entry, found bool) []Event {
@@ -63,7 +63,7 @@ func (k *configuration) reloadedJob(path, name string, entry registry.Entry, fou
 
 // marking is a change of a job's document that leaves its disabled mark as it is.
 func (k *configuration) marking(e JobChanged) JobChanged {
-	m := k.marked[store.Under(pathJobDisabled, e.Name)]
+	m := k.marked[store.Under(store.PathJobDisabled, e.Name)]
 	e.Disabled, e.Shutdown = m.disables(), m == markedShutdown
 	return e
 }
@@ -110,13 +110,13 @@ func EditOf(e Event) (Edit, bool) {
 	}
 	switch e := e.(type) {
 	case AppChanged:
-		return Edit{store.Under(pathApps, e.Name), what(e.Config != nil), "app", e.Name}, true
+		return Edit{store.Under(store.PathApps, e.Name), what(e.Config != nil), "app", e.Name}, true
 	case JobChanged:
-		return Edit{store.Under(pathJobs, e.Name), what(e.Config != nil), "job", e.Name}, true
+		return Edit{store.Under(store.PathJobs, e.Name), what(e.Config != nil), "job", e.Name}, true
 	case MarkChanged:
 		edit := Edit{Path: e.Path, What: "removed", Kind: "job"}
 		var dir string
-		if dir, edit.Name = splitPath(e.Path); dir == pathAppDisabled {
+		if dir, edit.Name = store.Split(e.Path); dir == store.PathAppDisabled {
 			edit.Kind = "app"
 		}
 		if e.Disabled {

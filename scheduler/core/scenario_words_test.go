@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -128,8 +129,8 @@ func (s *scene) report(d Decision) {
 // reportAudits says which audit rows are written, where the scenario is about them, and returns the other writes.
 func (s *scene) reportAudits(writes []registry.Write) (others []registry.Write) {
 	for _, w := range writes {
-		dir, number := splitPath(w.Path)
-		if dir != pathAudit {
+		dir, number := store.Split(w.Path)
+		if dir != store.PathAudit {
 			others = append(others, w)
 			continue
 		}

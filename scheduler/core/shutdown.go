@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // ShutDownJob disables a job without killing what was launched of it: that runs to its end, retries and failover included, and what
@@ -19,7 +20,7 @@ func (ch ShutDownJob) plan(k *configuration) (planned, error) {
 	if j.mark.disables() {
 		m = j.mark
 	}
-	p.putMark(pathJobDisabled, j.name, m)
+	p.putMark(store.PathJobDisabled, j.name, m)
 	p.events = append(p.events, JobChanged{Name: j.name, Config: j.cfg, Version: j.version, Disabled: true, Shutdown: m == markedShutdown, Notes: j.notes, MarkOnly: true})
 	return p, nil
 }

@@ -236,15 +236,15 @@ func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 	}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "run", 0.1, 32
-	stored := Stored{Entries: []registry.Entry{{Path: store.Under(pathApps, a.AppName), Value: store.Encode(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: store.Under(store.PathApps, a.AppName), Value: store.Encode(a)}}}
 	a.AppName, a.AppURL = "hanging_app", "http://hangs:80/p.tar"
-	stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathApps, a.AppName), Value: store.Encode(a)})
+	stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathApps, a.AppName), Value: store.Encode(a)})
 	a.AppName = "my_app"
 	for i := range n {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%03d", i), a.AppName, jobs.Transient, 1, 0.1, 32
 		change(i, &j)
-		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(pathJobs, j.JobName), Value: store.Encode(j)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: store.Encode(j)})
 	}
 	p.began = p.now
 	if err := p.core.Load(p.now, stored); err != nil {

@@ -115,7 +115,7 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 		return until, err
 	}
 	f.Clamp(0, &t.Since)
-	_, key := splitPath(e.Path)
+	_, key := store.Split(e.Path)
 	appName, agent, _ := strings.Cut(key, "@-@")
 	if !registered(appName) {
 		f.changed.Add(key)
@@ -200,9 +200,9 @@ func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
 func (f *startFailures) write(r *store.Commit) {
 	for _, key := range f.changed.Take() {
 		if t := f.at(key); t != nil {
-			r.Put(store.Under(pathStartFailure, key), t)
+			r.Put(store.Under(store.PathStartFailure, key), t)
 		} else {
-			r.Remove(store.Under(pathStartFailure, key))
+			r.Remove(store.Under(store.PathStartFailure, key))
 		}
 	}
 }

@@ -31,7 +31,7 @@ type stateVersion struct {
 // load reads the record, if there is one. A newer state is an error: what this release would make of it might lose or double work.
 func (v *stateVersion) load(entries []registry.Entry, release string) error {
 	for _, e := range entries {
-		if e.Path != pathStateVersion {
+		if e.Path != store.PathStateVersion {
 			continue
 		}
 		if e.Unreadable != "" {
@@ -55,7 +55,7 @@ func (v *stateVersion) load(entries []registry.Entry, release string) error {
 
 func (v *stateVersion) write(r *store.Commit) {
 	if v.changed {
-		r.Put(pathStateVersion, v)
+		r.Put(store.PathStateVersion, v)
 	}
 	v.changed = false
 }

@@ -49,15 +49,15 @@ func (s *subscription) endTakeover() (running []string) {
 
 func (s *subscription) write(r *store.Commit) {
 	if s.removedID != "" {
-		r.Put(store.Under(pathOldFramework, s.removedID), s.Wall())
+		r.Put(store.Under(store.PathOldFramework, s.removedID), s.Wall())
 	}
 	if s.idChanged || s.oursChanged {
-		r.Raw(pathOurFramework, []byte(s.ours))
+		r.Raw(store.PathOurFramework, []byte(s.ours))
 	}
 	if s.idChanged {
-		r.Raw(pathFramework, []byte(s.frameworkID))
+		r.Raw(store.PathFramework, []byte(s.frameworkID))
 		if s.Opt.ClusterKind != "" {
-			r.Raw(pathClusterKind, []byte(s.Opt.ClusterKind))
+			r.Raw(store.PathClusterKind, []byte(s.Opt.ClusterKind))
 		}
 	}
 	s.removedID, s.idChanged, s.oursChanged = "", false, false

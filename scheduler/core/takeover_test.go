@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 const formerFramework = "a47cb9d1-5c3b-4b3c-9a1a-1a0b5e0f1a2b-0000"
@@ -75,7 +76,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 		t.Errorf("the kill was repeated %d times in a minute", kills)
 	}
 	s.step(running(cluster.Killed))
-	if got := string(s.stored[pathOurFramework]); got != formerFramework {
+	if got := string(s.stored[store.PathOurFramework]); got != formerFramework {
 		t.Errorf("recorded as made by this scheduler: %q", got)
 	}
 	s.offer("S1", 8, 8000, "test_app@-@S1")

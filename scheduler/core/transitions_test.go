@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // TestTransitions plays random transitions of the shards of one execution. Whatever their order, the indexes agree with
@@ -27,7 +28,7 @@ func TestTransitions(t *testing.T) {
 		es.Begin(began)
 		e := &execution{ID: "my_job@1", Job: "my_job", Settings: &settings{App: app.Default(), Job: jobs.Default()}}
 		es.add(e)
-		e.Shards = make([]shard, rapid.IntRange(1, 2*chunkShards).Draw(t, "shards"))
+		e.Shards = make([]shard, rapid.IntRange(1, 2*store.ChunkShards).Draw(t, "shards"))
 		for i := range e.Shards {
 			e.Shards[i] = shard{Item: i, State: Waiting}
 		}

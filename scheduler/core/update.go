@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -189,7 +190,7 @@ func (s *shard) learnWait(u cluster.Update) (changed bool) {
 		if u.State != cluster.Starting || u.Source != cluster.FromAgent {
 			return false
 		}
-		waits = shorten(u.Message)
+		waits = store.Shorten(u.Message)
 	}
 	changed = waits != s.waits
 	s.waits = waits
@@ -321,7 +322,7 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 		c.Kill(u.TaskID, u.AgentID, c.taskGrace(ref), "its attempt has ended")
 	case len(u.UUID) > 0 && s.Cause.IsZero() && s.State != Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
-			s.Cause = reason.FromText(shorten(st.Cause))
+			s.Cause = reason.FromText(store.Shorten(st.Cause))
 			c.executions.touchShard(ref.exec, ref.index)
 		}
 	}
@@ -348,7 +349,7 @@ func (c *Core) learnPackage(ref taskRef, st *wire.Status) (changed bool) {
 	}
 	s.Package = st.PackageSHA256
 	if st.PackageNote != "" {
-		c.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + shorten(st.PackageNote), Problem: true})
+		c.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + store.Shorten(st.PackageNote), Problem: true})
 	}
 	return true
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Path is where orphans are in the registry, each below it by its task's id.
-const Path = "/scheduler/orphan"
 
 // Orphan is an attempt that was given up and may still run. It is a copy: a Set alone changes its orphans.
 type Orphan struct {
@@ -269,4 +267,4 @@ func (s *Set) unindex(o *Orphan) {
 }
 
 // Write adds what has changed to a commit.
-func (s *Set) Write(c *store.Commit) { store.PutChanged(c, Path, s.byID, &s.changed) }
+func (s *Set) Write(c *store.Commit) { store.PutChanged(c, store.PathOrphan, s.byID, &s.changed) }

@@ -1,4 +1,4 @@
-package core
+package store
 
 import (
 	"strings"
@@ -7,9 +7,9 @@ import (
 
 // shorten keeps of a long cause its beginning, which says what happened, and its end,
 // which is the end of a task's output.
-func shorten(cause string) string {
-	if over := len(cause) - causeBytes; over > 0 {
-		head := causeBytes / 4
+func Shorten(cause string) string {
+	if over := len(cause) - CauseBytes; over > 0 {
+		head := CauseBytes / 4
 		cause = strings.ToValidUTF8(cause[:head], "") + "…" + strings.ToValidUTF8(cause[head+over:], "")
 	}
 	// What JSON writes as six letters would make records too large for a commit.
