@@ -91,7 +91,7 @@ func (c *Core) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	case cluster.Unreachable:
 		c.orphans.AgentAway(o.TaskID, c.Now())
 	case cluster.Unknown:
-		if c.agents.registered(o.Agent) && o.Until.IsZero() {
+		if c.agents.Registered(o.Agent) && o.Until.IsZero() {
 			c.removeOrphan(o.TaskID)
 			return
 		}

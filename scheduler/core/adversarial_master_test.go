@@ -81,8 +81,10 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			id, _ := jobs.ParseTaskID(l.TaskID)
 			u.TaskID, u.AgentID, u.ExecutorID = l.TaskID, id.Agent, l.Executor.ID
 		}
-		if asked := step.SortedKeys(s.core.agents.questions); len(asked) > 0 && r.IntN(4) == 0 {
-			u.TaskID, u.AgentID = asked[0], s.core.agents.questions[asked[0]]
+		for _, id := range s.core.agents.IDs() {
+			if asked := s.core.agents.Get(id).Question(); asked != "" && r.IntN(4) == 0 {
+				u.TaskID, u.AgentID = asked, id
+			}
 		}
 		if tk := s.core.subscription.takeover; tk != nil && tk.question != "" && r.IntN(2) == 0 {
 			u.TaskID = tk.question

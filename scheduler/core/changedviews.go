@@ -31,7 +31,7 @@ type seen struct {
 func (c *Core) commonView() common {
 	s := &c.subscription
 	v := common{draining: c.draining, open: s.open, behind: c.fires.behind, reason: s.reason, frameworkID: s.frameworkID, masterID: s.masterID,
-		ahead: c.Ahead(), capacities: c.agents.capacities}
+		ahead: c.Ahead(), capacities: c.agents.Capacities()}
 	if s.takeover != nil {
 		v.takeover = s.takeover.reason()
 	}

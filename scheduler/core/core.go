@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -16,7 +17,7 @@ type Core struct {
 	decision      Decision
 	config        configuration
 	executions    executions
-	agents        agents
+	agents        agents.Set
 	starts        startFailures
 	unfit         unfit
 	executors     executors
@@ -52,7 +53,7 @@ func New(opt step.Options) *Core {
 	}
 	c.executions = newExecutions(c.Shared)
 	c.subscription.Shared = c.Shared
-	c.config, c.agents = newConfiguration(c.Shared), newAgents(c.Shared)
+	c.config, c.agents = newConfiguration(c.Shared), agents.New(c.Shared)
 	c.daemons = newDaemons(c.Shared)
 	c.starts = newStartFailures(c.Shared, &c.executions)
 	c.placement = newPlacement(c.Shared)

@@ -112,8 +112,8 @@ func (s *stage) contradiction() string {
 		if a == nil {
 			a = &acc{}
 		}
-		if x.tasks != a.n || x.used != a.used || x.pending < 0 {
-			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.tasks, a.used, x.used, x.pending)
+		if x.Tasks() != a.n || x.Used() != a.used || x.pending < 0 {
+			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.Tasks(), a.used, x.Used(), x.pending)
 		}
 	}
 	for _, e := range c.executions.launchable {
@@ -162,13 +162,8 @@ func contradictionOfParts(c *Core) string {
 			}
 		}
 	}
-	for id, a := range c.agents.byID {
-		if a.id != id || !a.maintenanceStart.IsZero() && !c.agents.maintained[id] {
-			return "an agent's maintenance is not indexed " + id
-		}
-		if a.question != "" && c.agents.questions[a.question] != id {
-			return "an agent's question is not indexed " + id
-		}
+	if why := c.agents.Contradiction(); why != "" {
+		return why
 	}
 	for agent, of := range c.executors.onAgent {
 		for _, x := range of {

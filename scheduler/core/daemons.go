@@ -268,7 +268,7 @@ func (c *Core) heldByDaemons() map[string]resources.Amount {
 	}
 	for agent := range held {
 		for _, x := range c.executors.onAgent[agent] {
-			if x.daemons > 0 {
+			if x.Daemons() > 0 {
 				held[agent] = held[agent].Plus(x.Info.Resources)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // now, in the order of launchable, beginning behind those of the last call; more
 // is set when there are others behind these.
 func (c *Core) demands() (ds []demand, more bool) {
-	maintained := c.agents.allInMaintenance()
+	maintained := c.agents.AllInMaintenance()
 	from := 0
 	if c.placement.upTo == (launchKey{}) {
 		c.placement.roundOffers = c.Numbers.OffersReceived

@@ -2,9 +2,10 @@ package core
 
 import (
 	"fmt"
+	"strings"
+
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
-	"strings"
 )
 
 // documentSizes sums up the documents in force: of all of them, and of each app with its jobs. Every reader of a list,

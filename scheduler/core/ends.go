@@ -113,7 +113,7 @@ func (c *Core) releaseTask(e *execution, s *shard) {
 		x.release(e.needs(s), e.daemon(), c.Now())
 		c.checkIdle(x)
 	} else if s.Executor == "" {
-		c.accountOf(s.Agent, nil).release(e.needs(s), e.daemon())
+		c.agents.Release(s.Agent, e.needs(s), e.daemon())
 	}
 	c.flow.taskHasEnded()
 	c.placement.changed()

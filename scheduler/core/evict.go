@@ -5,7 +5,6 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // evictForDemand shuts idle executors of other apps down where that lets a shard of
@@ -19,7 +18,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 	if len(waiting) == 0 || len(c.executors.byID) == len(c.executors.closing) {
 		return
 	}
-	agentIDs := step.SortedKeys(c.agents.byID)
+	agentIDs := c.agents.IDs()
 	for i := range waiting[:min(len(waiting), max(evictPairs/(len(agentIDs)+1), evictForFirst))] {
 		d := &waiting[i]
 		want := 1
@@ -29,7 +28,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 		have, most := 0, 0
 		var first []*executor // idle ones of the first agent where their end helps
 		for _, agentID := range agentIDs {
-			if c.agents.inMaintenance(agentID) {
+			if c.agents.InMaintenance(agentID) {
 				continue
 			}
 			if r := c.placement.reservation; r.holds(agentID) && r.exec != d.ID {
@@ -41,7 +40,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 				switch {
 				case x.Key == d.executorKey && !x.Closing:
 					size = resources.Amount{}
-				case x.tasks == 0 && x.pending == 0 && c.evictable(x, d, waiting[:i]):
+				case x.Tasks() == 0 && x.pending == 0 && c.evictable(x, d, waiting[:i]):
 					space = space.Plus(x.Info.Resources)
 					idle = append(idle, x)
 				}

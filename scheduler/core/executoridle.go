@@ -7,7 +7,7 @@ import (
 
 // checkIdle looks at an executor when it may have nothing to do soon (rule X9).
 func (c *Core) checkIdle(x *executor) {
-	if x.tasks > 0 || x.pending > 0 || x.Closing {
+	if x.Tasks() > 0 || x.pending > 0 || x.Closing {
 		return
 	}
 	at := x.idleSince.Add(c.Opt.ExecutorIdle)
@@ -33,7 +33,7 @@ func (c *Core) idleLook(id string, at, now time.Time) {
 		return // another look has taken its place
 	}
 	x.lookingAt = time.Time{}
-	if x.Closing || x.tasks > 0 || x.pending > 0 {
+	if x.Closing || x.Tasks() > 0 || x.pending > 0 {
 		return
 	}
 	if x.idleSince.Add(c.Opt.ExecutorIdle).After(now) && !c.obsolete(x) {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -39,9 +38,8 @@ func (c *Core) reported(m cluster.Message) {
 		c.seeRunning(func(s *shard) bool { return s.Executor == x.Info.ID })
 		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.Info.ID + " is heard again"})
 	}
-	if a := c.agents.byID[x.Agent]; a != nil && !r.Time.IsZero() {
-		a.clock.hear(c.Now(), r.Time)
-		c.noteClock(a)
+	if c.agents.ClockReported(x.Agent, r.Time) {
+		c.seeRunning(func(s *shard) bool { return s.Agent == x.Agent })
 	}
 	c.learnProgress(r.Tasks, func(s *shard) bool { return s.Executor == x.Info.ID })
 }
@@ -84,97 +82,13 @@ func (s *shard) shownProgress() *ProgressView {
 	return s.progress
 }
 
-// remoteClock is what reports tell of the clock of an agent. A report that took long to arrive looks like one of a clock that is
-// behind; none can look like one of a clock further ahead than it is. So the newest of the last clockSamples, that is the one which was
-// the quickest on its way, is the nearest to the truth: if it is ahead, so is the clock, and the clock is taken
-// for behind only when all of them are.
-type remoteClock struct {
-	samples []clockSample // the oldest first
-	// off is how far it was noted to be ahead, or behind if negative; 0 while it is right. It is what people see, and follows what is
-	// heard by steps of clockOff: each of them changes all explanations of what runs there.
-	off time.Duration
-}
-
-// clockSample is the quickest of the reports that came close together: when a leader wakes up they all come at once, and all late.
-type clockSample struct {
-	at    time.Time
-	ahead time.Duration // of the time of the term
-}
-
-const (
-	clockSamples = 6
-	sampleEvery  = wire.ReportEvery / 2
-	// clockOff is how far a clock may be off.
-	clockOff = time.Second
-	// clockOffMost is what is taken for garbage, and for no clock.
-	clockOffMost = 100 * 365 * 24 * time.Hour
-)
-
-// hear takes the time by the agent's clock of a report that arrives now.
-func (r *remoteClock) hear(now, its time.Time) {
-	ahead := its.Sub(now)
-	if ahead.Abs() > clockOffMost {
-		return
-	}
-	if n := len(r.samples); n > 0 && now.Sub(r.samples[n-1].at) < sampleEvery {
-		r.samples[n-1].ahead = max(r.samples[n-1].ahead, ahead)
-		return
-	}
-	r.samples = append(r.samples, clockSample{now, ahead})
-	r.samples = r.samples[max(len(r.samples)-clockSamples, 0):]
-}
-
-// drift is how far the clock is ahead of one that is wall when the term's is now; negative when it is behind, 0 while it is right
-// or too little is known. One that was off must come nearer than that to be right again.
-func (r *remoteClock) drift(now, wall time.Time) time.Duration {
-	if len(r.samples) == 0 {
-		return 0
-	}
-	newest := slices.MaxFunc(r.samples, func(a, b clockSample) int { return cmp.Compare(a.ahead, b.ahead) })
-	ahead, limit := newest.ahead-wall.Sub(now), clockOff
-	if r.off != 0 {
-		limit /= 2
-	}
-	if ahead > limit || ahead < -limit && len(r.samples) == clockSamples {
-		return ahead
-	}
-	return 0
-}
-
-// noteClock notes that an agent's clock is off, or right again.
-func (c *Core) noteClock(a *agent) {
-	was, drift := a.clock.off, a.clock.drift(c.Now(), c.Wall())
-	turned := cmp.Compare(drift, 0) != cmp.Compare(was, 0)
-	if !turned && (drift-was).Abs() < clockOff {
-		return
-	}
-	a.clock.off = drift
-	c.SeeCluster()
-	c.seeRunning(func(s *shard) bool { return s.Agent == a.id })
-	switch {
-	case turned && drift == 0:
-		c.Note(step.Note{Kind: step.NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
-	case turned:
-		c.Note(step.Note{Kind: step.NoteAgentClock, Detail: c.clockNote(a.id).String(), Problem: true})
-	}
-}
-
-// clockNote says that the clock of an agent is off, or nothing.
-func (c *Core) clockNote(agentID string) reason.Reason {
-	a := c.agents.byID[agentID]
-	if a == nil || a.clock.off == 0 {
-		return reason.Reason{}
-	}
-	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
-}
-
 // clockNotes say of the agents of what runs which clocks are off. Some may be none.
 func (c *Core) clockNotes(running []RunningView) (notes []reason.Reason) {
 	seen := map[string]bool{}
 	for i := range running {
 		if id := running[i].Agent; !seen[id] {
 			seen[id] = true
-			notes = append(notes, c.clockNote(id))
+			notes = append(notes, c.agents.ClockNote(id))
 		}
 	}
 	return notes
@@ -187,11 +101,11 @@ const quietAfter = time.Minute
 // quietFor is for how long nothing has come from the executor of a daemon's shard, nor anything else that would explain it; 0
 // while that is less than quietAfter.
 func (c *Core) quietFor(e *execution, s *shard) time.Duration {
-	x, a := c.executors.byID[s.Executor], c.agents.byID[s.Agent]
-	if x == nil || a == nil || !a.registered || !c.subscription.open || s.State != Running || !s.Unreachable.IsZero() || e.Settings.Job.JobExecutionType != jobs.Daemon {
+	x, a := c.executors.byID[s.Executor], c.agents.Get(s.Agent)
+	if x == nil || a == nil || !a.Registered() || !c.subscription.open || s.State != Running || !s.Unreachable.IsZero() || e.Settings.Job.JobExecutionType != jobs.Daemon {
 		return 0
 	}
-	since := slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate, a.registeredAt, s.Launched}, time.Time.Compare)
+	since := slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate, a.RegisteredAt(), s.Launched}, time.Time.Compare)
 	if quiet := c.Now().Sub(since); quiet >= quietAfter {
 		return quiet
 	}

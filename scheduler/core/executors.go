@@ -30,8 +30,8 @@ type executor struct {
 	Closing  bool      `json:"closing,omitempty"`
 	ClosedAt time.Time `json:"closedAt,omitzero"`
 
-	account     // its live tasks
-	pending int // unanswered ACCEPTs that name it
+	resources.Account     // its live tasks
+	pending           int // unanswered ACCEPTs that name it
 	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
 	// cluster reported a task of it, so the executors that an offer names now are those that run (rule X3).
 	sentWith   int64
@@ -58,7 +58,7 @@ type executor struct {
 
 // release takes a task off its account.
 func (x *executor) release(need resources.Amount, daemon bool, now time.Time) {
-	x.account.release(need, daemon)
+	x.Account.Release(need, daemon)
 	x.idleSince = now
 }
 

@@ -1,8 +1,9 @@
 package core
 
 import (
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // shutDownClosing sends SHUTDOWN to closing executors that have no live task, or are silent, and
@@ -13,26 +14,26 @@ func (c *Core) shutDownClosing() {
 	}
 	for _, id := range step.SortedKeys(c.executors.closing) {
 		x := c.executors.closing[id]
-		if x.ended && x.tasks == 0 && x.pending == 0 {
+		if x.ended && x.Tasks() == 0 && x.pending == 0 {
 			c.dropExecutor(x)
 			continue
 		}
-		if x.tasks > 0 && !x.silent || x.pending > 0 || !step.ResendDue(c.Now(), x.shutdownSent, c.Opt.ResendFirst, c.Opt.ResendMost, x.shutdownTry) {
+		if x.Tasks() > 0 && !x.silent || x.pending > 0 || !step.ResendDue(c.Now(), x.shutdownSent, c.Opt.ResendFirst, c.Opt.ResendMost, x.shutdownTry) {
 			continue
 		}
 		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.Now()) {
 			c.WakeAt(settled)
 			continue
 		}
-		if x.shutdownTry >= shutdownTries && x.tasks == 0 {
+		if x.shutdownTry >= shutdownTries && x.Tasks() == 0 {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// names it if it lives on (rule X3); until there is one, it may.
 			c.flow.reviveToProbe()
-			if c.agents.registered(x.Agent) || c.draining || c.Now().Sub(x.ClosedAt) >= awayKept {
+			if c.agents.Registered(x.Agent) || c.draining || c.Now().Sub(x.ClosedAt) >= awayKept {
 				c.dropExecutor(x)
 				continue
 			}
-		} else if c.draining && x.shutdownTry > 0 && x.tasks == 0 {
+		} else if c.draining && x.shutdownTry > 0 && x.Tasks() == 0 {
 			// Somebody waits for it, and not for six minutes (rule O4): the next offer tells whether it is only its end that got lost.
 			c.flow.reviveToProbe()
 		}

@@ -1,8 +1,9 @@
 package core
 
 import (
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // sessionBegan forgets the offers and calls of the last session. What the last leader declined may still be filtered: Mesos forgets

@@ -96,7 +96,7 @@ func (c *Core) askAboutFormerAgents() {
 			continue
 		}
 		asked[g.Agent] = true
-		refs = append(refs, cluster.TaskRef{TaskID: c.agents.ask(g.Agent), AgentID: g.Agent})
+		refs = append(refs, cluster.TaskRef{TaskID: c.agents.Ask(g.Agent), AgentID: g.Agent})
 	}
 	if len(refs) > 0 {
 		s.agentsAskedAt = c.Now()
@@ -114,7 +114,7 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 			c.removeOrphan(o.TaskID)
 		}
 	case cluster.Unreachable, cluster.Unknown:
-		c.agents.see(agentID).registeredSince = time.Time{}
+		c.agents.NotRegistered(agentID)
 		for _, g := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
 			c.orphanReported(g.TaskID)
 			c.orphans.AgentAway(g.TaskID, c.Now())
@@ -129,7 +129,7 @@ func (c *Core) agentStillRegistered(agentID string) {
 	if c.orphans.Len() == 0 {
 		return
 	}
-	lasts := c.agents.stillRegistered(agentID)
+	lasts := c.agents.StillRegistered(agentID)
 	for _, g := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
 		c.orphanReported(g.TaskID)
 		c.orphanAlive(g.TaskID)

@@ -6,7 +6,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // JobCheck is what a change of a job would lead to, if it were asked for now.
@@ -80,7 +79,7 @@ func (c *Core) wouldPlace(j *jobState) PlacementView {
 	for i := range items {
 		items[i] = i
 	}
-	d := c.demandOf("", &a.cfg, j.cfg, a.executorKey, items, c.agents.allInMaintenance())
+	d := c.demandOf("", &a.cfg, j.cfg, a.executorKey, items, c.agents.AllInMaintenance())
 	d.Together = true
 	held := c.lookAtOffers()
 	if len(held) > 0 {
@@ -108,19 +107,19 @@ func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent,
 	for _, h := range held {
 		onOffer[h.ID] = true
 	}
-	for _, id := range step.SortedKeys(c.agents.byID) {
-		ag := c.agents.byID[id]
-		if onOffer[id] || !ag.registered || ag.closed != "" || ag.capacity.IsZero() || len(id) > jobs.MaxAgentIDBytes {
+	for _, id := range c.agents.IDs() {
+		ag := c.agents.Get(id)
+		if onOffer[id] || !ag.Registered() || ag.Closed() != "" || ag.Capacity().IsZero() || len(id) > jobs.MaxAgentIDBytes {
 			continue
 		}
 		use := c.useOf(ag)
-		agents = append(agents, offers.Agent{ID: id, Host: ag.host, Free: use.total.Minus(use.used), Capacity: ag.capacity, Executors: c.executors.keysOn(id)})
+		agents = append(agents, offers.Agent{ID: id, Host: ag.Host(), Free: use.total.Minus(use.used), Capacity: ag.Capacity(), Executors: c.executors.keysOn(id)})
 	}
 	d.Together = false
 	room := len(offers.Match([]offers.Demand{d}, agents, c.Opt.Strategy).Placements)
 	switch all := len(d.Items); {
 	case len(agents) == 0:
-		v.Why = whyOf(c.agents.allClosed.Or(reason.NoAgentSeen()))
+		v.Why = whyOf(c.agents.AllClosed().Or(reason.NoAgentSeen()))
 	case room == all:
 		v.Fits = true
 		v.Why = whyOf(reason.WouldFit(len(held) > 0, all))

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -109,7 +110,7 @@ func (c *Core) leaveWaiting(e *execution) {
 func (c *Core) agentsOnOffer() []offers.Agent {
 	agents := c.lookAtOffers()
 	for i := range agents {
-		c.agents.see(agents[i].ID)
+		c.agents.See(agents[i].ID)
 	}
 	return agents
 }
@@ -122,8 +123,8 @@ func (c *Core) lookAtOffers() []offers.Agent {
 		if len(a.ID) > jobs.MaxAgentIDBytes {
 			continue // no task id could name it
 		}
-		if known := c.agents.byID[a.ID]; known != nil {
-			a.Capacity = known.capacity
+		if known := c.agents.Get(a.ID); known != nil {
+			a.Capacity = known.Capacity()
 		}
 		a.MaxBytes = c.Opt.LaunchBytes
 		if r := c.placement.reservation; r.holds(a.ID) {
@@ -154,7 +155,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 			x.pending++
 			x.confirmed, x.sentWith = false, c.placement.acceptSeq
 		}
-		c.accountOf(agent.ID, x).take(d.with.Job.Resources(), d.exec.daemon())
+		c.allot(agent.ID, x, d.with.Job.Resources(), d.exec.daemon())
 		c.beginLaunch(d)
 		launch := c.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
@@ -165,12 +166,13 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	c.Call(step.CallLaunch{Seq: c.placement.acceptSeq, Launch: call})
 }
 
-// accountOf is where a task is on account: that of its executor or, if the task has one of its own, that of its agent.
-func (c *Core) accountOf(agentID string, x *executor) *account {
+// allot puts a task on the account of its executor or, if the task has one of its own, of its agent.
+func (c *Core) allot(agentID string, x *executor, need resources.Amount, daemon bool) {
 	if x == nil {
-		return &c.agents.see(agentID).own
+		c.agents.Allot(agentID, need, daemon)
+		return
 	}
-	return &x.account
+	x.Allot(need, daemon)
 }
 
 // beginLaunch copies the settings at an execution's first launch (rule F7).
@@ -204,12 +206,12 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	if s.Type == FailoverSource {
 		lost = s.TaskID
 	}
-	on := c.agents.byID[agentID]
+	on := c.agents.Get(agentID)
 	var info cluster.Executor
 	if x != nil {
 		info = x.Info
 	}
-	next := attempt{TaskID: id, Agent: agentID, AgentURL: on.url, Host: on.host, Original: lost, Executor: info.ID,
+	next := attempt{TaskID: id, Agent: agentID, AgentURL: on.URL, Host: on.Host(), Original: lost, Executor: info.ID,
 		Launched: c.Now(), acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
 	need := d.with.Job.Resources()
 	if e.daemon() {

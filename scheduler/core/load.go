@@ -282,11 +282,9 @@ func (c *Core) takeUp(e *execution) {
 		}
 		if s.live() {
 			if x := c.executors.byID[s.Executor]; x != nil || s.Executor == "" {
-				c.accountOf(s.Agent, x).take(e.needs(s), e.daemon())
+				c.allot(s.Agent, x, e.needs(s), e.daemon())
 			}
-			if a := c.agents.see(s.Agent); a.url == "" {
-				a.url = s.AgentURL
-			}
+			c.agents.Restore(s.Agent, s.AgentURL)
 		}
 	}
 	for i := range e.Shards {

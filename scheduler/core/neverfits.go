@@ -16,14 +16,14 @@ func (c *Core) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	need := job.Resources().Plus(executor)
 	var most resources.Amount
 	seen, room := false, 0
-	for _, ag := range c.agents.byID {
-		if ag.capacity.IsZero() || ag.isAway() {
+	for _, ag := range c.agents.All() {
+		if ag.Capacity().IsZero() || ag.IsAway() {
 			continue
 		}
 		seen = true
-		most = most.Max(ag.capacity)
-		if need.Fits(ag.capacity) {
-			room += ag.capacity.Minus(executor).Holds(job.Resources(), job.ShardingTotalCount)
+		most = most.Max(ag.Capacity())
+		if need.Fits(ag.Capacity()) {
+			room += ag.Capacity().Minus(executor).Holds(job.Resources(), job.ShardingTotalCount)
 		}
 		if room >= job.ShardingTotalCount {
 			return reason.Reason{}

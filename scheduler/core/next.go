@@ -257,7 +257,7 @@ func (c *Core) endingOf(ref taskRef, how outcome) ending {
 	first, most := c.retryBackoff(job)
 	in := ending{
 		how: how, cause: s.Cause, agent: s.Agent,
-		away:   !s.Unreachable.IsZero() || !c.agents.registered(s.Agent),
+		away:   !s.Unreachable.IsZero() || !c.agents.Registered(s.Agent),
 		wanted: !s.KillSince.IsZero(), kill: s.Kill, timedOut: s.TimedOut,
 		tries: s.Attempt, counts: s.tries, next: s.Type,
 		daemon: e.daemon(), runEnds: e.Kill, source: e.Source, failover: job.Failover,

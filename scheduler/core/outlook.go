@@ -15,7 +15,7 @@ func (c *Core) manageOffers() {
 	c.findNeed()
 	o := outlook{
 		idle: c.held != "" || c.draining || c.subscription.takeover != nil, roundOpen: c.placement.roundOpen(), reservation: c.placement.reservation,
-		maintained: c.agents.allInMaintenance(), runs: c.executors.takesTasks,
+		maintained: c.agents.AllInMaintenance(), runs: c.executors.takesTasks,
 	}
 	o.waits, o.hopeless = c.anyWaiting()
 	o.nextFire, _ = c.fires.next()
@@ -74,7 +74,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 	if c.fires.due != nil && !c.InTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
-	maintained := c.agents.allInMaintenance()
+	maintained := c.agents.AllInMaintenance()
 	for _, e := range c.executions.launchable {
 		if !e.launched() {
 			break // executions with shards to requeue come first

@@ -126,8 +126,8 @@ func (c *Core) awayAgents() map[string]*Trouble {
 	}
 	for id, t := range away {
 		host := ""
-		if a := c.agents.byID[id]; a != nil {
-			host = a.host
+		if a := c.agents.Get(id); a != nil {
+			host = a.Host()
 		}
 		t.Why = reason.AgentAway(host, t.Count)
 	}
@@ -135,18 +135,18 @@ func (c *Core) awayAgents() map[string]*Trouble {
 }
 
 func (c *Core) agentTotals() (t AgentTotals) {
-	for _, a := range c.agents.byID {
-		if a.isAway() {
+	for _, a := range c.agents.All() {
+		if a.IsAway() {
 			continue
 		}
 		t.Total++
 		switch {
-		case !a.unreachable.IsZero():
+		case !a.Unreachable().IsZero():
 			t.Unreachable++
-		case a.closed != "" || a.registered && c.agents.inMaintenance(a.id):
+		case a.Closed() != "" || a.Registered() && c.agents.InMaintenance(a.ID):
 			t.Closed++
 		}
-		t.Capacity, t.Used = t.Capacity.Plus(c.useOf(a).total), t.Used.Plus(a.own.used)
+		t.Capacity, t.Used = t.Capacity.Plus(c.useOf(a).total), t.Used.Plus(a.Own().Used())
 	}
 	for _, x := range c.executors.byID {
 		t.Used = t.Used.Plus(x.uses())

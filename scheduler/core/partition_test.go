@@ -33,7 +33,9 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			s.offer("S1", 8, 8000)
 			l := s.accepted()[0]
 			s.update(l, cluster.Running)
-			s.core.agents.byID["S1"].registered = c.registered
+			if !c.registered {
+				s.core.agents.Lost("S1", s.now)
+			}
 			waits := 10 * time.Minute
 			if failover {
 				waits = 2 * time.Minute

@@ -232,8 +232,8 @@ func (c *Core) placeReason(e *execution) reason.Reason {
 	switch why := c.noLaunches(); {
 	case !why.IsZero():
 		return why
-	case c.flow.held.Len() == 0 && !c.agents.allClosed.IsZero():
-		return c.agents.allClosed
+	case c.flow.held.Len() == 0 && !c.agents.AllClosed().IsZero():
+		return c.agents.AllClosed()
 	case !e.unplaced.why.IsZero():
 		return e.unplaced.why
 	case c.flow.held.Len() == 0:

@@ -1,8 +1,9 @@
 package core
 
 import (
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"slices"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // enqueue adds an execution to its job's queue, in order of fire time.

@@ -143,7 +143,7 @@ func (s *stage) removeFramework() {
 // answerAboutAgent is the master's answer to the question whether an agent is registered.
 func (s *stage) answerAboutAgent(agent string, state cluster.State) {
 	s.t.Helper()
-	question := s.core.agents.see(agent).question
+	question := s.core.agents.See(agent).Question()
 	if question == "" {
 		s.t.Fatalf("nothing was asked about agent %s", agent)
 	}
@@ -156,7 +156,7 @@ func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.Sta
 	s.t.Helper()
 	for begin := s.now; s.now.Sub(begin) < d; {
 		s.until(10 * time.Second)
-		if answer != "" && s.core.agents.see(agent).question != "" {
+		if answer != "" && s.core.agents.See(agent).Question() != "" {
 			s.answerAboutAgent(agent, answer)
 		}
 		s.offer("S2", 4, 1000)

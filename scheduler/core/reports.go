@@ -40,20 +40,11 @@ func (c *Core) offered(e cluster.Offers) {
 	var empty []offers.Offer
 	for _, o := range e.Offers {
 		c.Numbers.OffersReceived++
-		a := c.agents.see(o.AgentID)
-		if !a.registered { // it is back: calls to it meanwhile were lost
+		if c.agents.Offered(o) {
 			for _, x := range c.executors.onAgent[o.AgentID] {
 				x.shutdownSent, x.shutdownTry = time.Time{}, 0
 			}
 		}
-		c.agents.register(a)
-		a.host, a.closed, c.agents.allClosed = o.Hostname, "", reason.Reason{}
-		c.agents.maintenance(a, o.Unavailable, o.AvailableAgain)
-		if o.AgentURL != "" {
-			a.url = o.AgentURL
-		}
-		c.agents.attribute(a, o.Attributes)
-		c.agents.total(a, o.Total)
 		c.checkExecutorsOnOffer(o)
 		named[o.AgentID] = o.ExecutorIDs
 		if nothingForUs(o) {
@@ -65,8 +56,8 @@ func (c *Core) offered(e cluster.Offers) {
 	}
 	for _, agent := range step.SortedKeys(named) {
 		most, settled := c.seenOf(agent, named[agent])
-		c.agents.grow(agent, most)
-		c.agents.settle(agent, settled)
+		c.agents.Grow(agent, most)
+		c.agents.Settle(agent, settled)
 		c.agentStillRegistered(agent)
 	}
 	c.flow.decline(empty, c.Opt.RefuseMost)
@@ -86,7 +77,7 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 			continue
 		}
 		switch {
-		case x.tasks == 0:
+		case x.Tasks() == 0:
 			// All its ACCEPTs were dealt with before this offer was made, whatever became
 			// of them; if it is there, a later offer names it.
 			c.dropExecutor(x)
@@ -109,12 +100,12 @@ func (c *Core) failure(f cluster.Failure) {
 	c.flow.needChanged()
 	if f.ExecutorID == "" {
 		c.flow.held.TakeAgent(f.AgentID)
-		c.agents.remove(f.AgentID)
+		c.agents.Remove(f.AgentID)
 		return
 	}
 	c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
 	if x := c.executors.byID[f.ExecutorID]; x != nil {
-		if x.pending > 0 || x.tasks > 0 {
+		if x.pending > 0 || x.Tasks() > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under
 			// this id: the record stays until what was launched has ended (X1, X2).
 			c.closeExecutor(x)

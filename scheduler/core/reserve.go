@@ -6,18 +6,19 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // noteDrained looks whether a task is left on the reserved agents.
 func (c *Core) noteDrained(r *reservation) {
 	for id := range r.agents {
-		if a := c.agents.byID[id]; a != nil && a.own.tasks > a.own.daemons {
+		if a := c.agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
 			r.drained = time.Time{}
 			return
 		}
 		for _, x := range c.executors.onAgent[id] {
-			if x.tasks > x.daemons { // daemons stay
+			if x.Tasks() > x.Daemons() { // daemons stay
 				r.drained = time.Time{}
 				return
 			}
@@ -71,9 +72,8 @@ func (c *Core) measureAgain(agents map[string]bool) {
 		for _, x := range c.executors.onAgent[id] {
 			runs = append(runs, x.Info.ID)
 		}
-		c.agents.see(id).reservable = resources.Amount{}
 		most, _ := c.seenOf(id, runs)
-		c.agents.grow(id, most)
+		c.agents.MeasureAgain(id, most)
 	}
 }
 
@@ -166,21 +166,21 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 	job, a := *j.cfg, c.config.apps[j.cfg.AppName].cfg
 	avoided := c.avoid(&a, c.config.apps[j.cfg.AppName].executorKey, nil)
 	held := c.heldByDaemons()
-	var all []*agent
-	for _, id := range step.SortedKeys(c.agents.byID) {
-		if ag := c.agents.byID[id]; ag.registered && ag.closed == "" && !c.agents.inMaintenance(id) && avoided[id].IsZero() {
+	var all []*agents.Agent
+	for _, id := range c.agents.IDs() {
+		if ag := c.agents.Get(id); ag.Registered() && ag.Closed() == "" && !c.agents.InMaintenance(id) && avoided[id].IsZero() {
 			all = append(all, ag)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y *agent) int { return int(y.reservable.CPUMilli - x.reservable.CPUMilli) })
+	slices.SortStableFunc(all, func(x, y *agents.Agent) int { return int(y.Reservable().CPUMilli - x.Reservable().CPUMilli) })
 	need, shard := job.ShardingTotalCount, job.Resources()
 	picked := map[string]bool{}
 	for _, ag := range all {
 		if need <= 0 {
 			break
 		}
-		if n := ag.reservable.Minus(held[ag.id]).Minus(c.executorSize(&a)).Holds(shard, need); n > 0 {
-			picked[ag.id] = true
+		if n := ag.Reservable().Minus(held[ag.ID]).Minus(c.executorSize(&a)).Holds(shard, need); n > 0 {
+			picked[ag.ID] = true
 			need -= n
 		}
 	}
@@ -197,12 +197,12 @@ const endSettles = time.Second
 // names included. The agent has at least so much. Settled leaves out what may be seen twice: an offer can be ahead of the end of a
 // task, but of one that nothing was reported of for a while an end is not on its way.
 func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Amount) {
-	most = c.flow.held.Free(agentID).Plus(c.agents.see(agentID).own.used)
+	most = c.flow.held.Free(agentID).Plus(c.agents.See(agentID).Own().Used())
 	settled = most
 	for _, x := range c.executors.onAgent[agentID] {
-		uses := x.used
+		uses := x.Used()
 		named := slices.Contains(runs, x.Info.ID)
-		if x.tasks > 0 || named {
+		if x.Tasks() > 0 || named {
 			uses = uses.Plus(x.Info.Resources)
 		}
 		most = most.Plus(uses)

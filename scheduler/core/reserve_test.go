@@ -255,9 +255,8 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.agents.byID["S1"].reservable = resources.Amount{}
 	s.core.measureAgain(map[string]bool{"S1": true})
-	if c := s.core.agents.byID["S1"]; c.capacity.CPUMilli != 8000 {
+	if c := s.core.agents.Get("S1"); c.Capacity().CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
 	}
 }
@@ -273,7 +272,7 @@ func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	s.run(l)
 	executor := s.core.executors.byID[l[0].Executor.ID].Info.Resources.CPUs()
 	s.offer("S1", 8-executor, 4096, l[0].Executor.ID) // the task's 4 CPUs are free again
-	if n := s.core.useOf(s.core.agents.byID["S1"]).total.CPUs(); n != 8 {
+	if n := s.core.useOf(s.core.agents.Get("S1")).total.CPUs(); n != 8 {
 		t.Errorf("%v CPUs of 8, an end on its way", n)
 	}
 	s.finish(l)

@@ -84,12 +84,12 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 			continue
 		}
 		v := SandboxView{Path: x.Sandbox}
-		v.Note, v.NoteCode, v.NoteArgs = inAnswer(c.clockNote(x.Agent))
+		v.Note, v.NoteCode, v.NoteArgs = inAnswer(c.agents.ClockNote(x.Agent))
 		if v.Path == "" {
 			v.Path = latestSandbox(x.Info.Framework, x.Info.ID)
 		}
-		if a := c.agents.byID[x.Agent]; a != nil {
-			v.Hostname = a.host
+		if a := c.agents.Get(x.Agent); a != nil {
+			v.Hostname = a.Host()
 		}
 		if !x.reportedAt.IsZero() {
 			at := c.Shown(x.reportedAt).UTC().Truncate(time.Millisecond)

@@ -38,7 +38,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	c.subscription.session = session{number: e.Session, open: true, tries: c.subscription.tries, masterID: e.MasterID, began: c.Now(), reconcileAt: c.Now()}
 	c.flow.sessionBegan()
 	c.placement.sessionBegan()
-	c.agents.sessionBegan()
+	c.agents.SessionBegan()
 	c.masterOfRemoved()
 	for _, x := range c.executors.sorted() {
 		// No ACCEPT of this session names it yet and those before are voided, so
@@ -145,27 +145,26 @@ func (c *Core) askAgainSoon() {
 // askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the
 // orphans there, which block their shards until the master has answered (rule E5).
 func (c *Core) askAboutAgentsBack() {
-	if len(c.agents.back) == 0 {
+	back := c.agents.TakeBack()
+	if len(back) == 0 {
 		return
 	}
-	back := c.agents.back
-	c.agents.back = map[string]bool{}
 	var refs []cluster.TaskRef
 	for _, id := range step.SortedKeys(c.executions.tasks) {
 		s := c.executions.tasks[id].shard()
-		if s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && c.agents.registered(s.Agent) {
+		if s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}
 	for _, o := range c.orphans.All() {
-		if !back[o.Agent] || !c.agents.registered(o.Agent) {
+		if !back[o.Agent] || !c.agents.Registered(o.Agent) {
 			continue
 		}
 		c.orphans.Unreported(o.TaskID)
 		c.flow.needChanged()
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
 		if c.subscription.isFormer(&o) { // an answer about it would be about the framework id
-			ref.TaskID = c.agents.ask(o.Agent)
+			ref.TaskID = c.agents.Ask(o.Agent)
 		} else {
 			c.askAgainSoon()
 		}

@@ -51,8 +51,8 @@ func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool
 			ShutdownGrace: c.Opt.ExecutorShutdown,
 		},
 	}
-	if a, name := c.agents.byID[agentID], c.Opt.HostnameVariable; a != nil && name != "" {
-		x.Info.Environment = map[string]string{name: a.host}
+	if a, name := c.agents.Get(agentID), c.Opt.HostnameVariable; a != nil && name != "" {
+		x.Info.Environment = map[string]string{name: a.Host()}
 		maps.Copy(x.Info.Environment, c.Opt.ExecutorEnvironment)
 	} else {
 		x.Info.Environment = c.Opt.ExecutorEnvironment

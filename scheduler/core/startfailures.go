@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -186,10 +187,10 @@ func (f *startFailures) forgetApp(appName string) {
 
 // forgetLater bounds how long an agent that may be gone for ever is remembered.
 func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
-	f.Timers.At(t.Since.Add(agentKept), func(now time.Time) {
+	f.Timers.At(t.Since.Add(agents.Kept), func(now time.Time) {
 		switch {
 		case f.byApp[appName][agent] != t:
-		case now.Sub(t.Since) < agentKept: // it has failed again since
+		case now.Sub(t.Since) < agents.Kept: // it has failed again since
 			f.forgetLater(appName, agent, t)
 		default:
 			f.forget(appName, agent)

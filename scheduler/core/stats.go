@@ -1,8 +1,9 @@
 package core
 
 import (
-	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // countRun counts the end of an execution with its job.

@@ -24,7 +24,7 @@ func (c *Core) sweepTasks() {
 			c.sweepTask(ref)
 		}
 	}
-	c.agents.forgetOld(func(id string) bool { return len(c.executors.onAgent[id]) > 0 })
+	c.agents.ForgetOld(func(id string) bool { return len(c.executors.onAgent[id]) > 0 })
 	c.sweepOrphans()
 	c.askAboutUnreachable(last)
 	c.askAboutFormerAgents()
@@ -53,7 +53,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			c.traceDecided(ref, u.State, s.Cause)
 			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)), 0)
 		}
-	case !s.Unreachable.IsZero() && c.agents.registered(s.Agent) && !s.stuckStaging:
+	case !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) && !s.stuckStaging:
 		// Its agent is back: the master has been asked whether the task is, too.
 	case !s.Unreachable.IsZero():
 		wait, gone := c.Opt.UnreachableLost, c.Now().Sub(s.Unreachable)
@@ -121,7 +121,7 @@ const stagedSweeps = 6
 func (c *Core) endSilentExecutor(ref taskRef) {
 	s := ref.shard()
 	x := c.executors.byID[s.Executor]
-	there := c.agents.registered(s.Agent) || s.known // an agent whose offers are not asked for is known by its tasks
+	there := c.agents.Registered(s.Agent) || s.known // an agent whose offers are not asked for is known by its tasks
 	if x == nil || x.silent || x.pending > 0 || !there || !s.Unreachable.IsZero() || s.Seen < seenStaging || s.acceptSeq != 0 {
 		return
 	}

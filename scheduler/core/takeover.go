@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -44,7 +45,7 @@ func (c *Core) takeOver() {
 		c.Call(step.CallReconcile{Tasks: refs})
 	}
 	if !t.through {
-		t.question = questionPrefix + c.UUID()
+		t.question = agents.QuestionPrefix + c.UUID()
 		c.Call(step.CallReconcile{})
 		c.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: t.question}}})
 	}
@@ -77,12 +78,12 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 		t.through = t.answers >= roundsToKnow
 		return
 	}
-	if strings.HasPrefix(u.TaskID, questionPrefix) {
+	if strings.HasPrefix(u.TaskID, agents.QuestionPrefix) {
 		return
 	}
 	f := t.unknown[u.TaskID]
 	switch {
-	case u.State == cluster.Unreachable, u.State == cluster.Unknown && !c.agents.registered(u.AgentID):
+	case u.State == cluster.Unreachable, u.State == cluster.Unknown && !c.agents.Registered(u.AgentID):
 		if f == nil && u.State == cluster.Unknown {
 			return // it was reconciled by its id: it has ended, or its agent is gone for good
 		}

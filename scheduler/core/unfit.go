@@ -23,19 +23,19 @@ func (c *Core) unfitFor(a *app.Config, key string) map[string]reason.Reason {
 		return nil
 	}
 	u := &c.unfit
-	if u.byKey == nil || u.version != c.agents.attributes {
-		u.version, u.byKey = c.agents.attributes, map[string]map[string]reason.Reason{}
+	if u.byKey == nil || u.version != c.agents.Attributes() {
+		u.version, u.byKey = c.agents.Attributes(), map[string]map[string]reason.Reason{}
 	}
 	found, known := u.byKey[key]
 	if known {
 		return found
 	}
 	unfit := c.Opt.Unfit(containerOf(a))
-	for id, on := range c.agents.byID {
-		if on.attributes == nil {
+	for id, on := range c.agents.All() {
+		if on.Attributes() == nil {
 			continue
 		}
-		if why := unfit(on.attributes); why != "" {
+		if why := unfit(on.Attributes()); why != "" {
 			if found == nil {
 				found = map[string]reason.Reason{}
 			}

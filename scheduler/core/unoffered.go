@@ -4,15 +4,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 )
 
 // unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
 type unoffered struct {
 	c       *Core
 	onOffer []offers.Agent
-	agents  []*agent
-	closed  []*agent
+	agents  []*agents.Agent
+	closed  []*agents.Agent
 	found   bool
 }
 
@@ -24,24 +24,24 @@ func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Re
 		open, closed := e.holders(d.Shard.Plus(d.ExecutorSize), d.Avoid)
 		switch {
 		case open != nil:
-			return reason.HolderNotOnOffer(open.id), false
+			return reason.HolderNotOnOffer(open.ID), false
 		case closed != nil:
-			return reason.HolderClosed(closed.id, closed.closed), true
+			return reason.HolderClosed(closed.ID, closed.Closed()), true
 		}
 	}
 	return u.Reason, u.Never
 }
 
 // holders are one agent that takes tasks and one that does not that could hold so much if all else left them, nil for none.
-func (e *unoffered) holders(need resources.Amount, avoid map[string]reason.Reason) (open, closed *agent) {
+func (e *unoffered) holders(need resources.Amount, avoid map[string]reason.Reason) (open, closed *agents.Agent) {
 	e.find()
 	for _, a := range e.agents {
-		if need.Fits(a.capacity) {
+		if need.Fits(a.Capacity()) {
 			return a, nil
 		}
 	}
 	for _, a := range e.closed {
-		if need.Fits(a.capacity) && avoid[a.id].IsZero() {
+		if need.Fits(a.Capacity()) && avoid[a.ID].IsZero() {
 			return nil, a
 		}
 	}
@@ -57,12 +57,12 @@ func (e *unoffered) find() {
 	for _, o := range e.onOffer {
 		on[o.ID] = true
 	}
-	for _, id := range step.SortedKeys(e.c.agents.byID) {
-		switch a := e.c.agents.byID[id]; {
-		case on[id] || e.c.agents.inMaintenance(id):
-		case a.closed != "":
+	for _, id := range e.c.agents.IDs() {
+		switch a := e.c.agents.Get(id); {
+		case on[id] || e.c.agents.InMaintenance(id):
+		case a.Closed() != "":
 			e.closed = append(e.closed, a)
-		case a.registered:
+		case a.Registered():
 			e.agents = append(e.agents, a)
 		}
 	}

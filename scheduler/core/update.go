@@ -29,7 +29,7 @@ func (c *Core) update(u cluster.Update) {
 		c.learnExecutor(x, u)
 	}
 	ref, open := c.executions.tasks[u.TaskID]
-	agent, asked := c.agents.questions[u.TaskID]
+	agent, asked := c.agents.Asked(u.TaskID)
 	orphan, orphaned := c.orphans.Get(u.TaskID)
 	switch {
 	case asked:
@@ -53,13 +53,13 @@ func (c *Core) learnAgent(u cluster.Update) {
 	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
 		// The master passes on what an agent says, and answers reconciliation with GONE for a task
 		// that a registered agent does not have.
-		c.agents.register(c.agents.see(u.AgentID))
+		c.agents.Register(c.agents.See(u.AgentID))
 	case u.State == cluster.Gone:
 		// The agent was removed, or replaced at its address: what the master does not know of it from now on
 		// is no word of the agent, and its tasks may have begun (rule E1).
-		c.agents.remove(u.AgentID)
+		c.agents.Remove(u.AgentID)
 	case u.State == cluster.Unreachable:
-		c.agents.lost(u.AgentID, c.unreachableSince(u))
+		c.agents.Lost(u.AgentID, c.unreachableSince(u))
 	}
 }
 
@@ -221,7 +221,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 // master has had the agent registered in this subscription.
 func (c *Core) unknown(ref taskRef, u cluster.Update) {
 	s := ref.shard()
-	if c.agents.registered(s.Agent) {
+	if c.agents.Registered(s.Agent) {
 		c.terminal(ref, u)
 		return
 	}

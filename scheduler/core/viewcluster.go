@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -169,9 +170,9 @@ const startFailuresShown = 500
 
 // AgentNames are the names of all agents, in no order: there may be thousands, and who asks sorts them, not the loop.
 func (c *Core) AgentNames() []AgentName {
-	out := make([]AgentName, 0, len(c.agents.byID))
-	for id, a := range c.agents.byID {
-		out = append(out, AgentName{id, a.host})
+	out := make([]AgentName, 0, c.agents.Len())
+	for id, a := range c.agents.All() {
+		out = append(out, AgentName{id, a.Host()})
 	}
 	return out
 }
@@ -187,7 +188,7 @@ func (c *Core) Cluster(ids []string) ClusterView {
 	all := agentUse{total: totals.Capacity, used: totals.Used, free: c.flow.held.Sum(), offered: c.flow.held.Len() > 0}
 	v.CPUs, v.MemoryMB = all.views()
 	for _, id := range ids {
-		if a := c.agents.byID[id]; a != nil {
+		if a := c.agents.Get(id); a != nil {
 			v.Agents = append(v.Agents, c.viewAgent(a))
 			v.Executors = append(v.Executors, c.executorsOn(id)...)
 		}
@@ -198,7 +199,7 @@ func (c *Core) Cluster(ids []string) ClusterView {
 
 // Agent returns one agent, or an *Error.
 func (c *Core) Agent(id string) (AgentDetail, error) {
-	a := c.agents.byID[id]
+	a := c.agents.Get(id)
 	if a == nil {
 		return AgentDetail{}, problem.Errorf(problem.NotFound, "agent_not_found", "there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were", id)
 	}
@@ -232,37 +233,37 @@ func (s *shard) clusterState() cluster.State {
 	return cluster.Staging
 }
 
-func (c *Core) viewAgent(a *agent) AgentView {
-	v := AgentView{ID: a.id, Hostname: a.host}
-	note := c.clockNote(a.id)
-	if a.closed != "" {
-		note = reason.All(reason.TakesNoTasks(a.closed), note)
+func (c *Core) viewAgent(a *agents.Agent) AgentView {
+	v := AgentView{ID: a.ID, Hostname: a.Host()}
+	note := c.agents.ClockNote(a.ID)
+	if a.Closed() != "" {
+		note = reason.All(reason.TakesNoTasks(a.Closed()), note)
 	}
 	v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
 	use := c.useOf(a)
 	v.CPUs, v.MemoryMB = use.views()
-	v.Tasks = a.own.tasks
-	for _, x := range c.executors.onAgent[a.id] {
-		v.Tasks += x.tasks
+	v.Tasks = a.Own().Tasks()
+	for _, x := range c.executors.onAgent[a.ID] {
+		v.Tasks += x.Tasks()
 	}
 	if use.offered {
-		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.Shown(c.flow.held.Oldest(a.id)).UTC().Truncate(time.Millisecond)}
+		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.Shown(c.flow.held.Oldest(a.ID)).UTC().Truncate(time.Millisecond)}
 	}
-	if !a.maintenanceStart.IsZero() {
-		v.Maintenance = &MaintenanceView{From: a.maintenanceStart.UTC(), Until: orNil(a.maintenanceEnd)}
+	if !a.MaintenanceStart().IsZero() {
+		v.Maintenance = &MaintenanceView{From: a.MaintenanceStart().UTC(), Until: orNil(a.MaintenanceEnd())}
 	}
 	state := ""
 	switch {
-	case !a.unreachable.IsZero():
-		state, v.Since = "UNREACHABLE", c.shownOrNil(a.unreachable)
-	case a.closed != "":
+	case !a.Unreachable().IsZero():
+		state, v.Since = "UNREACHABLE", c.shownOrNil(a.Unreachable())
+	case a.Closed() != "":
 		state = "CLOSED"
-	case a.registered && c.agents.inMaintenance(a.id):
+	case a.Registered() && c.agents.InMaintenance(a.ID):
 		state = "DRAINING"
-	case a.registered:
-		state, v.Since = "REGISTERED", c.shownOrNil(a.registeredAt)
-	case a.isAway():
-		state, v.Since = "AWAY", c.shownOrNil(a.removedAt)
+	case a.Registered():
+		state, v.Since = "REGISTERED", c.shownOrNil(a.RegisteredAt())
+	case a.IsAway():
+		state, v.Since = "AWAY", c.shownOrNil(a.RemovedAt())
 	default:
 		return v
 	}
@@ -273,8 +274,8 @@ func (c *Core) viewAgent(a *agent) AgentView {
 func (c *Core) executorsOn(agent string) []ExecutorView {
 	out := []ExecutorView{}
 	for _, x := range c.executors.onAgent[agent] {
-		v := ExecutorView{ID: x.Info.ID, App: x.App, Agent: x.Agent, State: "STARTING", Tasks: x.tasks, CPUs: x.Info.Resources.CPUs(), MemoryMB: x.Info.Resources.MemoryMB(),
-			TasksCPUs: x.used.CPUs(), TasksMemoryMB: x.used.MemoryMB(), Since: c.shownOrNil(x.madeAt), LastReport: c.shownOrNil(x.reportedAt)}
+		v := ExecutorView{ID: x.Info.ID, App: x.App, Agent: x.Agent, State: "STARTING", Tasks: x.Tasks(), CPUs: x.Info.Resources.CPUs(), MemoryMB: x.Info.Resources.MemoryMB(),
+			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: c.shownOrNil(x.madeAt), LastReport: c.shownOrNil(x.reportedAt)}
 		if id, err := jobs.ParseExecutorID(x.Info.ID); err == nil {
 			v.Generation = id.N
 		}
@@ -310,8 +311,8 @@ func (c *Core) startFailures(on func(agent string) bool) (shown []StartFailureVi
 				Cause: t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
 			if agentID == everyAgent {
 				v.Agent = ""
-			} else if a := c.agents.byID[agentID]; a != nil {
-				v.Hostname = a.host
+			} else if a := c.agents.Get(agentID); a != nil {
+				v.Hostname = a.Host()
 			}
 			shown = append(shown, v)
 		}
@@ -328,13 +329,13 @@ type agentUse struct {
 	offered           bool
 }
 
-func (c *Core) useOf(a *agent) agentUse {
-	u := agentUse{used: a.own.used, free: c.flow.held.Free(a.id), offered: !c.flow.held.Oldest(a.id).IsZero()}
-	for _, x := range c.executors.onAgent[a.id] {
+func (c *Core) useOf(a *agents.Agent) agentUse {
+	u := agentUse{used: a.Own().Used(), free: c.flow.held.Free(a.ID), offered: !c.flow.held.Oldest(a.ID).IsZero()}
+	for _, x := range c.executors.onAgent[a.ID] {
 		u.used = u.used.Plus(x.uses())
 	}
-	if !a.settled.IsZero() {
-		u.total = a.settled.Max(u.used)
+	if !a.Settled().IsZero() {
+		u.total = a.Settled().Max(u.used)
 	}
 	return u
 }
@@ -342,9 +343,9 @@ func (c *Core) useOf(a *agent) agentUse {
 // uses is what an executor takes with its tasks, as long as it may run.
 func (x *executor) uses() resources.Amount {
 	if x.ended {
-		return x.used
+		return x.Used()
 	}
-	return x.used.Plus(x.Info.Resources)
+	return x.Used().Plus(x.Info.Resources)
 }
 
 func (u *agentUse) views() (cpus, memory UseView) {
@@ -356,11 +357,6 @@ func (u *agentUse) views() (cpus, memory UseView) {
 		cpus.Free, memory.Free = new(u.free.CPUs()), new(u.free.MemoryMB())
 	}
 	return cpus, memory
-}
-
-// isAway reports whether the master has the agent no more, and does not wait for it either.
-func (a *agent) isAway() bool {
-	return !a.registered && a.unreachable.IsZero() && !a.removedAt.IsZero()
 }
 
 // shownOrNil is a moment of the term for people, nil for none.

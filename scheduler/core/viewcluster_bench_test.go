@@ -15,11 +15,10 @@ func BenchmarkCluster(b *testing.B) {
 	const agents, perAgent = 5_000, 20
 	for i := range agents {
 		id := fmt.Sprintf("0f8e1a2b-4c5d-4e6f-8a9b-0c1d2e3f4a5b-S%d", i)
-		a := s.core.agents.see(id)
-		a.host = fmt.Sprintf("node-%04d.rack-%02d.example.com", i*7919%agents, i%40)
-		s.core.agents.register(a)
-		s.core.agents.grow(id, resources.New(64, 256_000))
-		s.core.flow.held.Add(offers.Offer{ID: fmt.Sprintf("O%d", i), Agent: id, Host: a.host, Free: resources.New(8, 8000), Received: s.core.Now()})
+		host := fmt.Sprintf("node-%04d.rack-%02d.example.com", i*7919%agents, i%40)
+		s.core.agents.Offered(cluster.Offer{AgentID: id, Hostname: host})
+		s.core.agents.Grow(id, resources.New(64, 256_000))
+		s.core.flow.held.Add(offers.Offer{ID: fmt.Sprintf("O%d", i), Agent: id, Host: host, Free: resources.New(8, 8000), Received: s.core.Now()})
 		x := &executor{App: "my_app", Agent: id, Info: cluster.Executor{ID: fmt.Sprintf("my_app@-@%s@-@%d", id, i), Resources: resources.New(0.1, 64)}, ran: true, madeAt: s.core.Now()}
 		s.core.executors.add(x)
 		e := &execution{ID: fmt.Sprintf("job_%d@20261121T080000Z", i), Job: fmt.Sprintf("job_%d", i), Settings: &settings{}, Shards: make([]shard, perAgent)}
@@ -27,7 +26,7 @@ func BenchmarkCluster(b *testing.B) {
 			e.Shards[item] = shard{Item: item, State: Running, attempt: attempt{TaskID: fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@0f8e1a2b-0000-4000-8000-000000000001", e.Job, item, id),
 				Agent: id, Executor: x.Info.ID, Seen: seenRunning, Launched: s.core.Now()}}
 			s.core.executions.begin(taskRef{e, item})
-			x.take(resources.New(1, 512), false)
+			x.Allot(resources.New(1, 512), false)
 		}
 	}
 	b.Run("names", func(b *testing.B) {

@@ -1,0 +1,55 @@
+package agents
+
+import (
+	"cmp"
+	"math"
+	"testing"
+	"time"
+)
+
+// A report that takes long looks like one of a clock that is behind: the quickest of several is believed.
+func TestDriftOfAClock(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	const ahead, behind = 1, -1
+	type report struct {
+		after, off time.Duration // since the last one, and what its time is off when it arrives
+		want       int
+	}
+	every := func(off time.Duration, want ...int) (all []report) {
+		for _, w := range want {
+			all = append(all, report{10 * time.Second, off, w})
+		}
+		return all
+	}
+	for name, reports := range map[string][]report{
+		"right":                       every(-time.Millisecond, 0, 0, 0, 0, 0, 0, 0),
+		"ahead":                       every(1100*time.Millisecond, ahead, ahead),
+		"just within bounds":          every(time.Second, 0, 0),
+		"behind":                      every(-1100*time.Millisecond, 0, 0, 0, 0, 0, behind, behind),
+		"late, but one":               append(every(-5*time.Second, 0, 0, 0, 0), append(every(0, 0), every(-5*time.Second, 0, 0, 0)...)...),
+		"all at once, and late":       {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0}, {0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
+		"set right":                   append(every(3*time.Second, ahead, ahead), every(0, ahead, ahead, ahead, ahead, ahead, 0)...),
+		"not as near as it should be": append(every(3*time.Second, ahead), every(600*time.Millisecond, ahead, ahead, ahead, ahead, ahead, ahead, ahead)...),
+		"beyond all bounds":           {{0, math.MaxInt64, 0}, {0, math.MinInt64, 0}},
+		"of 1970":                     every(-56*365*24*time.Hour, 0, 0, 0, 0, 0, behind),
+	} {
+		clock, now := remoteClock{}, start
+		for i, r := range reports {
+			now = now.Add(r.after)
+			clock.hear(now, now.Add(r.off))
+			clock.off = clock.drift(now, now)
+			if cmp.Compare(clock.off, 0) != r.want {
+				t.Errorf("%s: after report %d its drift is %s, want %d", name, i+1, clock.off, r.want)
+			}
+		}
+	}
+	clock := remoteClock{}
+	clock.hear(start, start)
+	if got := clock.drift(start, start.Add(time.Hour)); got != 0 {
+		t.Errorf("one report after the wall clock was set an hour forward: %s, want that more are waited for", got)
+	}
+	if got := clock.drift(start, start.Add(-time.Hour)); got != time.Hour {
+		t.Errorf("after the wall clock was set an hour back: %s", got)
+	}
+}
