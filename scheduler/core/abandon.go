@@ -50,7 +50,7 @@ func (c *Core) newOrphan(ref taskRef) orphans.Orphan {
 
 func (c *Core) addOrphan(o orphans.Orphan) {
 	c.orphans.Add(o)
-	c.flow.needChanged()
+	c.NeedChanged()
 }
 
 func (c *Core) removeOrphan(taskID string) {
@@ -61,8 +61,8 @@ func (c *Core) removeOrphan(taskID string) {
 
 // shardUnblocked has the shard of an orphan that blocked it be looked at again.
 func (c *Core) shardUnblocked() {
-	c.flow.needChanged()
-	c.placement.changed()
+	c.NeedChanged()
+	c.MatchAgain()
 }
 
 // forget removes an orphan because an operator says that it has ended (rule E5).
@@ -142,7 +142,7 @@ func (c *Core) addEnding(o orphans.Orphan, within time.Duration) {
 // orphanAlive notes that an orphan is known to be alive.
 func (c *Core) orphanAlive(taskID string) {
 	if c.orphans.SeenAlive(taskID) {
-		c.flow.needChanged()
+		c.NeedChanged()
 	}
 }
 

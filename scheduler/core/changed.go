@@ -10,11 +10,13 @@ import (
 
 // appChanged takes a committed change of an app (rule T4).
 func (c *Core) appChanged(e AppChanged) {
-	c.flow.needChanged()
+	c.NeedChanged()
 	a, jobs, other := c.config.appChanged(e)
 	if other {
 		c.starts.forgetApp(e.Name)
-		c.placement.again = c.placement.again || a != nil
+		if a != nil {
+			c.MatchAgain()
+		}
 	}
 	c.applyJobStates(jobs)
 	c.checkObsolete(e.Name)
@@ -28,13 +30,13 @@ func (c *Core) applyJobStates(jobs []*jobState) {
 
 // markChanged takes a disabled mark that an external edit has set or removed (rule F6).
 func (c *Core) markChanged(e MarkChanged) {
-	c.flow.needChanged()
+	c.NeedChanged()
 	c.applyJobStates(c.config.markChanged(e))
 }
 
 // jobChanged takes a committed change of a job (rule T4).
 func (c *Core) jobChanged(e JobChanged) {
-	c.flow.needChanged()
+	c.NeedChanged()
 	if j := c.config.jobChanged(e); j != nil {
 		c.applyJobState(j)
 	}
@@ -117,12 +119,12 @@ func (c *Core) applyJobState(j *jobState) {
 	c.checkOverrides(j)
 	c.daemons.look(j.name)
 	if j.isDaemon() {
-		c.placement.changed() // its shards may have been held back
+		c.MatchAgain() // its shards may have been held back
 	}
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
 		c.setUnplaced(j.queue[0], unplaced{}) // it may take something else now
-		c.placement.changed()
+		c.MatchAgain()
 	}
 }
 

@@ -12,6 +12,6 @@ func (c *Core) closed(e cluster.Closed) {
 		return
 	}
 	if c.agents.ClosedNow(e) {
-		c.placement.changed() // for the reasons of what waits
+		c.MatchAgain() // for the reasons of what waits
 	}
 }

@@ -107,7 +107,7 @@ func (s *stage) contradiction() string {
 	if indexed != len(c.executions.tasks) {
 		return fmt.Sprintf("%d tasks by agents, %d in all", indexed, len(c.executions.tasks))
 	}
-	for id, x := range c.executors.byID {
+	for id, x := range c.executors.all() {
 		a := on[id]
 		if a == nil {
 			a = &acc{}
@@ -167,7 +167,7 @@ func contradictionOfParts(c *Core) string {
 	}
 	for agent, of := range c.executors.onAgent {
 		for _, x := range of {
-			if x.Agent != agent || c.executors.byID[x.Info.ID] != x || (c.executors.closing[x.Info.ID] == x) != x.Closing {
+			if x.Agent != agent || c.executors.get(x.Info.ID) != x || (c.executors.closing[x.Info.ID] == x) != x.Closing {
 				return "an executor is misfiled " + x.Info.ID
 			}
 		}
@@ -194,8 +194,8 @@ func (s *stage) everything() string {
 	for _, o := range c.orphans.All() {
 		out += string(store.Encode(o)) + "\n"
 	}
-	for _, id := range step.SortedKeys(c.executors.byID) {
-		out += string(store.Encode(c.executors.byID[id])) + "\n"
+	for _, id := range c.executors.ids() {
+		out += string(store.Encode(c.executors.get(id))) + "\n"
 	}
 	for _, id := range step.SortedKeys(c.config.jobs) {
 		j := c.config.jobs[id]

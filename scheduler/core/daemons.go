@@ -219,8 +219,8 @@ func (c *Core) takeSettings(e *execution, now settings) {
 		e.Settings, e.settingsEncoded, e.prepared, e.described = &now, encoded, nil, described{}
 		c.setUnplaced(e, unplaced{})
 		c.executions.touch(e)
-		c.placement.changed()
-		c.flow.needChanged()
+		c.MatchAgain()
+		c.NeedChanged()
 		c.outdateAll(e)
 	}
 }
@@ -231,7 +231,7 @@ func (c *Core) outdateAll(e *execution) { e.outdated = c.placement.itemsUpTo(len
 // isOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an executor that takes no
 // more tasks.
 func (c *Core) isOutdated(e *execution, s *shard) bool {
-	x := c.executors.byID[s.Executor]
+	x := c.executors.get(s.Executor)
 	return s.Settings != c.settingsPrint(e, s.Item) || x != nil && x.Closing
 }
 

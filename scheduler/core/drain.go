@@ -26,7 +26,7 @@ func (c *Core) finishDrain() {
 	if !c.draining {
 		return
 	}
-	live := len(c.executors.byID)
+	live := c.executors.len()
 	for _, ref := range c.executions.tasks {
 		if ref.shard().live() {
 			live++

@@ -32,9 +32,9 @@ func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 	if v.blameAgent && c.config.apps[e.Settings.App.AppName] != nil {
 		// Shards that bring their executors are launched together, and fail so.
 		start := cmp.Or(s.Executor, fmt.Sprintf("%s#%d", e.ID, s.Attempt))
-		c.placement.wakeAt(c.starts.record(e.Settings.App.AppName, s.Agent, start, in.cause))
+		c.MatchAt(c.starts.record(e.Settings.App.AppName, s.Agent, start, in.cause))
 	}
-	if x := c.executors.byID[s.Executor]; x != nil && v.closeExecutor {
+	if x := c.executors.get(s.Executor); x != nil && v.closeExecutor {
 		if v.mismatch {
 			detail := s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
 			c.Note(step.Note{Kind: step.NoteExecutor, Detail: detail, Problem: true})
@@ -101,28 +101,28 @@ func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 	c.executions.requeue(ref, source, delay)
 	c.liftShutdown(e)
 	c.addLaunchable(e)
-	c.placement.wakeAt(s.NotBefore)
-	c.flow.needChanged()
+	c.MatchAt(s.NotBefore)
+	c.NeedChanged()
 	c.seeWhenDue(e, s)
-	c.Timers.At(s.NotBefore.Add(-c.flow.lead()), func(time.Time) { c.flow.needChanged() })
+	c.Timers.At(s.NotBefore.Add(-c.flow.lead()), func(time.Time) { c.NeedChanged() })
 }
 
 // releaseTask takes a task off its executor's account.
 func (c *Core) releaseTask(e *execution, s *shard) {
-	if x := c.executors.byID[s.Executor]; x != nil {
+	if x := c.executors.get(s.Executor); x != nil {
 		x.release(e.needs(s), e.daemon(), c.Now())
 		c.checkIdle(x)
 	} else if s.Executor == "" {
 		c.agents.Release(s.Agent, e.needs(s), e.daemon())
 	}
 	c.flow.taskHasEnded()
-	c.placement.changed()
+	c.MatchAgain()
 }
 
 // endExecution files an execution among the ended ones and lets the next of
 // its job begin.
 func (c *Core) endExecution(e *execution) {
-	c.flow.needChanged()
+	c.NeedChanged()
 	state := e.state()
 	switch {
 	case e.Dropped: // counted with the fires that became no run
@@ -168,5 +168,5 @@ func (c *Core) liftShutdown(e *execution) {
 	}
 	e.Kill = reason.Reason{}
 	c.executions.touch(e)
-	c.placement.changed()
+	c.MatchAgain()
 }

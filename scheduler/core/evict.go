@@ -15,7 +15,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 	for _, a := range agents {
 		free[a.ID] = a.Free
 	}
-	if len(waiting) == 0 || len(c.executors.byID) == len(c.executors.closing) {
+	if len(waiting) == 0 || c.executors.len() == len(c.executors.closing) {
 		return
 	}
 	agentIDs := c.agents.IDs()

@@ -28,7 +28,7 @@ func (c *Core) lookIdle(x *executor, at time.Time) {
 }
 
 func (c *Core) idleLook(id string, at, now time.Time) {
-	x := c.executors.byID[id]
+	x := c.executors.get(id)
 	if x == nil || !x.lookingAt.Equal(at) {
 		return // another look has taken its place
 	}

@@ -28,7 +28,7 @@ func (c *Core) reported(m cluster.Message) {
 		c.learnProgress(r.Tasks, func(s *shard) bool { return s.Agent == m.AgentID })
 		return
 	}
-	x := c.executors.byID[m.ExecutorID]
+	x := c.executors.get(m.ExecutorID)
 	if x == nil || x.Agent != m.AgentID {
 		return
 	}
@@ -101,7 +101,7 @@ const quietAfter = time.Minute
 // quietFor is for how long nothing has come from the executor of a daemon's shard, nor anything else that would explain it; 0
 // while that is less than quietAfter.
 func (c *Core) quietFor(e *execution, s *shard) time.Duration {
-	x, a := c.executors.byID[s.Executor], c.agents.Get(s.Agent)
+	x, a := c.executors.get(s.Executor), c.agents.Get(s.Agent)
 	if x == nil || a == nil || !a.Registered() || !c.subscription.open || s.State != Running || !s.Unreachable.IsZero() || e.Settings.Job.JobExecutionType != jobs.Daemon {
 		return 0
 	}
@@ -125,7 +125,7 @@ func (c *Core) noteQuiet(e *execution, s *shard) {
 	if quiet == 0 {
 		return
 	}
-	if x := c.executors.byID[s.Executor]; !x.quiet {
+	if x := c.executors.get(s.Executor); !x.quiet {
 		x.quiet = true
 		c.SeeJob(e.Job)
 		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job, Task: s.TaskID, Problem: true,

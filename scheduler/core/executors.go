@@ -1,6 +1,8 @@
 package core
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -90,6 +92,18 @@ func (es *executors) restore(x *executor) {
 		es.closing[x.Info.ID] = x
 	}
 }
+
+// get is the executor of that id, or nil.
+func (es *executors) get(id string) *executor { return es.byID[id] }
+
+// all are the executors by their ids, in no order.
+func (es *executors) all() iter.Seq2[string, *executor] { return maps.All(es.byID) }
+
+// len is how many there are.
+func (es *executors) len() int { return len(es.byID) }
+
+// ids are those of all executors, sorted.
+func (es *executors) ids() []string { return step.SortedKeys(es.byID) }
 
 func (es *executors) add(x *executor) {
 	es.restore(x)

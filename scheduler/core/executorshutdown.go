@@ -61,7 +61,7 @@ func (c *Core) closeExecutor(x *executor) { c.executors.close(x, c.Now()) }
 // dropExecutor forgets an executor that is gone. If it should live on unseen,
 // the next offer of its agent names it, and it is shut down (rule X3).
 func (c *Core) dropExecutor(x *executor) {
-	c.flow.needChanged()
+	c.NeedChanged()
 	c.executors.remove(x)
-	c.placement.changed()
+	c.MatchAgain()
 }

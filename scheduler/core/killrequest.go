@@ -29,7 +29,7 @@ func (c *Core) killExecutionByID(id string, by event.Actor) *problem.Error {
 		return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
 	}
 	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: id})
-	c.flow.needChanged()
+	c.NeedChanged()
 	if e.goesOn() {
 		c.auditKill(by, e, auditExecution, id, e.state())
 	}

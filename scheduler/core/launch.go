@@ -16,10 +16,10 @@ import (
 // launch matches what waits to what is on offer and launches what fits.
 func (c *Core) launch() {
 	c.expireReservation()
-	if !c.placement.again {
+	if !c.MatchWanted() {
 		return
 	}
-	c.placement.again = false
+	c.Matched()
 	if c.held != "" || c.draining || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
 		return
 	}
@@ -38,7 +38,9 @@ func (c *Core) launch() {
 	c.reserve()
 	// Those at the top have not seen what was offered while the round went on.
 	missed := !more && c.placement.roundOffers != c.Numbers.OffersReceived
-	c.placement.again = c.placement.again || (more || missed) && c.flow.held.Len() > 0
+	if (more || missed) && c.flow.held.Len() > 0 {
+		c.MatchAgain()
+	}
 }
 
 // matchSome matches demands and launches what is placed.
@@ -86,7 +88,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 			c.addLaunchable(e)
 		}
 	}
-	c.placement.again = false
+	c.Matched()
 	var left []demand
 	for _, u := range result.Unplaced {
 		if !u.Never {

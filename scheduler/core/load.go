@@ -82,7 +82,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathStartFailure:
 			var until time.Time // the apps are known: documents come first
 			until, err = c.starts.restore(e, func(name string) bool { return c.config.apps[name] != nil })
-			c.placement.wakeAt(until)
+			c.MatchAt(until)
 		case store.PathDaemonRuns:
 			var runs daemonRuns
 			if err = json.Unmarshal(e.Value, &runs); err == nil {
@@ -281,7 +281,7 @@ func (c *Core) takeUp(e *execution) {
 			c.executions.begin(taskRef{e, i})
 		}
 		if s.live() {
-			if x := c.executors.byID[s.Executor]; x != nil || s.Executor == "" {
+			if x := c.executors.get(s.Executor); x != nil || s.Executor == "" {
 				c.allot(s.Agent, x, e.needs(s), e.daemon())
 			}
 			c.agents.Restore(s.Agent, s.AgentURL)
@@ -289,7 +289,7 @@ func (c *Core) takeUp(e *execution) {
 	}
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.Now()) {
-			c.placement.wakeAt(s.NotBefore)
+			c.MatchAt(s.NotBefore)
 			c.seeWhenDue(e, s)
 		}
 	}

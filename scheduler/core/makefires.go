@@ -148,7 +148,7 @@ func (c *Core) fireDueBatch(budget int) int {
 		c.Numbers.Fires++
 		c.enqueueFire(j, p.at, NormalTrigger)
 	}
-	c.flow.needChanged()
+	c.NeedChanged()
 	m := fireCursor{Time: p.at}
 	if n < len(p.names) {
 		m.Job = p.names[n-1]

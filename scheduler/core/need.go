@@ -77,20 +77,17 @@ func (f *offerFlow) backBy() time.Time {
 	return at.Add(f.lead())
 }
 
-// needChanged makes the next step find out again which offers are needed.
-func (f *offerFlow) needChanged() { f.need.stale = true }
-
 // forgetRevivedFor forgets for which fires REVIVE was sent, since the offers or the fires have changed.
 func (f *offerFlow) forgetRevivedFor() {
 	f.revivedFor = time.Time{}
-	f.needChanged()
+	f.NeedChanged()
 }
 
 // needKnown reports whether it is known which offers are needed up to a moment, unless something changes before it. Crons fire at whole
 // seconds, so time alone changes the answer only when another second comes into view.
 func (f *offerFlow) needKnown(upTo time.Time) bool {
 	second := f.OnWall(upTo).Truncate(time.Second)
-	if !f.need.stale && second.Equal(f.need.second) {
+	if !f.TakeNeedChanged() && second.Equal(f.need.second) {
 		return true
 	}
 	f.need = need{upTo: upTo, second: second}

@@ -271,7 +271,7 @@ func (c *Core) endingOf(ref taskRef, how outcome) ending {
 	if s.TimedOut {
 		in.ran = c.Now().Sub(s.RunningAt).Round(100 * time.Millisecond)
 	}
-	if x := c.executors.byID[s.Executor]; x != nil {
+	if x := c.executors.get(s.Executor); x != nil {
 		in.servedElsewhere, in.ranBefore = x.Info.BinaryURI != c.Opt.ExecutorBinary, x.ran
 	}
 	return in

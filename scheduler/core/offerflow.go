@@ -61,8 +61,6 @@ type need struct {
 	agents map[string]bool
 	// shortFor is the latest fire that the offers at hand can't take, zero when they can take all.
 	shortFor time.Time
-	// stale is set by every change but time that can change the answer.
-	stale bool
 }
 
 // reviveTiming learns how long the master takes to answer a REVIVE with offers. It outlives

@@ -148,7 +148,7 @@ func (c *Core) agentTotals() (t AgentTotals) {
 		}
 		t.Capacity, t.Used = t.Capacity.Plus(c.useOf(a).total), t.Used.Plus(a.Own().Used())
 	}
-	for _, x := range c.executors.byID {
+	for _, x := range c.executors.all() {
 		t.Used = t.Used.Plus(x.uses())
 	}
 	return t

@@ -70,7 +70,7 @@ func (c *Core) pauseRequested(p PauseRequested) {
 		j.stored.Paused, j.isStored = p.Paused, true
 		c.config.touch(j)
 		c.auditPause(&p)
-		c.flow.needChanged()
+		c.NeedChanged()
 		c.applyJobState(j)
 		if len(j.queue) > 0 && !j.queue[0].launched() {
 			c.recording.waits(j.queue[0], c.config.inactiveReason(j))

@@ -10,8 +10,6 @@ import (
 // placement is where shards are to go: the round of matches under way, the reservation, and the ACCEPTs that have no answer yet.
 type placement struct {
 	*step.Shared
-	// again is set when a match may place something: something has changed since the last one.
-	again bool
 	// upTo is where the next match of the round goes on, zero at the top; roundOffers is how many offers had been
 	// received when the round began.
 	upTo        launchKey
@@ -34,24 +32,14 @@ func newPlacement(s *step.Shared) placement {
 	return placement{Shared: s, lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
 }
 
-// changed has a match be made in this step: something may be placed now that could not be before.
-func (p *placement) changed() { p.again = true }
-
-// wakeAt has a match be made at a time; the zero time is for never.
-func (p *placement) wakeAt(at time.Time) {
-	if !at.IsZero() {
-		p.Timers.At(at, func(time.Time) { p.again = true })
-	}
-}
-
 // sessionBegan voids the ACCEPTs of the last session: they can't arrive any more (rules L3, L4).
 func (p *placement) sessionBegan() {
 	p.accepts = map[int64]*sentAccept{}
-	p.again = true
+	p.MatchAgain()
 }
 
 // roundOpen reports whether not all that waits has seen the offers at hand.
-func (p *placement) roundOpen() bool { return p.again || p.upTo != (launchKey{}) }
+func (p *placement) roundOpen() bool { return p.MatchWanted() || p.upTo != (launchKey{}) }
 
 // answered takes out the ACCEPT of that number, nil if it was voided.
 func (p *placement) answered(seq int64) *sentAccept {

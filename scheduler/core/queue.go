@@ -10,7 +10,7 @@ import (
 func (c *Core) enqueue(j *jobState, e *execution) {
 	c.executions.add(e)
 	c.recording.changed(e)
-	c.flow.needChanged()
+	c.NeedChanged()
 	i := len(j.queue)
 	for i > 0 && !j.queue[i-1].launched() && e.Fire.Before(j.queue[i-1].Fire) {
 		i--
@@ -54,5 +54,5 @@ func (c *Core) addLaunchable(e *execution) {
 		e.unplaced.never = false // its job may have changed while it was not the next
 	}
 	c.executions.insertLaunchable(e, key)
-	c.placement.changed()
+	c.MatchAgain()
 }

@@ -21,7 +21,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 		c.closed(e)
 	case cluster.Rescind:
 		c.flow.held.Rescind(e.OfferID)
-		c.flow.needChanged()
+		c.NeedChanged()
 	case cluster.Update:
 		c.Numbers.StatusUpdates++
 		c.update(e)
@@ -35,7 +35,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 // offered takes in new offers, and what they show of executors.
 func (c *Core) offered(e cluster.Offers) {
 	c.flow.timing.answered(c.Now(), c.Opt.OfferAhead)
-	c.flow.needChanged()
+	c.NeedChanged()
 	named := map[string][]string{} // executors, by agent
 	var empty []offers.Offer
 	for _, o := range e.Offers {
@@ -52,7 +52,7 @@ func (c *Core) offered(e cluster.Offers) {
 			continue
 		}
 		c.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks, Reserved: reservedOf(o), Received: c.Now()})
-		c.placement.changed()
+		c.MatchAgain()
 	}
 	for _, agent := range step.SortedKeys(named) {
 		most, settled := c.seenOf(agent, named[agent])
@@ -67,7 +67,7 @@ func (c *Core) offered(e cluster.Offers) {
 // (rule X3).
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
-		if x := c.executors.byID[id]; x == nil && c.subscription.takeover == nil {
+		if x := c.executors.get(id); x == nil && c.subscription.takeover == nil {
 			c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
 			c.Call(step.CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
 		}
@@ -97,14 +97,14 @@ func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount
 // (update.go) or by time-outs (sweep.go), and its executors stay until they are idle or their SHUTDOWN was repeated often
 // enough (executorshutdown.go).
 func (c *Core) failure(f cluster.Failure) {
-	c.flow.needChanged()
+	c.NeedChanged()
 	if f.ExecutorID == "" {
 		c.flow.held.TakeAgent(f.AgentID)
 		c.agents.Remove(f.AgentID)
 		return
 	}
 	c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
-	if x := c.executors.byID[f.ExecutorID]; x != nil {
+	if x := c.executors.get(f.ExecutorID); x != nil {
 		if x.pending > 0 || x.Tasks() > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under
 			// this id: the record stays until what was launched has ended (X1, X2).
@@ -126,7 +126,7 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 		return
 	}
 	for _, id := range sent.executors {
-		if x := c.executors.byID[id]; x != nil {
+		if x := c.executors.get(id); x != nil {
 			x.pending--
 			x.confirmed = false
 			c.checkIdle(x)

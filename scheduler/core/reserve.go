@@ -26,7 +26,7 @@ func (c *Core) noteDrained(r *reservation) {
 	}
 	if r.drained.IsZero() {
 		r.drained = c.Now()
-		c.placement.wakeAt(c.Now().Add(c.Opt.ReserveBeyond))
+		c.MatchAt(c.Now().Add(c.Opt.ReserveBeyond))
 	}
 }
 
@@ -57,7 +57,7 @@ func (c *Core) expireReservation() {
 			c.setUnplaced(other, u) // it is true no more, whenever the next match is
 		}
 	}
-	c.placement.changed()
+	c.MatchAgain()
 }
 
 // measureAgain takes agents for as large as they look now: a reservation that launched nothing
@@ -106,7 +106,7 @@ func (c *Core) reserve() {
 		}
 		if wait := e.Made.Add(c.Opt.ReserveAfter); wait.After(c.Now()) {
 			if looked == 0 {
-				c.placement.wakeAt(wait)
+				c.MatchAt(wait)
 			}
 			break
 		}
@@ -127,7 +127,7 @@ func (c *Core) reserve() {
 		return
 	}
 	c.placement.reservation = &reservation{exec: best.ID, agents: agents, since: c.Now(), until: c.Now().Add(c.longestRun(agents) + c.Opt.ReserveBeyond)}
-	c.placement.wakeAt(c.placement.reservation.until)
+	c.MatchAt(c.placement.reservation.until)
 	c.flow.wantRefusedBack()
 }
 

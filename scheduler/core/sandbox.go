@@ -37,7 +37,7 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 	if kept != "" {
 		return kept
 	}
-	if x := c.executors.byID[executorID]; x != nil {
+	if x := c.executors.get(executorID); x != nil {
 		return x.Info.Framework
 	}
 	return c.subscription.frameworkID
@@ -56,7 +56,7 @@ func (c *Core) learnSandbox(s *shard, st *wire.Status) (changed bool) {
 	if s.WorkDir != workDir || s.Container != container {
 		s.WorkDir, s.Container, changed = workDir, container, true
 	}
-	if x := c.executors.byID[s.Executor]; x != nil && x.Sandbox != st.Sandbox {
+	if x := c.executors.get(s.Executor); x != nil && x.Sandbox != st.Sandbox {
 		x.Sandbox = st.Sandbox
 		c.executors.touch(x)
 	}

@@ -161,7 +161,7 @@ func (c *Core) askAboutAgentsBack() {
 			continue
 		}
 		c.orphans.Unreported(o.TaskID)
-		c.flow.needChanged()
+		c.NeedChanged()
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
 		if c.subscription.isFormer(&o) { // an answer about it would be about the framework id
 			ref.TaskID = c.agents.Ask(o.Agent)

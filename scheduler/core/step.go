@@ -129,7 +129,7 @@ func (c *Core) nextWake() time.Duration {
 	if len(c.executions.tasks)+c.orphans.Len() > 0 {
 		earlier(c.executions.nextSweep)
 	}
-	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.placement.again {
+	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.MatchWanted() {
 		earlier(c.Now())
 	}
 	if c.fires.behind {

@@ -84,7 +84,7 @@ func (c *Core) sweepTask(ref taskRef) {
 		case since >= c.Opt.StagingLost && c.Now().Sub(s.killSent) >= c.Opt.StagingLost-c.Opt.StagingKill:
 			s.stuckStaging = true
 			c.unreachable(ref, c.Now())
-			if x := c.executors.byID[s.Executor]; x != nil {
+			if x := c.executors.get(s.Executor); x != nil {
 				c.closeExecutor(x) // it would not take up the next attempt, either
 			}
 		}
@@ -120,7 +120,7 @@ const stagedSweeps = 6
 // answers the kill itself.
 func (c *Core) endSilentExecutor(ref taskRef) {
 	s := ref.shard()
-	x := c.executors.byID[s.Executor]
+	x := c.executors.get(s.Executor)
 	there := c.agents.Registered(s.Agent) || s.known // an agent whose offers are not asked for is known by its tasks
 	if x == nil || x.silent || x.pending > 0 || !there || !s.Unreachable.IsZero() || s.Seen < seenStaging || s.acceptSeq != 0 {
 		return

@@ -119,6 +119,6 @@ func (c *Core) takenOver() {
 	c.imports.took(c.subscription.endTakeover()...)
 	c.subscription.ours, c.subscription.oursChanged = c.subscription.frameworkID, true
 	c.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is taken over: no task of another scheduler is left under it"})
-	c.placement.changed()
+	c.MatchAgain()
 	c.flow.reviveToProbe() // its executors are shut down now (rule X3)
 }

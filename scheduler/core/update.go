@@ -25,7 +25,7 @@ func (c *Core) update(u cluster.Update) {
 	if u.AgentID != "" {
 		c.learnAgent(u)
 	}
-	if x := c.executors.byID[u.ExecutorID]; x != nil {
+	if x := c.executors.get(u.ExecutorID); x != nil {
 		c.learnExecutor(x, u)
 	}
 	ref, open := c.executions.tasks[u.TaskID]
@@ -239,7 +239,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 			return
 		}
 	}
-	if x := c.executors.byID[s.Executor]; x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+	if x := c.executors.get(s.Executor); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
 		c.closeExecutor(x) // FAILURE may get lost (rules X1, X3)
 		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.pending == 0 && s.sentWith != 0 && s.sentWith == x.sentWith {
 			x.ended = true
@@ -251,7 +251,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	c.readEnd(ref, u)
 	c.traceUpdate(ref, u, s.Cause)
 	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
-		if x := c.executors.byID[s.Executor]; x != nil && st.SupervisorLost {
+		if x := c.executors.get(s.Executor); x != nil && st.SupervisorLost {
 			c.closeExecutor(x) // it ends, and would take with it what is launched on it now
 		}
 		c.learnPackage(ref, st)
@@ -294,7 +294,7 @@ const refusedWithin = 5 * time.Second
 // packageFetched notes that a process of an attempt began, so that its package was there.
 func (c *Core) packageFetched(ref taskRef) {
 	if a := c.config.apps[ref.exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
-		c.placement.changed()
+		c.MatchAgain()
 	}
 }
 
@@ -307,9 +307,9 @@ func (c *Core) packageNotFetched(ref taskRef, st *wire.Status) {
 	case a == nil:
 	case a.cfg.PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
 	case st.Unreachable != "" && wire.HostPort(a.cfg.AppURL) == st.Unreachable:
-		c.placement.wakeAt(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
+		c.MatchAt(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
 	case st.Unanswered && a.cfg.AppURL == with.AppURL:
-		c.placement.wakeAt(c.starts.unanswered(a.cfg, ref.exec.ID, s.Launched, s.Cause))
+		c.MatchAt(c.starts.unanswered(a.cfg, ref.exec.ID, s.Launched, s.Cause))
 	}
 }
 

@@ -19,7 +19,10 @@ type Shared struct {
 	rnd     rand.Source
 	out     Effects
 	Numbers stats.Stats
-	OfJobs  stats.PerJob // the part of stats that is kept for single jobs
+	// match and need say that something has changed since the last match, and since it was found out which offers future
+	// launches need, that may change the result.
+	match, need bool
+	OfJobs      stats.PerJob // the part of stats that is kept for single jobs
 }
 
 // Effects are what the parts of a core want done in a step.
@@ -88,4 +91,30 @@ func (s *Shared) UUID() string {
 	a = a&^0xf000 | 0x4000
 	b = b&^(0xc0<<56) | 0x80<<56
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+}
+
+// MatchAgain requests a match in this step, because something may fit now that did not before.
+func (s *Shared) MatchAgain() { s.match = true }
+
+// MatchAt requests a match at a time; the zero time is for never.
+func (s *Shared) MatchAt(at time.Time) {
+	if !at.IsZero() {
+		s.Timers.At(at, func(time.Time) { s.match = true })
+	}
+}
+
+// MatchWanted reports whether a match was requested since the last one.
+func (s *Shared) MatchWanted() bool { return s.match }
+
+// Matched notes that a match was made, or that none is needed.
+func (s *Shared) Matched() { s.match = false }
+
+// NeedChanged notes a change, of anything but time, by which other offers may be needed for future launches.
+func (s *Shared) NeedChanged() { s.need = true }
+
+// TakeNeedChanged reports whether there was one since it was called last.
+func (s *Shared) TakeNeedChanged() bool {
+	changed := s.need
+	s.need = false
+	return changed
 }
