@@ -154,8 +154,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			for range 1 + r.IntN(3) {
 				s.offerN++
 				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"), Resources: resources.Amount{CPUMilli: int64(r.IntN(9000) - 500), MemMilli: int64(r.IntN(9_000_000) - 10000)}}
-				for _, x := range s.core.executors.ids() {
-					if s.core.executors.get(x).Agent == o.AgentID && r.IntN(5) > 0 {
+				for _, x := range s.core.executors.IDs() {
+					if s.core.executors.Get(x).Agent() == o.AgentID && r.IntN(5) > 0 {
 						o.ExecutorIDs = append(o.ExecutorIDs, x)
 					}
 				}

@@ -59,7 +59,7 @@ func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	s.step()
 	s.subscribed()
 	s.until(s.opt.ExecutorIdle + time.Second)
-	if x := s.core.executors.get(l[0].Executor.ID); x != nil && !x.Closing {
+	if x := s.core.executors.Get(l[0].Executor.ID); x != nil && !x.IsClosing() {
 		t.Errorf("idle for %s, and kept", s.opt.ExecutorIdle)
 	}
 }
@@ -208,7 +208,7 @@ func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	s.finish(l)
 	s.setClock(-2 * time.Hour)
 	s.until(2 * time.Minute)
-	if x := s.core.executors.get(l[0].Executor.ID); x != nil && !x.Closing {
+	if x := s.core.executors.Get(l[0].Executor.ID); x != nil && !x.IsClosing() {
 		t.Fatal("an executor waits idle for the whole way back of the clock")
 	}
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -20,7 +21,7 @@ type Core struct {
 	agents        agents.Set
 	starts        startFailures
 	unfit         unfit
-	executors     executors
+	executors     executors.Set
 	orphans       orphans.Set
 	fires         fires
 	schedules     schedules
@@ -47,10 +48,10 @@ func New(opt step.Options) *Core {
 	c := &Core{
 		Shared:    &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics)},
 		orphans:   orphans.New(),
-		executors: newExecutors(),
 		fires:     newFires(),
 		schedules: newSchedules(),
 	}
+	c.executors = executors.New(c.Shared)
 	c.executions = newExecutions(c.Shared)
 	c.subscription.Shared = c.Shared
 	c.config, c.agents = newConfiguration(c.Shared), agents.New(c.Shared)

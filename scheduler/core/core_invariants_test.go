@@ -107,13 +107,13 @@ func (s *stage) contradiction() string {
 	if indexed != len(c.executions.tasks) {
 		return fmt.Sprintf("%d tasks by agents, %d in all", indexed, len(c.executions.tasks))
 	}
-	for id, x := range c.executors.all() {
+	for id, x := range c.executors.All() {
 		a := on[id]
 		if a == nil {
 			a = &acc{}
 		}
-		if x.Tasks() != a.n || x.Used() != a.used || x.pending < 0 {
-			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.Tasks(), a.used, x.Used(), x.pending)
+		if x.Tasks() != a.n || x.Used() != a.used || x.Pending() < 0 {
+			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.Tasks(), a.used, x.Used(), x.Pending())
 		}
 	}
 	for _, e := range c.executions.launchable {
@@ -165,14 +165,7 @@ func contradictionOfParts(c *Core) string {
 	if why := c.agents.Contradiction(); why != "" {
 		return why
 	}
-	for agent, of := range c.executors.onAgent {
-		for _, x := range of {
-			if x.Agent != agent || c.executors.get(x.Info.ID) != x || (c.executors.closing[x.Info.ID] == x) != x.Closing {
-				return "an executor is misfiled " + x.Info.ID
-			}
-		}
-	}
-	return ""
+	return c.executors.Contradiction()
 }
 
 // everything is what the core knows that a next leader must know too.
@@ -194,14 +187,14 @@ func (s *stage) everything() string {
 	for _, o := range c.orphans.All() {
 		out += string(store.Encode(o)) + "\n"
 	}
-	for _, id := range c.executors.ids() {
-		out += string(store.Encode(c.executors.get(id))) + "\n"
+	for _, id := range c.executors.IDs() {
+		out += string(store.Encode(c.executors.Get(id))) + "\n"
 	}
 	for _, id := range step.SortedKeys(c.config.jobs) {
 		j := c.config.jobs[id]
 		out += fmt.Sprintln(id, j.isStored, j.since, j.mark, j.stored.Paused, j.cfg != nil, j.schedule != nil)
 	}
-	out += fmt.Sprintln(c.fires.cursor, c.executors.counter, c.subscription.frameworkID, c.executions.keys)
+	out += fmt.Sprintln(c.fires.cursor, c.executors.Counter(), c.subscription.frameworkID, c.executions.keys)
 	for _, id := range step.SortedKeys(c.config.apps) {
 		out += fmt.Sprintln(id, c.config.apps[id].executorKey, c.config.apps[id].disabled)
 	}

@@ -231,8 +231,8 @@ func (c *Core) outdateAll(e *execution) { e.outdated = c.placement.itemsUpTo(len
 // isOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an executor that takes no
 // more tasks.
 func (c *Core) isOutdated(e *execution, s *shard) bool {
-	x := c.executors.get(s.Executor)
-	return s.Settings != c.settingsPrint(e, s.Item) || x != nil && x.Closing
+	x := c.executors.Get(s.Executor)
+	return s.Settings != c.settingsPrint(e, s.Item) || x != nil && x.IsClosing()
 }
 
 // settingsPrint is the fingerprint of all that a launch of a shard would have.
@@ -267,9 +267,9 @@ func (c *Core) heldByDaemons() map[string]resources.Amount {
 		}
 	}
 	for agent := range held {
-		for _, x := range c.executors.onAgent[agent] {
+		for _, x := range c.executors.On(agent) {
 			if x.Daemons() > 0 {
-				held[agent] = held[agent].Plus(x.Info.Resources)
+				held[agent] = held[agent].Plus(x.Resources())
 			}
 		}
 	}

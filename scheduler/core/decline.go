@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -77,13 +78,13 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 }
 
 // leaveLeftover notes that an ACCEPT leaves the rest of its agent's resources behind a filter.
-func (f *offerFlow) leaveLeftover(started []*executor) {
+func (f *offerFlow) leaveLeftover(started []*executors.Executor) {
 	f.forgetRevivedFor() // the ACCEPT may have used what was held for future fires
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
 			someWait = true
-			cheaper = cheaper || slices.ContainsFunc(started, func(x *executor) bool { return x.Key == w.executorKey })
+			cheaper = cheaper || slices.ContainsFunc(started, func(x *executors.Executor) bool { return x.Key() == w.executorKey })
 		}
 	}
 	if someWait && !cheaper {

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"time"
-
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -15,9 +13,9 @@ func (c *Core) beginDrain() {
 			c.killExecution(e, reason.Of(reason.ServerStopped))
 		}
 	}
-	for _, x := range c.executors.sorted() {
-		c.closeExecutor(x)
-		x.shutdownSent, x.shutdownTry = time.Time{}, 0 // one that has been asked often would be asked again in minutes only
+	for _, x := range c.executors.Sorted() {
+		c.executors.Close(x)
+		c.executors.RepeatShutdown(x) // one that has been asked often would be asked again in minutes only
 	}
 }
 
@@ -26,7 +24,7 @@ func (c *Core) finishDrain() {
 	if !c.draining {
 		return
 	}
-	live := c.executors.len()
+	live := c.executors.Len()
 	for _, ref := range c.executions.tasks {
 		if ref.shard().live() {
 			live++

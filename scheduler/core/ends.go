@@ -34,12 +34,12 @@ func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 		start := cmp.Or(s.Executor, fmt.Sprintf("%s#%d", e.ID, s.Attempt))
 		c.MatchAt(c.starts.record(e.Settings.App.AppName, s.Agent, start, in.cause))
 	}
-	if x := c.executors.get(s.Executor); x != nil && v.closeExecutor {
+	if x := c.executors.Get(s.Executor); x != nil && v.closeExecutor {
 		if v.mismatch {
 			detail := s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
 			c.Note(step.Note{Kind: step.NoteExecutor, Detail: detail, Problem: true})
 		}
-		c.closeExecutor(x)
+		c.executors.Close(x)
 	}
 	if v.state.terminal() {
 		c.completeShard(ref, v.state)
@@ -109,8 +109,8 @@ func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 
 // releaseTask takes a task off its executor's account.
 func (c *Core) releaseTask(e *execution, s *shard) {
-	if x := c.executors.get(s.Executor); x != nil {
-		x.release(e.needs(s), e.daemon(), c.Now())
+	if x := c.executors.Get(s.Executor); x != nil {
+		c.executors.Release(x, e.needs(s), e.daemon())
 		c.checkIdle(x)
 	} else if s.Executor == "" {
 		c.agents.Release(s.Agent, e.needs(s), e.daemon())

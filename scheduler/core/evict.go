@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
 // evictForDemand shuts idle executors of other apps down where that lets a shard of
@@ -15,7 +16,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 	for _, a := range agents {
 		free[a.ID] = a.Free
 	}
-	if len(waiting) == 0 || c.executors.len() == len(c.executors.closing) {
+	if len(waiting) == 0 || c.executors.Len() == c.executors.NumClosing() {
 		return
 	}
 	agentIDs := c.agents.IDs()
@@ -26,7 +27,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 			want = len(d.Items)
 		}
 		have, most := 0, 0
-		var first []*executor // idle ones of the first agent where their end helps
+		var first []*executors.Executor // idle ones of the first agent where their end helps
 		for _, agentID := range agentIDs {
 			if c.agents.InMaintenance(agentID) {
 				continue
@@ -35,13 +36,13 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 				continue
 			}
 			size, space := d.ExecutorSize, free[agentID]
-			var idle []*executor
-			for _, x := range c.executors.onAgent[agentID] {
+			var idle []*executors.Executor
+			for _, x := range c.executors.On(agentID) {
 				switch {
-				case x.Key == d.executorKey && !x.Closing:
+				case x.Key() == d.executorKey && !x.IsClosing():
 					size = resources.Amount{}
-				case x.Tasks() == 0 && x.pending == 0 && c.evictable(x, d, waiting[:i]):
-					space = space.Plus(x.Info.Resources)
+				case x.Tasks() == 0 && x.Pending() == 0 && c.evictable(x, d, waiting[:i]):
+					space = space.Plus(x.Resources())
 					idle = append(idle, x)
 				}
 			}
@@ -55,7 +56,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 			continue
 		}
 		for _, x := range first {
-			c.closeExecutor(x)
+			c.executors.Close(x)
 		}
 		return // one agent at a time: what comes free is offered, and matched
 	}
@@ -71,9 +72,9 @@ const (
 // evictable reports whether an idle executor may be evicted for a demand: if none of those
 // before it could use it, or the agent is reserved for the demand. Were it kept for those
 // behind as well, two apps could wait for each other's executors for ever.
-func (c *Core) evictable(x *executor, d *demand, before []demand) bool {
-	if r := c.placement.reservation; r.holds(x.Agent) && r.exec == d.ID {
+func (c *Core) evictable(x *executors.Executor, d *demand, before []demand) bool {
+	if r := c.placement.reservation; r.holds(x.Agent()) && r.exec == d.ID {
 		return true
 	}
-	return !slices.ContainsFunc(before, func(o demand) bool { return o.executorKey == x.Key })
+	return !slices.ContainsFunc(before, func(o demand) bool { return o.executorKey == x.Key() })
 }

@@ -96,7 +96,7 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	}
 	s.update(first, cluster.Finished)
 	s.until(time.Second)
-	if c := s.core.executors.get(x); c == nil || !c.Closing || c.shutdownTry == 0 {
+	if c := s.core.executors.Get(x); c == nil || !c.IsClosing() || c.ShutdownTry() == 0 {
 		t.Errorf("with nothing left to do it does not get its SHUTDOWN: %+v", c)
 	}
 }

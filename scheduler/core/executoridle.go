@@ -1,42 +1,43 @@
 package core
 
 import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"slices"
 	"time"
 )
 
 // checkIdle looks at an executor when it may have nothing to do soon (rule X9).
-func (c *Core) checkIdle(x *executor) {
-	if x.Tasks() > 0 || x.pending > 0 || x.Closing {
+func (c *Core) checkIdle(x *executors.Executor) {
+	if x.Tasks() > 0 || x.Pending() > 0 || x.IsClosing() {
 		return
 	}
-	at := x.idleSince.Add(c.Opt.ExecutorIdle)
+	at := x.IdleSince().Add(c.Opt.ExecutorIdle)
 	if c.obsolete(x) {
 		at = c.Now()
 	}
-	if x.lookingAt.Equal(at) {
+	if x.LookingAt().Equal(at) {
 		return
 	}
 	c.lookIdle(x, at)
 }
 
 // lookIdle has the executor looked at then, and at no other time.
-func (c *Core) lookIdle(x *executor, at time.Time) {
-	x.lookingAt = at
-	id := x.Info.ID
+func (c *Core) lookIdle(x *executors.Executor, at time.Time) {
+	c.executors.LookAt(x, at)
+	id := x.ID()
 	c.Timers.At(at, func(now time.Time) { c.idleLook(id, at, now) })
 }
 
 func (c *Core) idleLook(id string, at, now time.Time) {
-	x := c.executors.get(id)
-	if x == nil || !x.lookingAt.Equal(at) {
+	x := c.executors.Get(id)
+	if x == nil || !x.LookingAt().Equal(at) {
 		return // another look has taken its place
 	}
-	x.lookingAt = time.Time{}
-	if x.Closing || x.Tasks() > 0 || x.pending > 0 {
+	c.executors.LookAt(x, time.Time{})
+	if x.IsClosing() || x.Tasks() > 0 || x.Pending() > 0 {
 		return
 	}
-	if x.idleSince.Add(c.Opt.ExecutorIdle).After(now) && !c.obsolete(x) {
+	if x.IdleSince().Add(c.Opt.ExecutorIdle).After(now) && !c.obsolete(x) {
 		c.checkIdle(x)
 		return
 	}
@@ -44,22 +45,22 @@ func (c *Core) idleLook(id string, at, now time.Time) {
 		c.lookIdle(x, until)
 		return
 	}
-	c.closeExecutor(x)
+	c.executors.Close(x)
 }
 
 // obsolete reports whether nothing will run on an executor any more: its app was deleted
 // (rule K2) or changed (rule X1), and no shard waits to be run again with what
 // it has (rule F7). There is no use in keeping it idle.
-func (c *Core) obsolete(x *executor) bool {
-	a := c.config.apps[x.App]
+func (c *Core) obsolete(x *executors.Executor) bool {
+	a := c.config.apps[x.App()]
 	if a == nil {
 		return true
 	}
-	if a.executorKey == x.Key {
+	if a.executorKey == x.Key() {
 		return false
 	}
 	for _, j := range a.jobs {
-		if len(j.queue) == 0 || !j.queue[0].launched() || j.queue[0].prepare().executorKey != x.Key {
+		if len(j.queue) == 0 || !j.queue[0].launched() || j.queue[0].prepare().executorKey != x.Key() {
 			continue
 		}
 		if slices.ContainsFunc(j.queue[0].Shards, func(s shard) bool { return s.State == Waiting }) {
@@ -71,8 +72,8 @@ func (c *Core) obsolete(x *executor) bool {
 
 // checkObsolete looks at an app's executors after it has changed.
 func (c *Core) checkObsolete(appName string) {
-	for _, x := range c.executors.sorted() {
-		if x.App == appName {
+	for _, x := range c.executors.Sorted() {
+		if x.App() == appName {
 			c.checkIdle(x)
 		}
 	}
@@ -80,9 +81,9 @@ func (c *Core) checkObsolete(appName string) {
 
 // appBusyUntil is zero when the executor's app has neither a run nor a fire
 // due within the idle time; else when to look again.
-func (c *Core) appBusyUntil(x *executor) time.Time {
-	a := c.config.apps[x.App]
-	if a == nil || a.executorKey != x.Key {
+func (c *Core) appBusyUntil(x *executors.Executor) time.Time {
+	a := c.config.apps[x.App()]
+	if a == nil || a.executorKey != x.Key() {
 		return time.Time{}
 	}
 	// At whole seconds, so that one step looks at all executors that are idle.

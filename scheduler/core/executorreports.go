@@ -28,20 +28,18 @@ func (c *Core) reported(m cluster.Message) {
 		c.learnProgress(r.Tasks, func(s *shard) bool { return s.Agent == m.AgentID })
 		return
 	}
-	x := c.executors.get(m.ExecutorID)
-	if x == nil || x.Agent != m.AgentID {
+	x := c.executors.Get(m.ExecutorID)
+	if x == nil || x.Agent() != m.AgentID {
 		return
 	}
-	x.reportedAt = c.Now()
-	if x.quiet {
-		x.quiet = false
-		c.seeRunning(func(s *shard) bool { return s.Executor == x.Info.ID })
-		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.Info.ID + " is heard again"})
+	if c.executors.HeardReport(x) {
+		c.seeRunning(func(s *shard) bool { return s.Executor == x.ID() })
+		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
 	}
-	if c.agents.ClockReported(x.Agent, r.Time) {
-		c.seeRunning(func(s *shard) bool { return s.Agent == x.Agent })
+	if c.agents.ClockReported(x.Agent(), r.Time) {
+		c.seeRunning(func(s *shard) bool { return s.Agent == x.Agent() })
 	}
-	c.learnProgress(r.Tasks, func(s *shard) bool { return s.Executor == x.Info.ID })
+	c.learnProgress(r.Tasks, func(s *shard) bool { return s.Executor == x.ID() })
 }
 
 // learnProgress takes the progress of those of the tasks that are the reporter's.
@@ -101,11 +99,11 @@ const quietAfter = time.Minute
 // quietFor is for how long nothing has come from the executor of a daemon's shard, nor anything else that would explain it; 0
 // while that is less than quietAfter.
 func (c *Core) quietFor(e *execution, s *shard) time.Duration {
-	x, a := c.executors.get(s.Executor), c.agents.Get(s.Agent)
+	x, a := c.executors.Get(s.Executor), c.agents.Get(s.Agent)
 	if x == nil || a == nil || !a.Registered() || !c.subscription.open || s.State != Running || !s.Unreachable.IsZero() || e.Settings.Job.JobExecutionType != jobs.Daemon {
 		return 0
 	}
-	since := slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate, a.RegisteredAt(), s.Launched}, time.Time.Compare)
+	since := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate(), a.RegisteredAt(), s.Launched}, time.Time.Compare)
 	if quiet := c.Now().Sub(since); quiet >= quietAfter {
 		return quiet
 	}
@@ -125,10 +123,9 @@ func (c *Core) noteQuiet(e *execution, s *shard) {
 	if quiet == 0 {
 		return
 	}
-	if x := c.executors.get(s.Executor); !x.quiet {
-		x.quiet = true
+	if x := c.executors.Get(s.Executor); c.executors.BecameQuiet(x) {
 		c.SeeJob(e.Job)
 		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job, Task: s.TaskID, Problem: true,
-			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.Info.ID, quiet.Round(time.Second), x.Agent)})
+			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(), quiet.Round(time.Second), x.Agent())})
 	}
 }

@@ -60,7 +60,7 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	s.finish(l)
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"})) // the agent was removed
 	s.until(50 * time.Minute)                              // far longer than SHUTDOWN is repeated for a registered one
-	if s.core.executors.get(x) == nil {
+	if s.core.executors.Get(x) == nil {
 		t.Fatal("the executor is forgotten while nobody knows whether it lives")
 	}
 	// A look at the offers finds the agent back, and the executor alive.
@@ -68,7 +68,7 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 		t.Fatalf("no SHUTDOWN when its agent is back: %+v", d.Calls)
 	}
 	s.offer("S1", 8, 8192)
-	if s.core.executors.get(x) != nil {
+	if s.core.executors.Get(x) != nil {
 		t.Fatal("an executor that an offer shows to be gone is kept")
 	}
 }
@@ -101,7 +101,7 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	}
 	s.finish(second)
 	s.until(time.Second)
-	if r := s.core.executors.get(x); r == nil || r.shutdownTry == 0 {
+	if r := s.core.executors.Get(x); r == nil || r.ShutdownTry() == 0 {
 		t.Fatalf("an executor that ended once is not shut down when its tasks have ended: %+v", r)
 	}
 }

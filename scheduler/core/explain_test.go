@@ -191,7 +191,7 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 	if err != nil || len(x.Waiting) == 0 || strings.Contains(x.Waiting[0].Reason, "can ever hold") {
 		t.Errorf("S1 has 4 CPU and runs nothing: %+v, %v", x.Waiting, err)
 	}
-	if !s.core.executors.get(l[0].Executor.ID).Closing {
+	if !s.core.executors.Get(l[0].Executor.ID).IsClosing() {
 		t.Error("the idle executor stays in its way")
 	}
 }

@@ -60,8 +60,8 @@ func (c *Core) frameworkRemoved(by string) {
 	}
 	c.subscription.removed()
 	c.orphans.FrameworkChanged()
-	for _, x := range c.executors.sorted() {
-		c.dropExecutor(x)
+	for _, x := range c.executors.Sorted() {
+		c.executors.Remove(x)
 	}
 	c.ensureFramework()
 }

@@ -33,8 +33,8 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	}
 	s.offer("S1", 2.5, 8192, idle...)
 	s.until(time.Second)
-	if x := s.core.executors.get(idle[1]); !x.Closing || s.core.executors.get(idle[0]).Closing {
-		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors.get(idle[0]).Closing, x.Closing)
+	if x := s.core.executors.Get(idle[1]); !x.IsClosing() || s.core.executors.Get(idle[0]).IsClosing() {
+		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors.Get(idle[0]).IsClosing(), x.IsClosing())
 	}
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
 	s.offer("S1", 3, 8192, idle[0])
@@ -95,7 +95,7 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 		}
 		s.until(2 * time.Second)
 	}
-	if !s.core.executors.get(idle).Closing {
+	if !s.core.executors.Get(idle).IsClosing() {
 		x, _ := s.core.Explain("small")
 		t.Errorf("the idle executor stays; small waits: %+v", x.Waiting)
 	}
@@ -132,7 +132,7 @@ func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {
 		l := s.runJob(oneShard, func(j *jobs.Config) { j.MaxRetries, j.RetryBackoffSeconds = 1, backoff })
 		s.fails(l[0])
 		s.until(s.opt.ExecutorIdle + 2*time.Second)
-		if x := s.core.executors.get(l[0].Executor.ID); x == nil || x.Closing != (backoff > 60) {
+		if x := s.core.executors.Get(l[0].Executor.ID); x == nil || x.IsClosing() != (backoff > 60) {
 			t.Errorf("retried after %d s, with no offer: %+v", backoff, x)
 		}
 	}
@@ -161,7 +161,7 @@ func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
 		s.after(37 * time.Millisecond)
 		s.update(l, cluster.Finished)
 	}
-	if n := s.core.executors.len(); n != 21 {
+	if n := s.core.executors.Len(); n != 21 {
 		t.Fatalf("%d executors", n)
 	}
 	steps := 0

@@ -113,7 +113,7 @@ func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent,
 			continue
 		}
 		use := c.useOf(ag)
-		agents = append(agents, offers.Agent{ID: id, Host: ag.Host(), Free: use.total.Minus(use.used), Capacity: ag.Capacity(), Executors: c.executors.keysOn(id)})
+		agents = append(agents, offers.Agent{ID: id, Host: ag.Host(), Free: use.total.Minus(use.used), Capacity: ag.Capacity(), Executors: c.executors.KeysOn(id)})
 	}
 	d.Together = false
 	room := len(offers.Match([]offers.Demand{d}, agents, c.Opt.Strategy).Placements)

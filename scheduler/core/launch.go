@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -132,7 +133,7 @@ func (c *Core) lookAtOffers() []offers.Agent {
 		if r := c.placement.reservation; r.holds(a.ID) {
 			a.ReservedFor = r.exec
 		}
-		a.Executors = c.executors.keysOn(a.ID)
+		a.Executors = c.executors.KeysOn(a.ID)
 		out = append(out, a)
 	}
 	return out
@@ -152,10 +153,9 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	runs, started := c.executorsFor(agent.ID, ds, placed, stock)
 	for i, p := range placed {
 		d, x := &ds[p.Demand], runs[i]
-		if x != nil && !slices.Contains(sent.executors, x.Info.ID) {
-			sent.executors = append(sent.executors, x.Info.ID)
-			x.pending++
-			x.confirmed, x.sentWith = false, c.placement.acceptSeq
+		if x != nil && !slices.Contains(sent.executors, x.ID()) {
+			sent.executors = append(sent.executors, x.ID())
+			c.executors.Launching(x, c.placement.acceptSeq)
 		}
 		c.allot(agent.ID, x, d.with.Job.Resources(), d.exec.daemon())
 		c.beginLaunch(d)
@@ -169,12 +169,12 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 }
 
 // allot puts a task on the account of its executor or, if the task has one of its own, of its agent.
-func (c *Core) allot(agentID string, x *executor, need resources.Amount, daemon bool) {
+func (c *Core) allot(agentID string, x *executors.Executor, need resources.Amount, daemon bool) {
 	if x == nil {
 		c.agents.Allot(agentID, need, daemon)
 		return
 	}
-	x.Allot(need, daemon)
+	c.executors.Allot(x, need, daemon)
 }
 
 // beginLaunch copies the settings at an execution's first launch (rule F7).
@@ -196,7 +196,7 @@ func (c *Core) beginLaunch(d *demand) {
 }
 
 // launchShard makes the next attempt of a shard.
-func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, stock offers.Stock) cluster.TaskLaunch {
+func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Executor, stock offers.Stock) cluster.TaskLaunch {
 	e := d.exec
 	s := &e.Shards[item]
 	kind := jobs.TaskReady
@@ -211,9 +211,9 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	on := c.agents.Get(agentID)
 	var info cluster.Executor
 	if x != nil {
-		info = x.Info
+		info = x.Info()
 	}
-	next := attempt{TaskID: id, Agent: agentID, AgentURL: on.URL, Host: on.Host(), Original: lost, Executor: info.ID,
+	next := attempt{TaskID: id, Agent: agentID, AgentURL: on.URL(), Host: on.Host(), Original: lost, Executor: info.ID,
 		Launched: c.Now(), acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
 	need := d.with.Job.Resources()
 	if e.daemon() {

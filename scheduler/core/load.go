@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,12 +66,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				execs = append(execs, &x)
 			}
 		case store.PathExecutor:
-			var x executor
-			if err = json.Unmarshal(e.Value, &x); err == nil {
-				x.idleSince, x.ran = c.Now(), true
-				c.Clamp(0, &x.ClosedAt)
-				c.executors.restore(&x)
-			}
+			err = c.executors.Restore(e.Value)
 		case store.PathOrphan:
 			var g orphans.Orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
@@ -161,7 +155,7 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 	case e.Path == store.PathCursor:
 		return json.Unmarshal(e.Value, &c.fires.cursor)
 	case e.Path == store.PathCounter:
-		c.executors.counter, err = strconv.ParseInt(string(e.Value), 10, 64)
+		err = c.executors.RestoreCounter(e.Value)
 	case e.Path == store.PathFramework:
 		c.subscription.frameworkID = strings.TrimSpace(string(e.Value))
 	case e.Path == store.PathOurFramework:
@@ -256,12 +250,9 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	for _, id := range step.SortedKeys(c.executions.keys) {
 		c.executions.forgetKeyLater(id, c.executions.keys[id])
 	}
-	for _, x := range c.executors.sorted() {
-		if x.Role != role(c.Opt.Role) {
-			c.closeExecutor(x) // the master would compare it with one of our role, and refuse tasks for it (rule X1)
-		}
-		if x.Info.Version > 1 && x.Info.User != c.Opt.ExecutorUser {
-			c.closeExecutor(x) // tasks are to run as another user now
+	for _, x := range c.executors.Sorted() {
+		if !c.executors.Usable(x) {
+			c.executors.Close(x)
 		}
 		c.checkIdle(x)
 	}
@@ -281,7 +272,7 @@ func (c *Core) takeUp(e *execution) {
 			c.executions.begin(taskRef{e, i})
 		}
 		if s.live() {
-			if x := c.executors.get(s.Executor); x != nil || s.Executor == "" {
+			if x := c.executors.Get(s.Executor); x != nil || s.Executor == "" {
 				c.allot(s.Agent, x, e.needs(s), e.daemon())
 			}
 			c.agents.Restore(s.Agent, s.AgentURL)

@@ -271,8 +271,8 @@ func (c *Core) endingOf(ref taskRef, how outcome) ending {
 	if s.TimedOut {
 		in.ran = c.Now().Sub(s.RunningAt).Round(100 * time.Millisecond)
 	}
-	if x := c.executors.get(s.Executor); x != nil {
-		in.servedElsewhere, in.ranBefore = x.Info.BinaryURI != c.Opt.ExecutorBinary, x.ran
+	if x := c.executors.Get(s.Executor); x != nil {
+		in.servedElsewhere, in.ranBefore = x.Info().BinaryURI != c.Opt.ExecutorBinary, x.Ran()
 	}
 	return in
 }

@@ -15,7 +15,7 @@ func (c *Core) manageOffers() {
 	c.findNeed()
 	o := outlook{
 		idle: c.held != "" || c.draining || c.subscription.takeover != nil, roundOpen: c.placement.roundOpen(), reservation: c.placement.reservation,
-		maintained: c.agents.AllInMaintenance(), runs: c.executors.takesTasks,
+		maintained: c.agents.AllInMaintenance(), runs: c.executors.TakesTasks,
 	}
 	o.waits, o.hopeless = c.anyWaiting()
 	o.nextFire, _ = c.fires.next()

@@ -143,13 +143,13 @@ func (c *Core) agentTotals() (t AgentTotals) {
 		switch {
 		case !a.Unreachable().IsZero():
 			t.Unreachable++
-		case a.Closed() != "" || a.Registered() && c.agents.InMaintenance(a.ID):
+		case a.Closed() != "" || a.Registered() && c.agents.InMaintenance(a.ID()):
 			t.Closed++
 		}
 		t.Capacity, t.Used = t.Capacity.Plus(c.useOf(a).total), t.Used.Plus(a.Own().Used())
 	}
-	for _, x := range c.executors.all() {
-		t.Used = t.Used.Plus(x.uses())
+	for _, x := range c.executors.All() {
+		t.Used = t.Used.Plus(x.Uses())
 	}
 	return t
 }

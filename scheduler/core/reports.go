@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
@@ -41,8 +40,8 @@ func (c *Core) offered(e cluster.Offers) {
 	for _, o := range e.Offers {
 		c.Numbers.OffersReceived++
 		if c.agents.Offered(o) {
-			for _, x := range c.executors.onAgent[o.AgentID] {
-				x.shutdownSent, x.shutdownTry = time.Time{}, 0
+			for _, x := range c.executors.On(o.AgentID) {
+				c.executors.RepeatShutdown(x)
 			}
 		}
 		c.checkExecutorsOnOffer(o)
@@ -67,24 +66,24 @@ func (c *Core) offered(e cluster.Offers) {
 // (rule X3).
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
-		if x := c.executors.get(id); x == nil && c.subscription.takeover == nil {
+		if x := c.executors.Get(id); x == nil && c.subscription.takeover == nil {
 			c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
 			c.Call(step.CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
 		}
 	}
-	for _, x := range slices.Clone(c.executors.onAgent[o.AgentID]) {
-		if x.pending > 0 || slices.Contains(o.ExecutorIDs, x.Info.ID) {
+	for _, x := range slices.Clone(c.executors.On(o.AgentID)) {
+		if x.Pending() > 0 || slices.Contains(o.ExecutorIDs, x.ID()) {
 			continue
 		}
 		switch {
 		case x.Tasks() == 0:
 			// All its ACCEPTs were dealt with before this offer was made, whatever became
 			// of them; if it is there, a later offer names it.
-			c.dropExecutor(x)
-		case x.confirmed:
+			c.executors.Remove(x)
+		case x.Confirmed():
 			// It was there and is gone, and what ends its tasks is on its way. Its record stays until
 			// they have ended: as long as one of them may live, nobody may take the executor for an unknown one.
-			c.closeExecutor(x)
+			c.executors.Close(x)
 		}
 	}
 }
@@ -104,14 +103,14 @@ func (c *Core) failure(f cluster.Failure) {
 		return
 	}
 	c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
-	if x := c.executors.get(f.ExecutorID); x != nil {
-		if x.pending > 0 || x.Tasks() > 0 {
+	if x := c.executors.Get(f.ExecutorID); x != nil {
+		if x.Pending() > 0 || x.Tasks() > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under
 			// this id: the record stays until what was launched has ended (X1, X2).
-			c.closeExecutor(x)
+			c.executors.Close(x)
 			return
 		}
-		c.dropExecutor(x)
+		c.executors.Remove(x)
 	}
 }
 
@@ -126,9 +125,8 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 		return
 	}
 	for _, id := range sent.executors {
-		if x := c.executors.get(id); x != nil {
-			x.pending--
-			x.confirmed = false
+		if x := c.executors.Get(id); x != nil {
+			c.executors.Answered(x)
 			c.checkIdle(x)
 		}
 	}

@@ -17,7 +17,7 @@ func (c *Core) noteDrained(r *reservation) {
 			r.drained = time.Time{}
 			return
 		}
-		for _, x := range c.executors.onAgent[id] {
+		for _, x := range c.executors.On(id) {
 			if x.Tasks() > x.Daemons() { // daemons stay
 				r.drained = time.Time{}
 				return
@@ -69,8 +69,8 @@ func (c *Core) measureAgain(agents map[string]bool) {
 			continue
 		}
 		var runs []string
-		for _, x := range c.executors.onAgent[id] {
-			runs = append(runs, x.Info.ID)
+		for _, x := range c.executors.On(id) {
+			runs = append(runs, x.ID())
 		}
 		most, _ := c.seenOf(id, runs)
 		c.agents.MeasureAgain(id, most)
@@ -179,8 +179,8 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 		if need <= 0 {
 			break
 		}
-		if n := ag.Reservable().Minus(held[ag.ID]).Minus(c.executorSize(&a)).Holds(shard, need); n > 0 {
-			picked[ag.ID] = true
+		if n := ag.Reservable().Minus(held[ag.ID()]).Minus(c.executorSize(&a)).Holds(shard, need); n > 0 {
+			picked[ag.ID()] = true
 			need -= n
 		}
 	}
@@ -199,18 +199,18 @@ const endSettles = time.Second
 func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Amount) {
 	most = c.flow.held.Free(agentID).Plus(c.agents.See(agentID).Own().Used())
 	settled = most
-	for _, x := range c.executors.onAgent[agentID] {
+	for _, x := range c.executors.On(agentID) {
 		uses := x.Used()
-		named := slices.Contains(runs, x.Info.ID)
+		named := slices.Contains(runs, x.ID())
 		if x.Tasks() > 0 || named {
-			uses = uses.Plus(x.Info.Resources)
+			uses = uses.Plus(x.Resources())
 		}
 		most = most.Plus(uses)
 		switch {
-		case c.Now().Sub(x.lastUpdate) >= endSettles:
+		case c.Now().Sub(x.LastUpdate()) >= endSettles:
 			settled = settled.Plus(uses)
 		case named:
-			settled = settled.Plus(x.Info.Resources)
+			settled = settled.Plus(x.Resources())
 		}
 	}
 	return most, settled

@@ -194,7 +194,7 @@ func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	s.restart()
 	s.triggerJob("other_job")
 	s.offer("S1", 4, 8192, idle)
-	if x := s.core.executors.get(idle); !x.Closing {
+	if x := s.core.executors.Get(idle); !x.IsClosing() {
 		t.Fatal("a shard that fits an agent without its idle executor does not get that room")
 	}
 }
@@ -270,7 +270,7 @@ func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	l := s.start(8)
 	s.run(l)
-	executor := s.core.executors.get(l[0].Executor.ID).Info.Resources.CPUs()
+	executor := s.core.executors.Get(l[0].Executor.ID).Info().Resources.CPUs()
 	s.offer("S1", 8-executor, 4096, l[0].Executor.ID) // the task's 4 CPUs are free again
 	if n := s.core.useOf(s.core.agents.Get("S1")).total.CPUs(); n != 8 {
 		t.Errorf("%v CPUs of 8, an end on its way", n)

@@ -37,8 +37,8 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 	if kept != "" {
 		return kept
 	}
-	if x := c.executors.get(executorID); x != nil {
-		return x.Info.Framework
+	if x := c.executors.Get(executorID); x != nil {
+		return x.Info().Framework
 	}
 	return c.subscription.frameworkID
 }
@@ -56,9 +56,8 @@ func (c *Core) learnSandbox(s *shard, st *wire.Status) (changed bool) {
 	if s.WorkDir != workDir || s.Container != container {
 		s.WorkDir, s.Container, changed = workDir, container, true
 	}
-	if x := c.executors.get(s.Executor); x != nil && x.Sandbox != st.Sandbox {
-		x.Sandbox = st.Sandbox
-		c.executors.touch(x)
+	if x := c.executors.Get(s.Executor); x != nil {
+		c.executors.ReportedSandbox(x, st.Sandbox)
 	}
 	return changed
 }
@@ -79,20 +78,20 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 		return nil, problem.NoApp(app)
 	}
 	out := []SandboxView{}
-	for _, x := range c.executors.sorted() {
-		if x.App != app {
+	for _, x := range c.executors.Sorted() {
+		if x.App() != app {
 			continue
 		}
-		v := SandboxView{Path: x.Sandbox}
-		v.Note, v.NoteCode, v.NoteArgs = inAnswer(c.agents.ClockNote(x.Agent))
+		v := SandboxView{Path: x.Sandbox()}
+		v.Note, v.NoteCode, v.NoteArgs = inAnswer(c.agents.ClockNote(x.Agent()))
 		if v.Path == "" {
-			v.Path = latestSandbox(x.Info.Framework, x.Info.ID)
+			v.Path = latestSandbox(x.Info().Framework, x.ID())
 		}
-		if a := c.agents.Get(x.Agent); a != nil {
+		if a := c.agents.Get(x.Agent()); a != nil {
 			v.Hostname = a.Host()
 		}
-		if !x.reportedAt.IsZero() {
-			at := c.Shown(x.reportedAt).UTC().Truncate(time.Millisecond)
+		if !x.ReportedAt().IsZero() {
+			at := c.Shown(x.ReportedAt()).UTC().Truncate(time.Millisecond)
 			v.LastReport = &at
 		}
 		out = append(out, v)

@@ -40,16 +40,14 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	c.placement.sessionBegan()
 	c.agents.SessionBegan()
 	c.masterOfRemoved()
-	for _, x := range c.executors.sorted() {
-		// No ACCEPT of this session names it yet and those before are voided, so
-		// the offers to come name it if it runs (rule X3).
-		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, true, time.Time{}, 0
+	c.executors.SessionBegan()
+	for _, x := range c.executors.Sorted() {
 		c.checkIdle(x)
 	}
 	c.executions.sessionBegan()
 	c.orphans.AllUnreported()
 	c.subscription.takeover.begin()
-	if c.executors.counter > 0 {
+	if c.executors.EverStarted() {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
 		// one, or of the last leader, did not come any more (rule X3).
 		c.flow.reviveToProbe()

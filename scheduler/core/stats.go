@@ -44,7 +44,7 @@ func (c *Core) loadJobStats() {
 func (c *Core) Stats() stats.Stats {
 	s := c.Numbers
 	s.Leading, s.Subscribed = true, c.subscription.open
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), c.executors.len(), c.flow.held.Len()
+	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), c.executors.Len(), c.flow.held.Len()
 	for _, j := range c.config.jobs {
 		if j.cfg != nil {
 			s.Jobs++

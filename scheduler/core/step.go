@@ -158,7 +158,7 @@ func (c *Core) write() {
 	var r store.Commit
 	c.stateVersion.write(&r)
 	c.subscription.write(&r)
-	c.executors.write(&r)
+	c.executors.Write(&r)
 	c.orphans.Write(&r)
 	c.starts.write(&r)
 	c.executions.write(&r, c.recording.storedEnd(), c.recording.recordedEnd())

@@ -17,20 +17,18 @@ func (c *Core) sweepTasks() {
 	if c.Now().Before(c.executions.nextSweep) {
 		return
 	}
-	last := c.executions.nextSweep.Add(-sweepEvery)
-	c.executions.nextSweep = c.Now().Add(sweepEvery)
+	last := c.executions.nextSweep.Add(-step.SweepEvery)
+	c.executions.nextSweep = c.Now().Add(step.SweepEvery)
 	for _, id := range step.SortedKeys(c.executions.tasks) {
 		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
 			c.sweepTask(ref)
 		}
 	}
-	c.agents.ForgetOld(func(id string) bool { return len(c.executors.onAgent[id]) > 0 })
+	c.agents.ForgetOld(func(id string) bool { return len(c.executors.On(id)) > 0 })
 	c.sweepOrphans()
 	c.askAboutUnreachable(last)
 	c.askAboutFormerAgents()
 }
-
-const sweepEvery = 5 * time.Second
 
 func (c *Core) sweepTask(ref taskRef) {
 	e, s := ref.exec, ref.shard()
@@ -51,7 +49,7 @@ func (c *Core) sweepTask(ref taskRef) {
 				s.Cause = reason.EndUnexplained(s.EndState)
 			}
 			c.traceDecided(ref, u.State, s.Cause)
-			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)), 0)
+			c.endAttempt(ref, classify(&s.attempt, u, c.executors.Heard(s.Executor)), 0)
 		}
 	case !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) && !s.stuckStaging:
 		// Its agent is back: the master has been asked whether the task is, too.
@@ -84,8 +82,8 @@ func (c *Core) sweepTask(ref taskRef) {
 		case since >= c.Opt.StagingLost && c.Now().Sub(s.killSent) >= c.Opt.StagingLost-c.Opt.StagingKill:
 			s.stuckStaging = true
 			c.unreachable(ref, c.Now())
-			if x := c.executors.get(s.Executor); x != nil {
-				c.closeExecutor(x) // it would not take up the next attempt, either
+			if x := c.executors.Get(s.Executor); x != nil {
+				c.executors.Close(x) // it would not take up the next attempt, either
 			}
 		}
 	}
@@ -98,7 +96,7 @@ func (c *Core) askAboutUnreachable(last time.Time) {
 	if !c.subscription.open {
 		return
 	}
-	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / sweepEvery)) }
+	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepEvery)) }
 	var refs []cluster.TaskRef
 	for _, id := range step.SortedKeys(c.executions.tasks) {
 		s := c.executions.tasks[id].shard()
@@ -120,25 +118,15 @@ const stagedSweeps = 6
 // answers the kill itself.
 func (c *Core) endSilentExecutor(ref taskRef) {
 	s := ref.shard()
-	x := c.executors.get(s.Executor)
+	x := c.executors.Get(s.Executor)
 	there := c.agents.Registered(s.Agent) || s.known // an agent whose offers are not asked for is known by its tasks
-	if x == nil || x.silent || x.pending > 0 || !there || !s.Unreachable.IsZero() || s.Seen < seenStaging || s.acceptSeq != 0 {
+	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable.IsZero() || s.Seen < seenStaging || s.acceptSeq != 0 {
 		return
 	}
-	if !x.sweptAt.Equal(c.executions.nextSweep) {
-		x.sweptAt = c.executions.nextSweep
-		if x.unanswered++; x.unanswered == 1 {
-			x.unansweredGrace = 0
-		}
-	}
-	// Its tasks may have different graces. The longest of those that it was asked for since it was last heard is no shorter
-	// than that of the kill which it has had to answer for longest.
-	x.unansweredGrace = max(x.unansweredGrace, c.taskGrace(ref))
-	if time.Duration(x.unanswered)*sweepEvery <= x.unansweredGrace+c.Opt.KillAnswer {
+	if !c.executors.KillUnanswered(x, c.executions.nextSweep, c.taskGrace(ref)) {
 		return
 	}
-	x.silent = true
-	c.closeExecutor(x)
+	c.executors.Close(x)
 	c.Note(step.Note{Kind: step.NoteExecutor, Task: s.TaskID, Problem: true,
-		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.Info.ID, s.Agent)})
+		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.ID(), s.Agent)})
 }

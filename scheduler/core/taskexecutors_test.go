@@ -281,7 +281,7 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why, "was removed from the cluster, and may still be ending") {
 		t.Errorf("it waits because %s", why)
 	}
-	s.until(sweepEvery + 2*time.Second)
+	s.until(step.SweepEvery + 2*time.Second)
 	s.offers(offer)
 	if len(s.accepted()) != 1 {
 		t.Errorf("%+v", s.execution(id).Shards[0])

@@ -24,9 +24,9 @@ func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Re
 		open, closed := e.holders(d.Shard.Plus(d.ExecutorSize), d.Avoid)
 		switch {
 		case open != nil:
-			return reason.HolderNotOnOffer(open.ID), false
+			return reason.HolderNotOnOffer(open.ID()), false
 		case closed != nil:
-			return reason.HolderClosed(closed.ID, closed.Closed()), true
+			return reason.HolderClosed(closed.ID(), closed.Closed()), true
 		}
 	}
 	return u.Reason, u.Never
@@ -41,7 +41,7 @@ func (e *unoffered) holders(need resources.Amount, avoid map[string]reason.Reaso
 		}
 	}
 	for _, a := range e.closed {
-		if need.Fits(a.Capacity()) && avoid[a.ID].IsZero() {
+		if need.Fits(a.Capacity()) && avoid[a.ID()].IsZero() {
 			return nil, a
 		}
 	}

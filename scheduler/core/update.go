@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -25,7 +26,7 @@ func (c *Core) update(u cluster.Update) {
 	if u.AgentID != "" {
 		c.learnAgent(u)
 	}
-	if x := c.executors.get(u.ExecutorID); x != nil {
+	if x := c.executors.Get(u.ExecutorID); x != nil {
 		c.learnExecutor(x, u)
 	}
 	ref, open := c.executions.tasks[u.TaskID]
@@ -72,22 +73,15 @@ func (c *Core) unreachableSince(u cluster.Update) time.Time {
 }
 
 // learnExecutor takes from an update that its executor lives, or lived.
-func (c *Core) learnExecutor(x *executor, u cluster.Update) {
+func (c *Core) learnExecutor(x *executors.Executor, u cluster.Update) {
 	if len(u.UUID) > 0 {
-		x.lastUpdate, x.ran, x.unanswered = c.Now(), true, 0
-		if u.Source == cluster.FromExecutor {
-			x.silent = false // a SHUTDOWN that was lost is repeated only when its tasks have ended (rules K3, X2)
-			if !x.Heard {
-				x.Heard = true
-				c.executors.touch(x)
-			}
-		}
+		c.executors.Reported(x, u.Source == cluster.FromExecutor)
 	}
-	if u.Source != cluster.FromMaster && x.pending == 0 {
+	if u.Source != cluster.FromMaster && x.Pending() == 0 {
 		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
 		// after that, may have been on their way since before that ACCEPT (rule X3).
-		if ref, ok := c.executions.tasks[u.TaskID]; ok && ref.shard().sentWith == x.sentWith {
-			x.confirmed = true
+		if ref, ok := c.executions.tasks[u.TaskID]; ok && ref.shard().sentWith == x.SentWith() {
+			c.executors.Confirm(x)
 		}
 	}
 }
@@ -239,10 +233,10 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 			return
 		}
 	}
-	if x := c.executors.get(s.Executor); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
-		c.closeExecutor(x) // FAILURE may get lost (rules X1, X3)
-		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.pending == 0 && s.sentWith != 0 && s.sentWith == x.sentWith {
-			x.ended = true
+	if x := c.executors.Get(s.Executor); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+		c.executors.Close(x) // FAILURE may get lost (rules X1, X3)
+		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.sentWith != 0 && s.sentWith == x.SentWith() {
+			c.executors.Ended(x)
 		}
 	}
 	if u.Source == cluster.FromExecutor {
@@ -251,8 +245,8 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	c.readEnd(ref, u)
 	c.traceUpdate(ref, u, s.Cause)
 	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
-		if x := c.executors.get(s.Executor); x != nil && st.SupervisorLost {
-			c.closeExecutor(x) // it ends, and would take with it what is launched on it now
+		if x := c.executors.Get(s.Executor); x != nil && st.SupervisorLost {
+			c.executors.Close(x) // it ends, and would take with it what is launched on it now
 		}
 		c.learnPackage(ref, st)
 		c.learnRuns(ref, st)
@@ -270,7 +264,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if c.mayStillEnd(&s.attempt, u) {
 		lingers = c.taskGrace(ref) + refusedWithin
 	}
-	c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)), lingers)
+	c.endAttempt(ref, classify(&s.attempt, u, c.executors.Heard(s.Executor)), lingers)
 }
 
 // mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it is over.

@@ -234,8 +234,8 @@ func (s *shard) clusterState() cluster.State {
 }
 
 func (c *Core) viewAgent(a *agents.Agent) AgentView {
-	v := AgentView{ID: a.ID, Hostname: a.Host()}
-	note := c.agents.ClockNote(a.ID)
+	v := AgentView{ID: a.ID(), Hostname: a.Host()}
+	note := c.agents.ClockNote(a.ID())
 	if a.Closed() != "" {
 		note = reason.All(reason.TakesNoTasks(a.Closed()), note)
 	}
@@ -243,11 +243,11 @@ func (c *Core) viewAgent(a *agents.Agent) AgentView {
 	use := c.useOf(a)
 	v.CPUs, v.MemoryMB = use.views()
 	v.Tasks = a.Own().Tasks()
-	for _, x := range c.executors.onAgent[a.ID] {
+	for _, x := range c.executors.On(a.ID()) {
 		v.Tasks += x.Tasks()
 	}
 	if use.offered {
-		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.Shown(c.flow.held.Oldest(a.ID)).UTC().Truncate(time.Millisecond)}
+		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.Shown(c.flow.held.Oldest(a.ID())).UTC().Truncate(time.Millisecond)}
 	}
 	if !a.MaintenanceStart().IsZero() {
 		v.Maintenance = &MaintenanceView{From: a.MaintenanceStart().UTC(), Until: orNil(a.MaintenanceEnd())}
@@ -258,7 +258,7 @@ func (c *Core) viewAgent(a *agents.Agent) AgentView {
 		state, v.Since = "UNREACHABLE", c.shownOrNil(a.Unreachable())
 	case a.Closed() != "":
 		state = "CLOSED"
-	case a.Registered() && c.agents.InMaintenance(a.ID):
+	case a.Registered() && c.agents.InMaintenance(a.ID()):
 		state = "DRAINING"
 	case a.Registered():
 		state, v.Since = "REGISTERED", c.shownOrNil(a.RegisteredAt())
@@ -273,24 +273,24 @@ func (c *Core) viewAgent(a *agents.Agent) AgentView {
 
 func (c *Core) executorsOn(agent string) []ExecutorView {
 	out := []ExecutorView{}
-	for _, x := range c.executors.onAgent[agent] {
-		v := ExecutorView{ID: x.Info.ID, App: x.App, Agent: x.Agent, State: "STARTING", Tasks: x.Tasks(), CPUs: x.Info.Resources.CPUs(), MemoryMB: x.Info.Resources.MemoryMB(),
-			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: c.shownOrNil(x.madeAt), LastReport: c.shownOrNil(x.reportedAt)}
-		if id, err := jobs.ParseExecutorID(x.Info.ID); err == nil {
+	for _, x := range c.executors.On(agent) {
+		v := ExecutorView{ID: x.ID(), App: x.App(), Agent: x.Agent(), State: "STARTING", Tasks: x.Tasks(), CPUs: x.Resources().CPUs(), MemoryMB: x.Resources().MemoryMB(),
+			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: c.shownOrNil(x.MadeAt()), LastReport: c.shownOrNil(x.ReportedAt())}
+		if id, err := jobs.ParseExecutorID(x.ID()); err == nil {
 			v.Generation = id.N
 		}
 		switch {
-		case x.Closing:
-			v.State, v.Since = "CLOSING", c.shownOrNil(x.ClosedAt)
-		case x.ran:
+		case x.IsClosing():
+			v.State, v.Since = "CLOSING", c.shownOrNil(x.ClosedAt())
+		case x.Ran():
 			v.State = "RUNNING"
 		}
 		note := reason.Reason{}
 		switch {
-		case x.silent:
+		case x.Silent():
 			note = reason.KillUnanswered()
-		case x.quiet:
-			last := slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate}, time.Time.Compare)
+		case x.Quiet():
+			last := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate()}, time.Time.Compare)
 			note = reason.DaemonsUnheard(c.Now().Sub(last).Round(time.Second))
 		}
 		v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
@@ -330,22 +330,14 @@ type agentUse struct {
 }
 
 func (c *Core) useOf(a *agents.Agent) agentUse {
-	u := agentUse{used: a.Own().Used(), free: c.flow.held.Free(a.ID), offered: !c.flow.held.Oldest(a.ID).IsZero()}
-	for _, x := range c.executors.onAgent[a.ID] {
-		u.used = u.used.Plus(x.uses())
+	u := agentUse{used: a.Own().Used(), free: c.flow.held.Free(a.ID()), offered: !c.flow.held.Oldest(a.ID()).IsZero()}
+	for _, x := range c.executors.On(a.ID()) {
+		u.used = u.used.Plus(x.Uses())
 	}
 	if !a.Settled().IsZero() {
 		u.total = a.Settled().Max(u.used)
 	}
 	return u
-}
-
-// uses is what an executor takes with its tasks, as long as it may run.
-func (x *executor) uses() resources.Amount {
-	if x.ended {
-		return x.Used()
-	}
-	return x.Used().Plus(x.Info.Resources)
 }
 
 func (u *agentUse) views() (cpus, memory UseView) {

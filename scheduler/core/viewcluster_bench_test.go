@@ -19,14 +19,14 @@ func BenchmarkCluster(b *testing.B) {
 		s.core.agents.Offered(cluster.Offer{AgentID: id, Hostname: host})
 		s.core.agents.Grow(id, resources.New(64, 256_000))
 		s.core.flow.held.Add(offers.Offer{ID: fmt.Sprintf("O%d", i), Agent: id, Host: host, Free: resources.New(8, 8000), Received: s.core.Now()})
-		x := &executor{App: "my_app", Agent: id, Info: cluster.Executor{ID: fmt.Sprintf("my_app@-@%s@-@%d", id, i), Resources: resources.New(0.1, 64)}, ran: true, madeAt: s.core.Now()}
-		s.core.executors.add(x)
+		x := s.core.executors.Start("my_app", "my_app", id, cluster.Executor{ID: fmt.Sprintf("my_app@-@%s@-@%d", id, i), Resources: resources.New(0.1, 64)})
+		s.core.executors.Reported(x, true)
 		e := &execution{ID: fmt.Sprintf("job_%d@20261121T080000Z", i), Job: fmt.Sprintf("job_%d", i), Settings: &settings{}, Shards: make([]shard, perAgent)}
 		for item := range e.Shards {
 			e.Shards[item] = shard{Item: item, State: Running, attempt: attempt{TaskID: fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@0f8e1a2b-0000-4000-8000-000000000001", e.Job, item, id),
-				Agent: id, Executor: x.Info.ID, Seen: seenRunning, Launched: s.core.Now()}}
+				Agent: id, Executor: x.ID(), Seen: seenRunning, Launched: s.core.Now()}}
 			s.core.executions.begin(taskRef{e, item})
-			x.Allot(resources.New(1, 512), false)
+			s.core.executors.Allot(x, resources.New(1, 512), false)
 		}
 	}
 	b.Run("names", func(b *testing.B) {

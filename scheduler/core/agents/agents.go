@@ -15,7 +15,7 @@ import (
 
 // Agent is what is known of an agent.
 type Agent struct {
-	ID, host, URL string
+	id, host, url string
 	// capacity is the most ever seen free plus used by us.
 	capacity resources.Amount
 	// settled is the most ever seen when nothing was counted twice: what people are shown as all that there is. Capacity may be a
@@ -102,7 +102,7 @@ func (as *Set) Offered(o cluster.Offer) (back bool) {
 	a.host, a.closed, as.allClosed = o.Hostname, "", reason.Reason{}
 	as.maintenance(a, o.Unavailable, o.AvailableAgain)
 	if o.AgentURL != "" {
-		a.URL = o.AgentURL
+		a.url = o.AgentURL
 	}
 	as.attribute(a, o.Attributes)
 	as.total(a, o.Total)
@@ -127,8 +127,8 @@ func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
 
 // Restore takes from a stored task what it says of its agent.
 func (as *Set) Restore(id, url string) {
-	if a := as.See(id); a.URL == "" {
-		a.URL = url
+	if a := as.See(id); a.url == "" {
+		a.url = url
 	}
 }
 
@@ -167,9 +167,9 @@ func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
 	as.SeeCluster()
 	switch {
 	case turned && drift == 0:
-		as.Note(step.Note{Kind: step.NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.ID)})
+		as.Note(step.Note{Kind: step.NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
 	case turned:
-		as.Note(step.Note{Kind: step.NoteAgentClock, Detail: as.ClockNote(a.ID).String(), Problem: true})
+		as.Note(step.Note{Kind: step.NoteAgentClock, Detail: as.ClockNote(a.id).String(), Problem: true})
 	}
 	return true
 }
@@ -180,14 +180,14 @@ func (as *Set) ClockNote(id string) reason.Reason {
 	if a == nil || a.clock.off == 0 {
 		return reason.Reason{}
 	}
-	return reason.ClockOff(reason.Agent{ID: a.ID, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
+	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
 }
 
 // See is the agent of that id, seen now.
 func (as *Set) See(id string) *Agent {
 	a := as.byID[id]
 	if a == nil {
-		a = &Agent{ID: id}
+		a = &Agent{id: id}
 		as.byID[id] = a
 	}
 	a.lastSeen = as.Now()
@@ -205,7 +205,7 @@ func (as *Set) Register(a *Agent) {
 		as.SeeCluster()
 	}
 	if !a.registered {
-		a.registered, a.registeredAt, as.back[a.ID] = true, as.Now(), true
+		a.registered, a.registeredAt, as.back[a.id] = true, as.Now(), true
 		as.SeeCluster()
 	}
 }
@@ -329,7 +329,7 @@ const Kept = time.Hour
 func (as *Set) maintenance(a *Agent, begin, end time.Time) {
 	a.maintenanceStart, a.maintenanceEnd = begin, end
 	if !begin.IsZero() {
-		as.maintained[a.ID] = true
+		as.maintained[a.id] = true
 	}
 }
 
@@ -390,8 +390,8 @@ func (as *Set) lookAtClosed() {
 // Contradiction says which of the promises of agents does not hold, "" if all do. Tests ask for it after each step.
 func (as *Set) Contradiction() string {
 	for id, a := range as.byID {
-		if a.ID != id || !a.maintenanceStart.IsZero() && !as.maintained[id] {
-			return fmt.Sprintf("agent %s is kept as %s, and in maintenance: %v", a.ID, id, as.maintained[id])
+		if a.id != id || !a.maintenanceStart.IsZero() && !as.maintained[id] {
+			return fmt.Sprintf("agent %s is kept as %s, and in maintenance: %v", a.id, id, as.maintained[id])
 		}
 		if a.question != "" && as.questions[a.question] != id {
 			return fmt.Sprintf("the question about agent %s is about %q", id, as.questions[a.question])
@@ -450,3 +450,9 @@ func (a *Set) Capacities() int64 { return a.capacities }
 
 // Attributes counts the changes of the attributes of any of them.
 func (a *Set) Attributes() int64 { return a.attributes }
+
+// ID is its id.
+func (a *Agent) ID() string { return a.id }
+
+// URL is its url.
+func (a *Agent) URL() string { return a.url }

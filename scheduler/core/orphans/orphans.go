@@ -10,7 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-
 // Orphan is an attempt that was given up and may still run. It is a copy: a Set alone changes its orphans.
 type Orphan struct {
 	TaskID    string    `json:"taskId"`

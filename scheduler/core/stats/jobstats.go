@@ -5,8 +5,8 @@ import "github.com/elasticjob-go/elasticjob/wire"
 // jobStats are the numbers of the jobs that ended a run, of at most `most` jobs: those that came first. Each job
 // would be some series more in every scrape, and a cluster may have 100,000.
 type PerJob struct {
-	most  int
-	All map[string]*JobStats
+	most int
+	All  map[string]*JobStats
 	// leftOut are the jobs that ended a run and for which there was no room.
 	leftOut map[string]bool
 }

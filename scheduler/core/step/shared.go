@@ -64,6 +64,9 @@ func (s *Shared) WakeAt(t time.Time) { s.Timers.At(t, func(time.Time) {}) }
 // meanwhile would wake the core for nothing.
 const resendTogether = 250 * time.Millisecond
 
+// SweepEvery is how often all live tasks are looked at for timeouts.
+const SweepEvery = 5 * time.Second
+
 // WakeToResend has a step when what was sent just now, for the tries-th time, is to be sent again, or a little later.
 func (s *Shared) WakeToResend(tries int) {
 	due := s.Now().Add(Backoff(s.Opt.ResendFirst, s.Opt.ResendMost, tries-1))
