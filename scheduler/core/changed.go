@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
@@ -93,7 +94,7 @@ func (c *Core) applyJobState(j *jobState) {
 			c.config.touch(j)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
 		}
-		c.config.removeEndedJob(j)
+		c.config.removeEndedJob(j, c.executions.busy(j.name))
 		return
 	}
 	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive || j.stored.Paused != want.Paused {
@@ -121,9 +122,9 @@ func (c *Core) applyJobState(j *jobState) {
 	if j.isDaemon() {
 		c.MatchAgain() // its shards may have been held back
 	}
-	c.headOfQueue(j)
-	if len(j.queue) > 0 && !j.queue[0].launched() {
-		c.setUnplaced(j.queue[0], unplaced{}) // it may take something else now
+	c.executions.headOfQueue(j.name)
+	if len(c.executions.queue(j.name)) > 0 && !c.executions.queue(j.name)[0].launched() {
+		c.setUnplaced(c.executions.queue(j.name)[0], unplaced{}) // it may take something else now
 		c.MatchAgain()
 	}
 }
@@ -131,7 +132,7 @@ func (c *Core) applyJobState(j *jobState) {
 // checkOverrides ends what waits with settings of its own that the job, as it is now, can't be run with: it may have
 // fewer shards. With other settings than were asked for it must not run.
 func (c *Core) checkOverrides(j *jobState) {
-	for _, e := range append([]*execution(nil), j.queue...) {
+	for _, e := range slices.Clone(c.executions.queue(j.name)) {
 		if e.launched() || e.Overrides == nil {
 			continue
 		}
@@ -145,7 +146,7 @@ func (c *Core) checkOverrides(j *jobState) {
 
 // killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
 func (c *Core) killExecutionsOf(j *jobState, why reason.Reason) {
-	for _, e := range append([]*execution(nil), j.queue...) {
+	for _, e := range slices.Clone(c.executions.queue(j.name)) {
 		c.killExecution(e, why)
 	}
 }

@@ -80,7 +80,7 @@ func (c *Core) nameWritten() {
 			job, _, _ := strings.Cut(name, "@")
 			c.SeeJob(job)
 			if j := c.config.jobs[job]; j != nil {
-				for _, e := range j.queue {
+				for _, e := range c.executions.queue(j.name) {
 					if e.daemon() {
 						c.SeeExecution(e.ID, e.Job)
 					}
@@ -113,7 +113,7 @@ func (c *Core) nameWaiting() {
 		if j == nil {
 			continue
 		}
-		for _, e := range j.queue {
+		for _, e := range c.executions.queue(j.name) {
 			c.Effects().Changed.Executions = step.AppendNew(c.Effects().Changed.Executions, e.ID)
 		}
 	}

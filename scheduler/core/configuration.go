@@ -247,8 +247,8 @@ func (k *configuration) isFaulty(j *jobState) bool {
 }
 
 // removeEndedJob forgets a removed job whose executions have ended (rule K2).
-func (k *configuration) removeEndedJob(j *jobState) {
-	if j.cfg == nil && len(j.queue) == 0 && !k.isFaulty(j) {
+func (k *configuration) removeEndedJob(j *jobState, busy bool) {
+	if j.cfg == nil && !busy && !k.isFaulty(j) {
 		delete(k.jobs, j.name)
 	}
 }

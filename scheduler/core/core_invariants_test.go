@@ -66,16 +66,16 @@ func (s *stage) contradiction() string {
 			return "waits and is not launchable " + id
 		}
 		j := c.config.jobs[e.Job]
-		if j == nil || !slices.Contains(j.queue, e) {
+		if j == nil || !slices.Contains(c.executions.queue(j.name), e) {
 			return "not in a queue " + id
 		}
-		if !e.launched() && j.queue[0] == e && j.cfg != nil && !e.launchable && !c.config.isFaulty(j) {
+		if !e.launched() && c.executions.queue(j.name)[0] == e && j.cfg != nil && !e.launchable && !c.config.isFaulty(j) {
 			return "head is not launchable " + id
 		}
 	}
 	for _, j := range c.config.jobs {
 		n := 0
-		for _, e := range j.queue {
+		for _, e := range c.executions.queue(j.name) {
 			if c.executions.open[e.ID] != e {
 				return "queue holds an ended execution " + e.ID
 			}
@@ -86,7 +86,7 @@ func (s *stage) contradiction() string {
 		if n > 1 {
 			return "two run of " + j.name
 		}
-		if j.cfg == nil && len(j.queue) == 0 && !c.config.isFaulty(j) {
+		if j.cfg == nil && len(c.executions.queue(j.name)) == 0 && !c.config.isFaulty(j) {
 			return "a removed job is kept without reason " + j.name
 		}
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,7 +104,7 @@ func (c *Core) tendDaemons() {
 }
 
 func (c *Core) tendDaemon(j *jobState) {
-	e := j.standing()
+	e := c.executions.standing(j.name)
 	switch {
 	case j.cfg == nil:
 		if !c.config.isFaulty(j) {
@@ -125,7 +126,7 @@ func (c *Core) tendDaemon(j *jobState) {
 		c.daemons.forgetFrom(j.name, 0)
 		return
 	}
-	for _, w := range append([]*execution(nil), j.queue...) {
+	for _, w := range slices.Clone(c.executions.queue(j.name)) {
 		if !w.launched() && !w.daemon() {
 			c.killExecution(w, reason.Of(reason.BecameDaemon))
 		}

@@ -26,7 +26,7 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	for _, l := range launches {
 		s.update(l, cluster.Killed)
 	}
-	e := s.core.config.jobs["my_job"].standing()
+	e := s.core.executions.standing("my_job")
 	if e == nil {
 		t.Fatal("there is no standing execution any more")
 	}

@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
@@ -100,7 +99,7 @@ func (c *Core) requeue(ref taskRef, source Source, delay time.Duration) {
 	c.keepOutput(s)
 	c.executions.requeue(ref, source, delay)
 	c.liftShutdown(e)
-	c.addLaunchable(e)
+	c.executions.addLaunchable(e)
 	c.MatchAt(s.NotBefore)
 	c.NeedChanged()
 	c.seeWhenDue(e, s)
@@ -146,10 +145,9 @@ func (c *Core) endExecution(e *execution) {
 	if e.daemon() {
 		c.daemons.look(e.Job)
 	}
+	c.executions.dequeue(e)
 	if j := c.config.jobs[e.Job]; j != nil {
-		j.queue = slices.DeleteFunc(j.queue, func(q *execution) bool { return q == e })
-		c.headOfQueue(j)
-		c.config.removeEndedJob(j)
+		c.config.removeEndedJob(j, c.executions.busy(j.name))
 	}
 }
 

@@ -24,7 +24,9 @@ type executions struct {
 	tasks      map[string]taskRef
 	onAgent    map[string]map[string]taskRef
 	launchable []*execution
-	ended      history
+	// queues have the open executions of each job in order: the first one runs or is the next to.
+	queues map[string][]*execution
+	ended  history
 	// changed has the id of every execution that differs from what is stored.
 	changed store.Changed
 	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
@@ -34,7 +36,7 @@ type executions struct {
 }
 
 func newExecutions(s *step.Shared) executions {
-	return executions{Shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, onAgent: map[string]map[string]taskRef{}, ended: newHistory(), keys: map[string]time.Time{}}
+	return executions{Shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, onAgent: map[string]map[string]taskRef{}, queues: map[string][]*execution{}, ended: newHistory(), keys: map[string]time.Time{}}
 }
 
 // touch has an execution be written without its chunks of shards.
@@ -158,4 +160,77 @@ func (es *executions) write(r *store.Commit, stored, recorded int64) {
 			r.Remove(store.ChunkPath(e.ID, i))
 		}
 	}
+}
+
+// queue has the open executions of a job in order: the first one runs or is the next to.
+func (es *executions) queue(job string) []*execution { return es.queues[job] }
+
+// busy reports whether an execution of a job is open.
+func (es *executions) busy(job string) bool { return len(es.queues[job]) > 0 }
+
+// standing is the execution of a daemon job that stays, nil if there is none, or only one that is being ended.
+func (es *executions) standing(job string) *execution {
+	for _, e := range es.queues[job] {
+		if e.daemon() && e.goesOn() {
+			return e
+		}
+	}
+	return nil
+}
+
+// enqueue opens an execution and adds it to its job's queue, in order of fire time.
+func (es *executions) enqueue(e *execution) {
+	es.add(e)
+	es.NeedChanged()
+	queue := es.queues[e.Job]
+	i := len(queue)
+	for i > 0 && !queue[i-1].launched() && e.Fire.Before(queue[i-1].Fire) {
+		i--
+	}
+	queue = slices.Insert(queue, i, e)
+	es.queues[e.Job] = queue
+	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.Job, Execution: e.ID, Detail: string(e.Source)})
+	if i == 0 && len(queue) > 1 {
+		es.removeLaunchable(queue[1])
+	}
+	es.headOfQueue(e.Job)
+}
+
+// headOfQueue lets the first execution of a job's queue be launched (rule F5).
+func (es *executions) headOfQueue(job string) {
+	if queue := es.queues[job]; len(queue) > 0 && !queue[0].launched() && queue[0].Kill.IsZero() {
+		es.addLaunchable(queue[0])
+	}
+}
+
+// dequeue takes an execution that has ended out of its job's queue, and lets the next one be launched.
+func (es *executions) dequeue(e *execution) {
+	queue := slices.DeleteFunc(es.queues[e.Job], func(q *execution) bool { return q == e })
+	if len(queue) == 0 {
+		delete(es.queues, e.Job)
+		return
+	}
+	es.queues[e.Job] = queue
+	es.headOfQueue(e.Job)
+}
+
+// addLaunchable puts an execution where launch looks for work, or moves it
+// when its place has changed.
+func (es *executions) addLaunchable(e *execution) {
+	class := classReady
+	if e.launched() {
+		class = classAgain
+	}
+	key := launchKey{class, e.Fire, e.ID}
+	if e.launchable {
+		if e.launchKey == key {
+			return
+		}
+		es.removeLaunchable(e)
+	}
+	if !e.launched() {
+		e.unplaced.never = false // its job may have changed while it was not the next
+	}
+	es.insertLaunchable(e, key)
+	es.MatchAgain()
 }

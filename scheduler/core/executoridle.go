@@ -1,9 +1,10 @@
 package core
 
 import (
-	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"slices"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
 // checkIdle looks at an executor when it may have nothing to do soon (rule X9).
@@ -60,10 +61,10 @@ func (c *Core) obsolete(x *executors.Executor) bool {
 		return false
 	}
 	for _, j := range a.jobs {
-		if len(j.queue) == 0 || !j.queue[0].launched() || j.queue[0].prepare().executorKey != x.Key() {
+		if len(c.executions.queue(j.name)) == 0 || !c.executions.queue(j.name)[0].launched() || c.executions.queue(j.name)[0].prepare().executorKey != x.Key() {
 			continue
 		}
-		if slices.ContainsFunc(j.queue[0].Shards, func(s shard) bool { return s.State == Waiting }) {
+		if slices.ContainsFunc(c.executions.queue(j.name)[0].Shards, func(s shard) bool { return s.State == Waiting }) {
 			return false
 		}
 	}
@@ -97,7 +98,7 @@ func (c *Core) appBusyUntil(x *executors.Executor) time.Time {
 	var next time.Time
 	for _, j := range a.jobs {
 		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps no executor.
-		if len(j.queue) > 0 && !j.queue[0].unplaced.never && !c.heldBack(j.queue[0]) && (j.queue[0].busyBy(again) || !j.queue[0].launched() && c.canLaunch(j)) {
+		if len(c.executions.queue(j.name)) > 0 && !c.executions.queue(j.name)[0].unplaced.never && !c.heldBack(c.executions.queue(j.name)[0]) && (c.executions.queue(j.name)[0].busyBy(again) || !c.executions.queue(j.name)[0].launched() && c.canLaunch(j)) {
 			return again
 		}
 		if known || c.Opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {

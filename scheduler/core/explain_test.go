@@ -233,7 +233,7 @@ func TestIDOfADaemonsRun(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "* * * * * ?" })
-	standing := s.core.config.jobs["my_job"].standing().ID
+	standing := s.core.executions.standing("my_job").ID
 	if _, err := s.core.Execution("my_job@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+standing) {
 		t.Errorf("%v; want a word of %s", err, standing)
 	}

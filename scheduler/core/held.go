@@ -42,7 +42,7 @@ func (c *Core) holdLaunches() {
 			continue
 		}
 		cfg, waits := *j.cfg, false
-		for _, e := range j.queue {
+		for _, e := range c.executions.queue(j.name) {
 			if !e.launched() && !waits {
 				cfg = e.settingsOf(cfg)
 			}

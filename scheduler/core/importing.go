@@ -133,7 +133,7 @@ func (c *Core) importID(job string) string {
 
 func (c *Core) importExecution(j *jobState, e *execution) {
 	c.executions.add(e)
-	j.queue = append(j.queue, e)
+	c.executions.queues[j.name] = append(c.executions.queues[j.name], e)
 	c.Note(step.Note{Kind: step.NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
 }
 

@@ -42,24 +42,12 @@ type jobState struct {
 	isStored      bool
 	// countsWritten is when stored.Fires was written for the counts' sake.
 	countsWritten time.Time
-	// queue holds the executions in order; the first one runs or is the next to.
-	queue []*execution
 }
 
 func (j *jobState) isDaemon() bool { return j.cfg != nil && j.cfg.JobExecutionType == jobs.Daemon }
 
 // firedHere reports whether the core makes the job's fires: those of a daemon are made by its executors.
 func (j *jobState) firedHere() bool { return j.schedule != nil && !j.isDaemon() }
-
-// standing is the execution of a daemon job that stays, nil if there is none, or only one that is being ended.
-func (j *jobState) standing() *execution {
-	for _, e := range j.queue {
-		if e.daemon() && e.goesOn() {
-			return e
-		}
-	}
-	return nil
-}
 
 // jobRecord is what is kept of a job beside its document (rule F2).
 type jobRecord struct {

@@ -62,7 +62,7 @@ func (c *Core) JobRow(name string) (JobRow, bool) {
 		r.Schedule = j.schedule
 	}
 	held := 0
-	for _, e := range j.queue {
+	for _, e := range c.executions.queue(j.name) {
 		held += c.countExecution(&r, j, e)
 	}
 	if c.config.isFaulty(j) {
@@ -221,7 +221,7 @@ func (c *Core) waitingFor(j *jobState) reason.Reason {
 			since, why = t, of
 		}
 	}
-	for _, e := range j.queue {
+	for _, e := range c.executions.queue(j.name) {
 		if !e.launched() {
 			wait(e.Made, func() reason.Reason { return c.waitReason(j, e) })
 			continue

@@ -69,7 +69,7 @@ func (c *Core) noTaskToKill(id string) *problem.Error {
 		return problem.Errorf(problem.Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
 	if parsed, err := jobs.ParseTaskID(id); err == nil && c.config.jobs[parsed.Job] != nil {
-		for _, e := range c.config.jobs[parsed.Job].queue {
+		for _, e := range c.executions.queue(parsed.Job) {
 			for i := range e.Shards {
 				if s := &e.Shards[i]; s.TaskID == id {
 					return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID)

@@ -86,7 +86,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 			e.prepare().encoded = nil
 		} else {
 			c.leaveWaiting(e)
-			c.addLaunchable(e)
+			c.executions.addLaunchable(e)
 		}
 	}
 	c.Matched()

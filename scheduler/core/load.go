@@ -207,8 +207,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			continue
 		}
 		c.executions.open[e.ID] = e
-		j := c.config.jobOrRemoved(e.Job)
-		j.queue = append(j.queue, e)
+		c.config.jobOrRemoved(e.Job)
+		c.executions.queues[e.Job] = append(c.executions.queues[e.Job], e)
 	}
 	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
 	for _, e := range ended {
@@ -222,7 +222,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	c.importQueues()
 	for _, name := range step.SortedKeys(c.config.jobs) {
 		j := c.config.jobs[name]
-		slices.SortStableFunc(j.queue, func(a, b *execution) int {
+		slices.SortStableFunc(c.executions.queue(j.name), func(a, b *execution) int {
 			if a.launched() != b.launched() {
 				if a.launched() {
 					return -1
@@ -237,7 +237,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	}
 	for _, name := range step.SortedKeys(c.config.jobs) {
 		if j := c.config.jobs[name]; j != nil {
-			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.config.isFaulty(j) {
+			if !j.isStored && j.cfg == nil && len(c.executions.queue(j.name)) == 0 && !c.config.isFaulty(j) {
 				delete(c.config.jobs, name)
 				continue
 			}
@@ -286,6 +286,6 @@ func (c *Core) takeUp(e *execution) {
 	}
 	c.liftShutdown(e)
 	if e.launched() && slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
-		c.addLaunchable(e)
+		c.executions.addLaunchable(e)
 	}
 }

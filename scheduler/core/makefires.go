@@ -173,9 +173,9 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 	if c.executions.known(id) {
 		return
 	}
-	if len(j.queue) > 0 && !onlyEnding(j.queue) {
+	if len(c.executions.queue(j.name)) > 0 && !onlyEnding(c.executions.queue(j.name)) {
 		if !j.cfg.Misfire {
-			why := reason.FireFoundBusy(at, j.queue[0].ID, string(j.queue[0].state()))
+			why := reason.FireFoundBusy(at, c.executions.queue(j.name)[0].ID, string(c.executions.queue(j.name)[0].state()))
 			c.config.countDropped(j, 1, why)
 			c.recording.dropped(j.name, at, why)
 			c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Why: why})
@@ -209,7 +209,7 @@ func (c *Core) queueLimit() int {
 // waits goes; triggers are never dropped.
 func (c *Core) dropOldestFire(j *jobState) {
 	waiting, oldest := 0, -1
-	for i, e := range j.queue {
+	for i, e := range c.executions.queue(j.name) {
 		if e.launched() {
 			continue
 		}
@@ -224,7 +224,7 @@ func (c *Core) dropOldestFire(j *jobState) {
 	if waiting < most {
 		return
 	}
-	e := j.queue[oldest]
+	e := c.executions.queue(j.name)[oldest]
 	e.Dropped = true
 	why := reason.OldestDropped(waiting, e.Fire)
 	e.Kill = reason.DroppedFromQueue(c.Opt.QueuedFires)

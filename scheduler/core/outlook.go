@@ -110,7 +110,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
 			return false // the fire was made already, and the clock was set back since
 		}
-		if !c.canLaunch(j) || len(j.queue) > 0 && !onlyEnding(j.queue) {
+		if !c.canLaunch(j) || len(c.executions.queue(j.name)) > 0 && !onlyEnding(c.executions.queue(j.name)) {
 			return false
 		}
 		a := c.config.apps[j.cfg.AppName]

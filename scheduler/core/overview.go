@@ -178,11 +178,11 @@ func (c *Core) startTroubles(f *Facts) {
 func (c *Core) silentTroubles(f *Facts) {
 	for job := range c.daemons.items {
 		j := c.config.jobs[job]
-		if j == nil || j.standing() == nil {
+		if j == nil || c.executions.standing(j.name) == nil {
 			continue
 		}
 		t := Trouble{Kind: TroubleDaemonSilent, Job: job, App: c.config.appNameOf(job)}
-		e := j.standing()
+		e := c.executions.standing(j.name)
 		for i := range e.Shards {
 			s := &e.Shards[i]
 			quiet := time.Duration(0)

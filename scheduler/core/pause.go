@@ -13,9 +13,10 @@ const (
 	JobDisabled     JobState = "DISABLED"
 )
 
-func (j *jobState) state() JobState {
+// state is what people have asked of a job; busy says that executions of it are open.
+func (j *jobState) state(busy bool) JobState {
 	switch {
-	case j.mark == markedShutdown && len(j.queue) > 0:
+	case j.mark == markedShutdown && busy:
 		return JobShuttingDown
 	case j.mark.disables():
 		return JobDisabled
@@ -29,12 +30,12 @@ func (j *jobState) state() JobState {
 func (c *Core) jobState(j *jobState, running, waiting int, fires bool) string {
 	a := c.config.apps[j.cfg.AppName]
 	switch {
-	case j.state() == JobDisabled:
+	case j.state(c.executions.busy(j.name)) == JobDisabled:
 		return string(JobDisabled)
 	case a == nil || a.disabled:
 		return "APP_DISABLED"
-	case j.state() != JobEnabled:
-		return string(j.state())
+	case j.state(c.executions.busy(j.name)) != JobEnabled:
+		return string(j.state(c.executions.busy(j.name)))
 	case running > 0:
 		return "RUNNING"
 	case waiting > 0:
@@ -72,8 +73,8 @@ func (c *Core) pauseRequested(p PauseRequested) {
 		c.auditPause(&p)
 		c.NeedChanged()
 		c.applyJobState(j)
-		if len(j.queue) > 0 && !j.queue[0].launched() {
-			c.recording.waits(j.queue[0], c.config.inactiveReason(j))
+		if len(c.executions.queue(j.name)) > 0 && !c.executions.queue(j.name)[0].launched() {
+			c.recording.waits(c.executions.queue(j.name)[0], c.config.inactiveReason(j))
 		}
 	}
 	view, _ := c.Job(j.name) // it has a document

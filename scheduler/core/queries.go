@@ -47,7 +47,7 @@ func (c *Core) Job(name string) (JobView, error) {
 }
 
 func (c *Core) jobView(j *jobState) JobView {
-	v := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(), Version: j.version}
+	v := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(c.executions.busy(j.name)), Version: j.version}
 	v.note(c.notesOf(j)...)
 	return v
 }
@@ -57,7 +57,7 @@ func (c *Core) Jobs() []JobView {
 	out := make([]JobView, 0, len(c.config.jobs))
 	for _, name := range step.SortedKeys(c.config.jobs) {
 		if j := c.config.jobs[name]; j.cfg != nil {
-			out = append(out, JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state()})
+			out = append(out, JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(c.executions.busy(j.name))})
 		}
 	}
 	return out
@@ -96,7 +96,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 			JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{},
 		}
 		x.note(c.config.inactiveReason(j))
-		for _, e := range j.queue {
+		for _, e := range c.executions.queue(j.name) {
 			c.explainExecution(&x, j, e)
 		}
 		return x, nil
@@ -124,7 +124,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 			x.NextFires = append(x.NextFires, at)
 		}
 	}
-	for _, e := range j.queue {
+	for _, e := range c.executions.queue(j.name) {
 		c.explainExecution(&x, j, e)
 	}
 	x.note(c.clockNotes(x.Running)...)
@@ -192,7 +192,7 @@ func (c *Core) runningNote(s *shard) reason.Reason {
 
 // waitReason says what an execution that was not launched yet waits for.
 func (c *Core) waitReason(j *jobState, e *execution) reason.Reason {
-	if first := j.queue[0]; first != e {
+	if first := c.executions.queue(j.name)[0]; first != e {
 		if j.cfg != nil && first.launched() && first.Settings.Job.JobName == j.name && !first.Kill.IsZero() {
 			return reason.BeingEnded(first.ID, first.Kill)
 		}

@@ -75,7 +75,7 @@ func (c *Core) eachExecution(job string, look func(*execution)) {
 		return
 	}
 	if j := c.config.jobs[job]; j != nil {
-		for _, e := range j.queue {
+		for _, e := range c.executions.queue(j.name) {
 			look(e)
 		}
 	}

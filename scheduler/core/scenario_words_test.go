@@ -297,7 +297,7 @@ func (s *scene) reportExecutions(job string) {
 		ids = ids[older:]
 	}
 	if j := s.core.config.jobs[job]; j != nil {
-		for _, e := range j.queue {
+		for _, e := range s.core.executions.queue(j.name) {
 			ids = append(ids, e.ID)
 		}
 	}

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -27,7 +29,7 @@ func (ch ShutDownJob) plan(k *configuration) (planned, error) {
 
 // endWaiting ends the executions of a job that were not launched.
 func (c *Core) endWaiting(j *jobState, why reason.Reason) {
-	for _, e := range append([]*execution(nil), j.queue...) {
+	for _, e := range slices.Clone(c.executions.queue(j.name)) {
 		if !e.launched() {
 			c.killExecution(e, why)
 		}

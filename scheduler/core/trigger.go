@@ -55,7 +55,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		return
 	}
 	waiting := 0
-	for _, e := range j.queue {
+	for _, e := range c.executions.queue(j.name) {
 		if !e.launched() && (e.Source == Triggered || j.cfg.Misfire) {
 			waiting++
 		}

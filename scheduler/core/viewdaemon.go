@@ -53,7 +53,7 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 	if run := c.daemonSummary(j.name, func(r *daemonRuns) *wire.Run { return r.LastFinished }); run != nil {
 		x.LastSuccess = run
 	}
-	e := j.standing()
+	e := c.executions.standing(j.name)
 	if e == nil || !e.launched() {
 		return
 	}
@@ -94,7 +94,7 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 func (c *Core) standingOf(run string) *execution {
 	job, _, _ := strings.Cut(run, "@")
 	if j := c.config.jobs[job]; j != nil {
-		return j.standing()
+		return c.executions.standing(j.name)
 	}
 	return nil
 }
