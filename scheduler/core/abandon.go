@@ -26,7 +26,7 @@ func (c *Core) abandon(ref taskRef, why reason.Reason) {
 		c.askAgainSoon()
 	}
 	c.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: why, Problem: true})
-	s.Cause = why
+	c.executions.endDecided(ref, why)
 	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost, 0)
 	c.executions.forgetTask(o.TaskID)
@@ -45,7 +45,7 @@ func (c *Core) killOrphan(o *orphans.Orphan) {
 func (c *Core) newOrphan(ref taskRef) orphans.Orphan {
 	s := ref.shard()
 	return orphans.Orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.Now(), Framework: c.subscription.frameworkID,
-		Grace: c.taskGrace(ref), Known: ref.shard().known}
+		Grace: c.executions.taskGrace(ref), Known: ref.shard().known}
 }
 
 func (c *Core) addOrphan(o orphans.Orphan) {

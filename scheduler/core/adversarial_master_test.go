@@ -210,7 +210,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				s.step(ForgetRequested{Token: 2, TaskID: pick(append(orphanIDs(s.core), "junk")...)}, ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
 				check("forget")
 			case 4:
-				before, wasDraining := s.everything(), s.core.draining
+				before, wasDraining := s.everything(), s.core.Draining()
 				s.skew = s.began.Sub(s.loaded) // no moment is clamped
 				s.core = s.load()
 				if after := s.everything(); after != before && !wasDraining {

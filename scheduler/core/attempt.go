@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
@@ -103,3 +104,25 @@ const (
 	seenStarting = 2
 	seenRunning  = 3
 )
+
+// tries are how often attempts of a shard were refused by the master, were lost, failed and were retried, and failed to
+// start on agents (rules E1-E3, L6).
+type tries struct {
+	Errors int `json:"ne,omitempty"`
+	Losses int `json:"nl,omitempty"`
+	Fails  int `json:"nf,omitempty"`
+	Starts int `json:"ns,omitempty"`
+}
+
+func (t tries) sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
+
+// keepOutput keeps where the output of an attempt is that others will follow.
+func (s *shard) keepOutput(path string) {
+	if path == "" {
+		return
+	}
+	s.Earlier = append(s.Earlier, earlierAttempt{Attempt: s.Attempt, TaskID: s.TaskID, AgentURL: s.AgentURL, Path: path})
+	if over := len(s.Earlier) - mostEarlier; over > 0 {
+		s.Earlier = slices.Clone(s.Earlier[over:])
+	}
+}

@@ -4,35 +4,35 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// readEnd takes from a terminal update what people want to know.
-func (c *Core) readEnd(ref taskRef, u cluster.Update) {
+// endOf is what people want to know of the end of an attempt.
+func (c *Core) endOf(ref taskRef, u cluster.Update) reportedEnd {
 	s := ref.shard()
-	s.UUID = u.UUID
-	s.Complete = c.timeOf(u)
-	s.Exit, s.Cause = nil, reason.Reason{}
+	end := reportedEnd{uuid: u.UUID, complete: c.timeOf(u)}
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor
 	}
 	if st := u.Status; st != nil {
-		c.learnSandbox(s, st)
+		c.learnSandbox(ref, st)
 		if !st.StartTime.IsZero() {
-			c.learnStart(ref, st.StartTime)
+			c.executions.began(ref, st.StartTime)
 		}
 		if !st.CompleteTime.IsZero() {
-			s.Complete = st.CompleteTime
+			end.complete = st.CompleteTime
 		}
-		s.Exit, s.Cause = st.ExitStatus, reason.FromText(st.Cause)
+		end.exit, end.cause = st.ExitStatus, reason.FromText(st.Cause)
 	}
 	if u.State == cluster.Killed && s.KillSince.IsZero() && u.Reason != "" {
-		s.Cause = describeEnd(u) // its executor only knows that somebody asked for it
+		end.cause = describeEnd(u) // its executor only knows that somebody asked for it
 	}
-	if s.Cause.IsZero() && u.State != cluster.Finished {
-		s.Cause = describeEnd(u)
+	if end.cause.IsZero() && u.State != cluster.Finished {
+		end.cause = describeEnd(u)
 	}
-	s.Cause = s.Cause.Shortened(store.Shorten)
+	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
+		end.complete = c.Wall() // the moment is that of the question
+	}
+	return end
 }
 
 // describeEnd says what the cluster reported of an end.

@@ -124,7 +124,7 @@ func (c *Core) applyJobState(j *jobState) {
 	}
 	c.executions.headOfQueue(j.name)
 	if len(c.executions.queue(j.name)) > 0 && !c.executions.queue(j.name)[0].launched() {
-		c.setUnplaced(c.executions.queue(j.name)[0], unplaced{}) // it may take something else now
+		c.executions.setUnplaced(c.executions.queue(j.name)[0], unplaced{}) // it may take something else now
 		c.MatchAgain()
 	}
 }
@@ -137,9 +137,9 @@ func (c *Core) checkOverrides(j *jobState) {
 			continue
 		}
 		if e.overridesMoved(j.cfg) {
-			c.killExecution(e, reason.Of(reason.DestinationMoved))
+			c.executions.kill(e, reason.Of(reason.DestinationMoved))
 		} else if bad := e.Overrides.Check(*j.cfg); len(bad) > 0 {
-			c.killExecution(e, reason.OverridesDoNotFit(bad.Error()))
+			c.executions.kill(e, reason.OverridesDoNotFit(bad.Error()))
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (c *Core) checkOverrides(j *jobState) {
 // killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
 func (c *Core) killExecutionsOf(j *jobState, why reason.Reason) {
 	for _, e := range slices.Clone(c.executions.queue(j.name)) {
-		c.killExecution(e, why)
+		c.executions.kill(e, why)
 	}
 }
 

@@ -30,7 +30,7 @@ type seen struct {
 
 func (c *Core) commonView() common {
 	s := &c.subscription
-	v := common{draining: c.draining, open: s.open, behind: c.fires.behind, reason: s.reason, frameworkID: s.frameworkID, masterID: s.masterID,
+	v := common{draining: c.Draining(), open: s.open, behind: c.fires.behind, reason: s.reason, frameworkID: s.frameworkID, masterID: s.masterID,
 		ahead: c.Ahead(), capacities: c.agents.Capacities()}
 	if s.takeover != nil {
 		v.takeover = s.takeover.reason()
@@ -119,14 +119,6 @@ func (c *Core) nameWaiting() {
 	}
 }
 
-// setUnplaced keeps what a match, or a change, has made of an execution.
-func (c *Core) setUnplaced(e *execution, u unplaced) {
-	if !e.unplaced.why.Equal(u.why) {
-		c.SeeExecution(e.ID, e.Job)
-	}
-	e.unplaced = u
-}
-
 // seeConfigured names what an event about documents changes for people. It is called before and after it is taken: a job may go from
 // one app to another.
 func (c *Core) seeConfigured(e Event) {
@@ -150,11 +142,6 @@ func (c *Core) seeConfigured(e Event) {
 	case store.PathJobs, store.PathJobDisabled:
 		c.SeeJob(name)
 	}
-}
-
-// seeWhenDue names what a shard belongs to when its backoff has passed: it waits for something else then.
-func (c *Core) seeWhenDue(e *execution, s *shard) {
-	c.Timers.At(s.NotBefore, func(time.Time) { c.SeeExecution(e.ID, e.Job) })
 }
 
 // seeRunning names the jobs with a task that matches, by name.

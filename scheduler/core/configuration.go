@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -56,7 +57,7 @@ func (k *configuration) loadApp(name string, d Document) {
 		k.addFault(d.path, d.err, d.version)
 		return
 	}
-	k.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}, bytes: d.bytes}
+	k.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executors.Key(d.app), jobs: map[string]*jobState{}, bytes: d.bytes}
 	k.sizes.add(name, d.bytes)
 }
 
@@ -120,7 +121,7 @@ func (k *configuration) appChanged(e AppChanged) (a *appState, jobs []*jobState,
 		k.sizes.add(e.Name, e.Bytes-a.bytes)
 		a.bytes = e.Bytes
 	}
-	key := executorKey(*e.Config)
+	key := executors.Key(*e.Config)
 	other = key != a.executorKey
 	a.cfg, a.version, a.disabled, a.executorKey, a.notes = *e.Config, e.Version, e.Disabled, key, e.Notes
 	return a, a.sortedJobs(), other

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -77,7 +78,7 @@ func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 	t.Parallel()
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://h/a.tar.gz", "bin/start.sh"
-	keys := []string{executorKey(a)}
+	keys := []string{executors.Key(a)}
 	if keys[0] != "my_app@93e4e1cfe0949dd8" {
 		t.Errorf("the key of an app has changed: all executors would be replaced: %s", keys[0])
 	}
@@ -87,7 +88,7 @@ func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 	} {
 		other := a
 		change(&other)
-		keys = append(keys, executorKey(other))
+		keys = append(keys, executors.Key(other))
 	}
 	if slices.Sort(keys); len(slices.Compact(keys)) != 6 {
 		t.Error(keys)

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"time"
+
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
@@ -37,8 +39,7 @@ type Core struct {
 	placement placement
 	flow      offerFlow
 	seen      seen
-	// draining is set from Drain on: everything on the cluster is ended, and nothing launched (rule O4).
-	draining bool
+	nextSweep time.Time // the next look at the timeouts of all tasks
 	// held is why nothing is launched in this term, empty for launches, and heldJobs which jobs may be why.
 	held, heldJobs string
 }
@@ -53,13 +54,14 @@ func New(opt step.Options) *Core {
 	}
 	c.executors = executors.New(c.Shared)
 	c.executions = newExecutions(c.Shared)
+	c.executions.observe = c.follow
 	c.subscription.Shared = c.Shared
 	c.config, c.agents = newConfiguration(c.Shared), agents.New(c.Shared)
 	c.daemons = newDaemons(c.Shared)
 	c.starts = newStartFailures(c.Shared, &c.executions)
 	c.placement = newPlacement(c.Shared)
 	c.notifications = newNotifications(c.Shared)
-	c.recording = newRecording(c.Shared)
+	c.recording = newRecording(c.Shared, &c.executions)
 	c.audit = newAudit(c.Shared)
 	c.flow = offerFlow{Shared: c.Shared, held: offers.NewPool()}
 	c.Numbers = stats.New()

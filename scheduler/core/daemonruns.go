@@ -33,7 +33,7 @@ type daemonRuns struct {
 
 // daemonLaunched makes the record of a shard's runs ready for its next attempt.
 func (c *Core) daemonLaunched(e *execution, item int, next *attempt) {
-	next.Need, next.Settings, next.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, item), c.killGrace(e)
+	next.Need, next.Settings, next.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, item), c.executions.killGrace(e)
 	first := c.daemons.of(e.Job, item) == nil
 	c.daemons.change(e.Job, item, func(r *daemonRuns) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
@@ -144,7 +144,7 @@ func (c *Core) daemonRunning(ref taskRef) {
 func (c *Core) daemonAttemptEnds(ref taskRef) {
 	e, s := ref.exec, ref.shard()
 	if s.State == Running && c.Now().Sub(s.runningSince) >= healthyAfter {
-		s.Fails, s.Losses, s.Errors, s.Starts = 0, 0, 0, 0
+		c.executions.ranWell(ref)
 	}
 	ended := !e.goesOn() || s.Kill.Is(reason.KilledOnRequest)
 	again := e.Settings.Job.Failover && !ended

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,29 +111,29 @@ func (c *Core) tendDaemon(j *jobState) {
 		}
 		return
 	case e != nil && e.launched() && c.config.paused(j):
-		c.drainShards(e, reason.Of(reason.Paused))
+		c.executions.drainShards(e, reason.Of(reason.Paused))
 		return
 	case e != nil && e.launched() && c.config.inactive(j) == jobShutDown:
-		c.drainExecution(e, c.config.endReason(j))
+		c.executions.drain(e, c.config.endReason(j))
 		return
 	case c.config.inactive(j) != active:
 		return // applyJobState has ended what there was
 	case !j.isDaemon():
 		if e != nil {
-			c.killExecution(e, reason.Of(reason.NoDaemonAnyMore))
+			c.executions.kill(e, reason.Of(reason.NoDaemonAnyMore))
 		}
 		c.daemons.forgetFrom(j.name, 0)
 		return
 	}
 	for _, w := range slices.Clone(c.executions.queue(j.name)) {
 		if !w.launched() && !w.daemon() {
-			c.killExecution(w, reason.Of(reason.BecameDaemon))
+			c.executions.kill(w, reason.Of(reason.BecameDaemon))
 		}
 	}
 	switch {
-	case c.draining, e != nil && !e.Kill.IsZero():
+	case c.Draining(), e != nil && !e.Kill.IsZero():
 	case e == nil:
-		c.enqueue(j, &execution{ID: executionID(j.name, c.Wall()) + "-" + c.UUID()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: DaemonSource, Made: c.Now()})
+		c.executions.enqueue(&execution{ID: executionID(j.name, c.Wall()) + "-" + c.UUID()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: DaemonSource, Made: c.Now()})
 	case e.launched() && c.held != "": // what is killed would get no successor
 	case e.launched():
 		c.rollOut(j, e)
@@ -149,11 +148,11 @@ const healthyAfter = 10 * time.Second
 // of the work at once: then all shards are ended first.
 func (c *Core) rollOut(j *jobState, e *execution) {
 	if n := j.cfg.ShardingTotalCount; n != len(e.Shards) {
-		c.killExecution(e, reason.ShardingTotalCountChanged(len(e.Shards), n))
+		c.executions.kill(e, reason.ShardingTotalCountChanged(len(e.Shards), n))
 		return
 	}
 	c.daemons.forgetFrom(j.name, len(e.Shards)) // it may have had more
-	c.takeSettings(e, settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()})
+	c.executions.takeSettings(e, settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()})
 	for i := range e.Shards {
 		s := &e.Shards[i]
 		if !s.Replacing {
@@ -167,10 +166,9 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 			c.daemons.lookAt(j.name, until)
 			return
 		}
-		s.Replacing = false
-		c.executions.touchShard(e, i)
+		c.executions.replaced(taskRef{e, i})
 	}
-	for ; len(e.outdated) > 0; e.outdated = e.outdated[1:] {
+	for ; len(e.outdated) > 0; c.executions.upToDate(e) {
 		i := e.outdated[0]
 		s := &e.Shards[i]
 		if !s.live() || !c.isOutdated(e, s) {
@@ -183,7 +181,7 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 				}
 				return
 			}
-			c.wantKill(taskRef{e, i}, wantedKill{why: reason.Of(reason.SettingsChanged), replace: true})
+			c.executions.wantKill(taskRef{e, i}, wantedKill{why: reason.Of(reason.SettingsChanged), replace: true})
 		}
 		return
 	}
@@ -210,25 +208,6 @@ func (c *Core) comingUp(e *execution) (item int, until time.Time) {
 	return -1, time.Time{}
 }
 
-// takeSettings makes settings those of a standing execution, which all its launches from now on take.
-func (c *Core) takeSettings(e *execution, now settings) {
-	encoded := store.Encode(now)
-	if e.settingsEncoded == nil {
-		e.settingsEncoded = store.Encode(e.Settings)
-	}
-	if !bytes.Equal(encoded, e.settingsEncoded) {
-		e.Settings, e.settingsEncoded, e.prepared, e.described = &now, encoded, nil, described{}
-		c.setUnplaced(e, unplaced{})
-		c.executions.touch(e)
-		c.MatchAgain()
-		c.NeedChanged()
-		c.outdateAll(e)
-	}
-}
-
-// outdateAll has all shards of a standing execution be compared with its settings.
-func (c *Core) outdateAll(e *execution) { e.outdated = c.placement.itemsUpTo(len(e.Shards)) }
-
 // isOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an executor that takes no
 // more tasks.
 func (c *Core) isOutdated(e *execution, s *shard) bool {
@@ -242,7 +221,7 @@ func (c *Core) settingsPrint(e *execution, item int) string {
 	if e.Settings.Job.Prop(jobs.PropScript) == "" {
 		t.PlainCommand = false // as in fingerprints of earlier releases: an update of the scheduler replaces no daemon
 	}
-	return fingerprint(string(store.Encode([]any{t, e.Settings.Job.Resources(), e.prepare().executorKey})))
+	return store.Fingerprint(string(store.Encode([]any{t, e.Settings.Job.Resources(), e.prepare().executorKey})))
 }
 
 // daemonOf is what an executor has to know to fire a daemon's shard.
@@ -251,7 +230,7 @@ func (c *Core) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	if err != nil {
 		zone = time.UTC // its cron can't be read either
 	}
-	first, _ := c.retryBackoff(cfg)
+	first, _ := c.executions.retryBackoff(cfg)
 	return &wire.Daemon{
 		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount, Failover: cfg.Failover,
 		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
@@ -279,32 +258,6 @@ func (c *Core) heldByDaemons() map[string]resources.Amount {
 
 // drainGrace is the grace of a kill that lets the run under way of a daemon's shard come to its end: a run that takes longer is cut off.
 const drainGrace = 7 * 24 * time.Hour
-
-// drainShards has no more fires be made by the shards of a standing execution: each ends with the run under way. What a
-// pause has drained waits, and is placed again when the job is resumed (rule F10).
-func (c *Core) drainShards(e *execution, why reason.Reason) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.live() && s.KillSince.IsZero() {
-			c.wantKill(taskRef{e, i}, wantedKill{why: why, drain: true})
-		}
-	}
-}
-
-// drainExecution ends a standing execution, and lets the runs under way come to their end (rule F11).
-func (c *Core) drainExecution(e *execution, why reason.Reason) {
-	if !e.Kill.IsZero() {
-		return
-	}
-	e.Kill = why
-	c.executions.touch(e)
-	c.drainShards(e, why)
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Waiting {
-			s.Cause = why
-			c.completeShard(taskRef{e, i}, Killed)
-		}
-	}
-}
 
 // heldBack reports whether the waiting shards of a standing execution are not to be placed now: its job is paused, or can't be run.
 func (c *Core) heldBack(e *execution) bool {

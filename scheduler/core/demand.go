@@ -49,12 +49,12 @@ func (c *Core) demands() (ds []demand, more bool) {
 		}
 		a := c.config.apps[d.with.App.AppName]
 		if wait := c.starts.wait(a, e.ID); wait.waits() {
-			c.setUnplaced(e, unplaced{matched: true, why: c.starts.waitReason(wait)})
+			c.executions.setUnplaced(e, unplaced{matched: true, why: c.starts.waitReason(wait)})
 			c.recording.waits(e, e.unplaced.why)
 			continue
 		}
 		if why := c.tooLarge(e, d.with); !why.IsZero() {
-			c.setUnplaced(e, unplaced{matched: true, never: true, why: why})
+			c.executions.setUnplaced(e, unplaced{matched: true, never: true, why: why})
 			c.recording.waits(e, why)
 			continue
 		}

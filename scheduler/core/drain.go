@@ -7,10 +7,10 @@ import (
 
 // beginDrain begins the end of everything on the cluster (rule O4).
 func (c *Core) beginDrain() {
-	c.draining = true
+	c.Drain()
 	for _, id := range step.SortedKeys(c.executions.open) {
 		if e := c.executions.open[id]; e != nil && e.launched() {
-			c.killExecution(e, reason.Of(reason.ServerStopped))
+			c.executions.kill(e, reason.Of(reason.ServerStopped))
 		}
 	}
 	for _, x := range c.executors.Sorted() {
@@ -21,7 +21,7 @@ func (c *Core) beginDrain() {
 
 // finishDrain reports when no task and no executor is left on the cluster.
 func (c *Core) finishDrain() {
-	if !c.draining {
+	if !c.Draining() {
 		return
 	}
 	live := c.executors.Len()

@@ -3,16 +3,16 @@ package core
 import (
 	"cmp"
 	"container/list"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -276,7 +276,7 @@ func (e *execution) prepare() *prepared {
 		command = []string{line}
 	}
 	parameters, _ := jobs.ShardingParameters(e.Settings.Job)
-	e.prepared = &prepared{executorKey: executorKey(e.Settings.App), command: command, parameters: parameters, env: e.Settings.Job.Environment(), props: e.Settings.Job.OwnProps()}
+	e.prepared = &prepared{executorKey: executors.Key(e.Settings.App), command: command, parameters: parameters, env: e.Settings.Job.Environment(), props: e.Settings.Job.OwnProps()}
 	return e.prepared
 }
 
@@ -296,23 +296,6 @@ func (e *execution) killedReason() reason.Reason {
 		return reason.Reason{}
 	}
 	return reason.ShardsKilled(killed, len(e.Shards), first.Item, first.Cause)
-}
-
-// executorKey names the executors that can run an app's tasks: a changed
-// package, script, size or container makes another kind, and so another generation
-// (rule X1, [D14]).
-func executorKey(a app.Config) string {
-	of := []any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable}
-	if c := containerOf(&a); !c.IsZero() {
-		of = append(of, c) // keys of apps without one are those of earlier releases
-	}
-	text, _ := json.Marshal(of)
-	return a.AppName + "@" + fingerprint(string(text))
-}
-
-func fingerprint(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
 }
 
 // begin is when the first process of an execution began that is known, or zero.
@@ -342,4 +325,71 @@ func (e *execution) complete() (last time.Time) {
 // compareLaunchKeys is by class, then by fire time, then by id.
 func compareLaunchKeys(a, b launchKey) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), a.fire.Compare(b.fire), strings.Compare(a.id, b.id))
+}
+
+func (e *execution) goesOn() bool { return goesOn(e.Kill) }
+
+// goesOn reports whether a run with such a kill is to go on, at the latest with the next server (rule O4).
+func goesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
+
+// busyBy reports whether a shard of an execution runs, or may be launched by then: one that waits for a long backoff (rule E6) needs no
+// executor meanwhile. A standing execution needs the executors that it runs on, and others only for shards that wait.
+func (e *execution) busyBy(then time.Time) bool {
+	return slices.ContainsFunc(e.Shards, func(s shard) bool { return s.live() && !e.daemon() || s.State == Waiting && !s.NotBefore.After(then) })
+}
+
+// shownProgress is the progress of a shard's task while that is on the cluster.
+func (s *shard) shownProgress() *ProgressView {
+	if !s.live() {
+		return nil
+	}
+	return s.progress
+}
+
+// clusterState is the state of a live shard's task as the cluster has it, as far as that is known.
+func (s *shard) clusterState() cluster.State {
+	switch {
+	case !s.Unreachable.IsZero():
+		return cluster.Unreachable
+	case !s.KillSince.IsZero() && s.Seen >= seenStarting:
+		return cluster.Killing
+	case s.Seen >= seenRunning:
+		return cluster.Running
+	case s.Seen >= seenStarting:
+		return cluster.Starting
+	}
+	return cluster.Staging
+}
+
+// sourceOfRun is why an attempt was launched.
+func (s *shard) sourceOfRun(a *attempt) Source {
+	if id, err := jobs.ParseTaskID(a.TaskID); err == nil && id.Type == jobs.TaskFailover {
+		return FailoverSource
+	}
+	return s.Type
+}
+
+// timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
+// executor: its tasks have no end.
+func (e *execution) timeout() time.Duration {
+	if job := &e.Settings.Job; job.JobExecutionType != jobs.Daemon {
+		return time.Duration(job.TimeoutSeconds) * time.Second
+	}
+	return 0
+}
+
+// overridesMoved reports whether an execution's own settings would go elsewhere than where they were given to:
+// whoever may change the job, or trigger it, may not know them.
+func (e *execution) overridesMoved(now *jobs.Config) bool {
+	return now.AppName != e.OverridesOf || secretsTo(e.Overrides, now) != e.OverridesTo
+}
+
+// secretsTo stands for the address that a run of an HTTP job sends secrets to which are among its own parameters; ""
+// if there are none.
+func secretsTo(own *jobs.Overrides, job *jobs.Config) string {
+	address := job.Prop(jobs.PropHTTPURL) + "\n" + job.Prop(jobs.PropHTTPURI)
+	if address == "\n" || !own.HasSecretParameters() {
+		return ""
+	}
+	return store.Fingerprint(address)
 }

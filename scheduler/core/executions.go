@@ -20,6 +20,8 @@ import (
 //     has nothing to place, and is passed over.
 type executions struct {
 	*step.Shared
+	// observe is told of each change, in its order.
+	observe    func(change)
 	open       map[string]*execution
 	tasks      map[string]taskRef
 	onAgent    map[string]map[string]taskRef
@@ -32,7 +34,6 @@ type executions struct {
 	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
 	keys        map[string]time.Time
 	changedKeys store.Changed
-	nextSweep   time.Time // the next look at the timeouts of all tasks
 }
 
 func newExecutions(s *step.Shared) executions {
@@ -194,6 +195,7 @@ func (es *executions) enqueue(e *execution) {
 		es.removeLaunchable(queue[1])
 	}
 	es.headOfQueue(e.Job)
+	es.tell(change{kind: executionMade, exec: e})
 }
 
 // headOfQueue lets the first execution of a job's queue be launched (rule F5).

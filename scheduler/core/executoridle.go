@@ -116,9 +116,3 @@ func (c *Core) appBusyUntil(x *executors.Executor) time.Time {
 	}
 	return again
 }
-
-// busyBy reports whether a shard of an execution runs, or may be launched by then: one that waits for a long backoff (rule E6) needs no
-// executor meanwhile. A standing execution needs the executors that it runs on, and others only for shards that wait.
-func (e *execution) busyBy(then time.Time) bool {
-	return slices.ContainsFunc(e.Shards, func(s shard) bool { return s.live() && !e.daemon() || s.State == Waiting && !s.NotBefore.After(then) })
-}

@@ -47,11 +47,7 @@ func (c *Core) learnProgress(tasks []wire.TaskReport, own func(*shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
 		if ref, ok := c.executions.tasks[t.TaskID]; ok && own(ref.shard()) && ref.shard().live() {
-			s, now := ref.shard(), c.progress(t.Progress)
-			if was := s.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
-				s.progress = now
-				c.SeeExecution(ref.exec.ID, ref.exec.Job)
-			}
+			c.executions.progressed(ref, c.progress(t.Progress))
 		}
 	}
 }
@@ -70,14 +66,6 @@ func (c *Core) progress(p *wire.Progress) *ProgressView {
 	}
 	v.At = v.At.Truncate(time.Millisecond)
 	return &v
-}
-
-// shownProgress is the progress of a shard's task while that is on the cluster.
-func (s *shard) shownProgress() *ProgressView {
-	if !s.live() {
-		return nil
-	}
-	return s.progress
 }
 
 // clockNotes say of the agents of what runs which clocks are off. Some may be none.

@@ -28,7 +28,7 @@ const formerAgentsEvery = 20 * time.Second
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
 func (c *Core) frameworkRemoved(by string) {
 	old := c.subscription.frameworkID
-	c.keepFramework()
+	c.executions.keepFramework(old)
 	for _, id := range step.SortedKeys(c.executions.tasks) {
 		ref, ok := c.executions.tasks[id]
 		if !ok || !ref.shard().live() {
@@ -44,7 +44,7 @@ func (c *Core) frameworkRemoved(by string) {
 		}
 		c.addOrphan(g)
 		c.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
-		s.Cause = reason.Of(reason.FrameworkRemoved)
+		c.executions.endDecided(ref, reason.Of(reason.FrameworkRemoved))
 		c.endAttempt(ref, outcomeLost, 0)
 		c.executions.forgetTask(id)
 	}
@@ -137,22 +137,6 @@ func (c *Core) agentStillRegistered(agentID string) {
 		if g.RemovedBy == c.subscription.masterID && lasts >= c.removedWait() {
 			c.removeOrphan(g.TaskID)
 		}
-	}
-}
-
-// keepFramework writes down under which id finished tasks ran, for the places of their output.
-func (c *Core) keepFramework() {
-	keep := func(ref taskRef) {
-		if s := ref.shard(); s.Framework == "" && s.Dir != "" {
-			s.Framework = c.subscription.frameworkID
-			c.executions.touchShard(ref.exec, ref.index)
-		}
-	}
-	for _, ref := range c.executions.tasks {
-		keep(ref)
-	}
-	for _, ref := range c.executions.ended.tasks {
-		keep(ref)
 	}
 }
 

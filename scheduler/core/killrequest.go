@@ -33,7 +33,7 @@ func (c *Core) killExecutionByID(id string, by event.Actor) *problem.Error {
 	if e.goesOn() {
 		c.auditKill(by, e, auditExecution, id, e.state())
 	}
-	c.killExecution(e, reason.Of(reason.KilledOnRequest))
+	c.executions.kill(e, reason.Of(reason.KilledOnRequest))
 	return nil
 }
 
@@ -41,25 +41,24 @@ func (c *Core) killTaskByID(id string, by event.Actor) *problem.Error {
 	ref, known := c.executions.tasks[id]
 	if !known {
 		if old := c.executions.ended.tasks[id]; old.exec != nil {
-			return taskEnded(id, old.shard().State)
+			return taskHasEnded(id, old.shard().State)
 		}
 		return c.noTaskToKill(id)
 	}
 	e, s := ref.exec, ref.shard()
 	if !s.live() {
-		return taskEnded(id, s.State)
+		return taskHasEnded(id, s.State)
 	}
 	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
 	if !s.Kill.Is(reason.KilledOnRequest) || s.KillSince.IsZero() || s.Drain {
 		c.auditKill(by, e, auditTask, id, s.State)
 	}
 	why := reason.Of(reason.KilledOnRequest)
-	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: why}, s.TaskID)
-	c.wantKill(ref, wantedKill{why: why})
+	c.executions.wantKill(ref, wantedKill{why: why})
 	return nil
 }
 
-func taskEnded(id string, state State) *problem.Error {
+func taskHasEnded(id string, state State) *problem.Error {
 	return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id, state)
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -21,7 +20,7 @@ func (c *Core) launch() {
 		return
 	}
 	c.Matched()
-	if c.held != "" || c.draining || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
+	if c.held != "" || c.Draining() || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
 		return
 	}
 	ds, more := c.demands()
@@ -64,7 +63,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		c.recording.waits(ds[u.Demand].exec, u.Reason)
 	}
 	for i := range ds {
-		c.setUnplaced(ds[i].exec, found[i])
+		c.executions.setUnplaced(ds[i].exec, found[i])
 	}
 	// What follows with the next launch lacks no resources: nothing is declined or ended for it.
 	result.Unplaced = slices.DeleteFunc(result.Unplaced, func(u offers.Unplaced) bool { return u.Later })
@@ -82,10 +81,9 @@ func (c *Core) matchSome(ds []demand, more bool) {
 			continue
 		}
 		if !slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
-			c.executions.removeLaunchable(e)
-			e.prepare().encoded = nil
+			c.executions.launchedAll(e)
 		} else {
-			c.leaveWaiting(e)
+			c.executions.leaveWaiting(e)
 			c.executions.addLaunchable(e)
 		}
 	}
@@ -97,16 +95,6 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		}
 	}
 	c.evictForDemand(agents, left)
-}
-
-// leaveWaiting notes since when the shards wait that were not launched with the others of their execution (rule L1).
-func (c *Core) leaveWaiting(e *execution) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Waiting && s.WaitSince.IsZero() {
-			s.WaitSince = e.Made
-			c.executions.touchShard(e, i)
-		}
-	}
 }
 
 // agentsOnOffer is the pool as Match wants it, for a step: whatever it holds was seen now.
@@ -158,7 +146,9 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 			c.executors.Launching(x, c.placement.acceptSeq)
 		}
 		c.allot(agent.ID, x, d.with.Job.Resources(), d.exec.daemon())
-		c.beginLaunch(d)
+		if !d.exec.launched() {
+			c.executions.launchFirst(d.exec, d.with)
+		}
 		launch := c.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
@@ -175,24 +165,6 @@ func (c *Core) allot(agentID string, x *executors.Executor, need resources.Amoun
 		return
 	}
 	c.executors.Allot(x, need, daemon)
-}
-
-// beginLaunch copies the settings at an execution's first launch (rule F7).
-func (c *Core) beginLaunch(d *demand) {
-	e := d.exec
-	if e.launched() {
-		return
-	}
-	e.Settings, e.LaunchedAt = d.with, c.Wall()
-	e.Shards = make([]shard, d.with.Job.ShardingTotalCount)
-	for i := range e.Shards {
-		e.Shards[i] = shard{Item: i, State: Waiting, Type: e.Source}
-		c.executions.touchShard(e, i)
-	}
-	e.shardsOpen = len(e.Shards)
-	c.executions.touch(e)
-	c.recording.changed(e)
-	c.countLaunch(e)
 }
 
 // launchShard makes the next attempt of a shard.
@@ -220,12 +192,9 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Exe
 		c.daemonLaunched(e, item, &next)
 	}
 	c.executions.launch(taskRef{e, item}, next)
-	c.Numbers.TasksLaunched++
-	c.traceDecided(taskRef{e, item}, cluster.Staging, reason.Reason{})
-	c.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: containerOf(&d.with.App),
+		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: executors.Container(&d.with.App),
 		Task: c.describeTask(e, s, id), Shared: c.describeAll(e), Size: d.Bytes,
 	}
 }
@@ -238,7 +207,7 @@ func (c *Core) taskOf(e *execution, item int) wire.Task {
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[item], FireTime: e.Fire.UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
 		AppName: a.AppName, Env: shared.env.Texts, EnvFiles: shared.env.Files, EnvVariables: shared.env.Variables, Props: shared.props, Secrets: shared.env.Secrets,
-		Command: shared.command, PlainCommand: !cfg.ContextArgument(), KillGraceMillis: c.killGrace(e).Milliseconds(),
+		Command: shared.command, PlainCommand: !cfg.ContextArgument(), KillGraceMillis: c.executions.killGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,

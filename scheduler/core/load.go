@@ -197,7 +197,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			s := &e.Shards[i]
 			s.runningSince = c.Now()
 			c.Clamp(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince, &s.RunningAt)
-			c.Clamp(c.longestDelay(e), &s.NotBefore)
+			c.Clamp(c.executions.longestDelay(e), &s.NotBefore)
 			if !e.Shards[i].State.terminal() {
 				e.shardsOpen++
 			}
@@ -263,7 +263,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 func (c *Core) takeUp(e *execution) {
 	if e.daemon() && e.launched() {
 		c.recording.changed(e) // it runs for months, and a former leader's disk may never be read again
-		c.outdateAll(e)
+		c.executions.outdate(e)
 		c.daemons.look(e.Job)
 	}
 	for i := range e.Shards {
@@ -280,11 +280,10 @@ func (c *Core) takeUp(e *execution) {
 	}
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.Now()) {
-			c.MatchAt(s.NotBefore)
-			c.seeWhenDue(e, s)
+			c.executions.waitsUntil(e, s)
 		}
 	}
-	c.liftShutdown(e)
+	c.executions.liftShutdown(e)
 	if e.launched() && slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
 		c.executions.addLaunchable(e)
 	}

@@ -184,7 +184,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 		source = Misfired
 		c.dropOldestFire(j)
 	}
-	c.enqueue(j, &execution{ID: id, Job: j.name, Fire: at, Source: source, Made: c.Now()})
+	c.executions.enqueue(&execution{ID: id, Job: j.name, Fire: at, Source: source, Made: c.Now()})
 }
 
 // onlyEnding reports whether all that is in a queue are tasks of a deregistered
@@ -225,14 +225,13 @@ func (c *Core) dropOldestFire(j *jobState) {
 		return
 	}
 	e := c.executions.queue(j.name)[oldest]
-	e.Dropped = true
 	why := reason.OldestDropped(waiting, e.Fire)
-	e.Kill = reason.DroppedFromQueue(c.Opt.QueuedFires)
+	kill := reason.DroppedFromQueue(c.Opt.QueuedFires)
 	if most < c.Opt.QueuedFires {
 		why = reason.OldestOfAllDropped(len(c.executions.open), e.Fire)
-		e.Kill = reason.DroppedOfTooMany(c.Opt.OpenExecutions)
+		kill = reason.DroppedOfTooMany(c.Opt.OpenExecutions)
 	}
 	c.config.countDropped(j, 1, why)
 	c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Execution: e.ID, Why: why})
-	c.endExecution(e)
+	c.executions.drop(e, kill)
 }

@@ -3,7 +3,6 @@ package core
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -42,17 +41,6 @@ type ending struct {
 	taskExecutors              bool
 	limits                     attemptLimits
 }
-
-// tries are how often attempts of a shard were refused by the master, were lost, failed and were retried, and failed to
-// start on agents (rules E1-E3, L6).
-type tries struct {
-	Errors int `json:"ne,omitempty"`
-	Losses int `json:"nl,omitempty"`
-	Fails  int `json:"nf,omitempty"`
-	Starts int `json:"ns,omitempty"`
-}
-
-func (t tries) sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
 
 // retryLimits are what a job says of shards that failed or timed out (rules E3, E6, K4).
 type retryLimits struct {
@@ -247,14 +235,11 @@ func (v verdict) counting(counts tries) verdict {
 	return v
 }
 
-// goesOn reports whether a run with such a kill is to go on, at the latest with the next server (rule O4).
-func goesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
-
 // endingOf is what is known of a shard whose attempt has ended.
 func (c *Core) endingOf(ref taskRef, how outcome) ending {
 	e, s := ref.exec, ref.shard()
 	job := &e.Settings.Job
-	first, most := c.retryBackoff(job)
+	first, most := c.executions.retryBackoff(job)
 	in := ending{
 		how: how, cause: s.Cause, agent: s.Agent,
 		away:   !s.Unreachable.IsZero() || !c.agents.Registered(s.Agent),
@@ -275,23 +260,4 @@ func (c *Core) endingOf(ref taskRef, how outcome) ending {
 		in.servedElsewhere, in.ranBefore = x.Info().BinaryURI != c.Opt.ExecutorBinary, x.Ran()
 	}
 	return in
-}
-
-// retryBackoff is how long a shard of a job waits after its first failure, and how long at most after any (rule E6).
-func (c *Core) retryBackoff(job *jobs.Config) (first, most time.Duration) {
-	if job.RetryBackoffSeconds > 0 {
-		first = time.Duration(job.RetryBackoffSeconds) * time.Second
-		return first, max(first, c.Opt.BackoffMost)
-	}
-	return c.Opt.BackoffFirst, c.Opt.BackoffMost
-}
-
-// longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock (rule
-// F8).
-func (c *Core) longestDelay(e *execution) time.Duration {
-	if !e.launched() {
-		return c.Opt.BackoffMost
-	}
-	_, most := c.retryBackoff(&e.Settings.Job)
-	return max(most, c.killGrace(e)+refusedWithin)
 }

@@ -14,7 +14,7 @@ func (c *Core) manageOffers() {
 	}
 	c.findNeed()
 	o := outlook{
-		idle: c.held != "" || c.draining || c.subscription.takeover != nil, roundOpen: c.placement.roundOpen(), reservation: c.placement.reservation,
+		idle: c.held != "" || c.Draining() || c.subscription.takeover != nil, roundOpen: c.placement.roundOpen(), reservation: c.placement.reservation,
 		maintained: c.agents.AllInMaintenance(), runs: c.executors.TakesTasks,
 	}
 	o.waits, o.hopeless = c.anyWaiting()

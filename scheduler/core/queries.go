@@ -245,7 +245,7 @@ func (c *Core) placeReason(e *execution) reason.Reason {
 // noLaunches says why nothing at all can be launched now, if nothing can.
 func (c *Core) noLaunches() reason.Reason {
 	switch {
-	case c.draining:
+	case c.Draining():
 		return reason.Of(reason.Stopping)
 	case c.held != "":
 		return reason.LaunchesHeld(c.Opt.Held)

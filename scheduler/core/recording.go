@@ -30,6 +30,7 @@ import (
 //     and those up to auditStored are stored.
 type recording struct {
 	*step.Shared
+	of   *executions // it notes there what is recorded of each
 	rows event.Rows
 	// executions are those whose row changes with this step.
 	executions map[string]*execution
@@ -64,8 +65,8 @@ const (
 	auditsPerStep = 500
 )
 
-func newRecording(s *step.Shared) recording {
-	return recording{Shared: s, executions: map[string]*execution{}, former: map[int64]int64{}}
+func newRecording(s *step.Shared, of *executions) recording {
+	return recording{Shared: s, of: of, executions: map[string]*execution{}, former: map[int64]int64{}}
 }
 
 func (h *recording) on() bool { return h.Opt.History }
@@ -123,12 +124,12 @@ func (h *recording) loaded(open map[string]*execution, ended []*execution, audit
 	h.recorded = h.stored
 	for _, e := range ended {
 		if e.Ended > h.stored {
-			e.recordAgain()
+			h.of.recordAgain(e)
 			h.toRecord = append(h.toRecord, e)
 		}
 	}
 	for _, e := range open {
-		e.recordAgain()
+		h.of.recordAgain(e)
 	}
 	h.toAudit = slices.Clone(audits)
 }
@@ -253,21 +254,11 @@ func (h *recording) step(s event.Step, id ...string) {
 	}
 }
 
-const (
-	// waitsRecorded bounds how often it is recorded what an execution waits for, waitRecordedEvery is the least time between two of them.
-	waitsRecorded     = 10
-	waitRecordedEvery = time.Minute
-)
-
 // waits records what an execution waits for, if it waits for anything.
 func (h *recording) waits(e *execution, why reason.Reason) {
-	if !h.on() || why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
-		e.waitsRecorded > 0 && h.Now().Sub(e.waitRecordedAt) < waitRecordedEvery {
-		return
+	if h.on() && h.of.recordWait(e, why) {
+		h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
 	}
-	e.waitRecorded, e.waitRecordedAt = why, h.Now()
-	e.waitsRecorded++
-	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
 }
 
 // dropped records a fire that made no execution.
@@ -297,21 +288,12 @@ func (h *recording) executionRow(e *execution) event.Execution {
 	return row
 }
 
-// recordAgain marks what a former term ended: that leader's disk may never be read again, or have missed it when its process died.
-func (e *execution) recordAgain() {
-	for i := range e.Shards {
-		e.Shards[i].unrecorded = e.Shards[i].State.terminal()
-	}
-}
-
 // lastRuns records the last run of each shard that ended in a former term.
 func (h *recording) lastRuns(e *execution) {
-	for i := range e.Shards {
-		s := &e.Shards[i]
-		if s.unrecorded && s.TaskID != "" && !e.daemon() && (!s.Start.IsZero() || s.State == Failed) {
+	for _, ref := range h.of.unrecorded(e) {
+		if s := ref.shard(); s.TaskID != "" && !e.daemon() && (!s.Start.IsZero() || s.State == Failed) {
 			h.run(e, s, &s.attempt, s.State, s.Cause)
 		}
-		s.unrecorded = false
 	}
 }
 
@@ -345,14 +327,6 @@ func (h *recording) runRow(e *execution, s *shard, a *attempt) event.Run {
 		host = ip
 	}
 	return event.Run{Job: e.Job, Task: a.TaskID, Execution: e.ID, Item: s.Item, Attempt: s.Attempt, Agent: a.Agent, Host: host, IP: ip}
-}
-
-// sourceOfRun is why an attempt was launched.
-func (s *shard) sourceOfRun(a *attempt) Source {
-	if id, err := jobs.ParseTaskID(a.TaskID); err == nil && id.Type == jobs.TaskFailover {
-		return FailoverSource
-	}
-	return s.Type
 }
 
 // trace records the state of a shard's present task. at is when it came about, and id tells repeated ones apart.

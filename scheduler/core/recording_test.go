@@ -19,7 +19,7 @@ import (
 // is newer than they know. What that leader's last batch was is said nevertheless.
 func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
-	h := newRecording(&step.Shared{Opt: step.Options{History: true, Term: 500}})
+	h := newRecording(&step.Shared{Opt: step.Options{History: true, Term: 500}}, nil)
 	h.Begin(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	for path, value := range map[string]string{store.PathHistoryBase: "7000000", store.Under(store.PathHistoryBatches, "3"): "41", store.Under(store.PathHistoryBatches, "490"): "5"} {
 		if err := h.restore(registry.Entry{Path: path, Value: []byte(value)}); err != nil {

@@ -140,8 +140,9 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 		switch {
 		case !s.live():
 		case !a.OK:
-			s.Cause = reason.LaunchRefused(a.Message)
-			c.traceDecided(ref, cluster.Dropped, s.Cause)
+			why := reason.LaunchRefused(a.Message)
+			c.executions.endDecided(ref, why)
+			c.traceDecided(ref, cluster.Dropped, why)
 			c.endAttempt(ref, outcomeNeverStarted, 0)
 		case !s.KillSince.IsZero():
 			c.sendKill(ref)

@@ -54,7 +54,7 @@ func (c *Core) expireReservation() {
 		if other.unplaced.reserved {
 			u := other.unplaced
 			u.why = reason.Reason{}
-			c.setUnplaced(other, u) // it is true no more, whenever the next match is
+			c.executions.setUnplaced(other, u) // it is true no more, whenever the next match is
 		}
 	}
 	c.MatchAgain()
@@ -89,7 +89,7 @@ func (c *Core) waitsSince(e *execution) time.Time {
 // reserve picks the execution that has waited longest, if it may be launched and the agents seen could hold it, and
 // reserves those agents for it. Only one execution has a reservation at a time.
 func (c *Core) reserve() {
-	if c.placement.reservation != nil || c.draining || c.subscription.takeover != nil || !c.subscription.open {
+	if c.placement.reservation != nil || c.Draining() || c.subscription.takeover != nil || !c.subscription.open {
 		return
 	}
 	for id := range c.placement.lastReservation {

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,17 +44,14 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 
 // learnSandbox keeps where a task writes, and reports whether that was news. A path that is not a run of the attempt's
 // own executor is not kept: requests for output must lead nowhere else.
-func (c *Core) learnSandbox(s *shard, st *wire.Status) (changed bool) {
-	if st.Dir != "" && s.Dir != st.Dir {
-		s.Dir, changed = st.Dir, true
-	}
+func (c *Core) learnSandbox(ref taskRef, st *wire.Status) (changed bool) {
+	s := ref.shard()
+	changed = c.executions.writesTo(ref, st.Dir)
 	workDir, container, found := strings.Cut(st.Sandbox, sandboxRuns(s.Agent, c.frameworkOf(s.Framework, s.Executor), s.Executor))
 	if !found || container == "" || strings.Contains(container, "/") || !strings.HasPrefix(st.Sandbox, "/") {
 		return changed
 	}
-	if s.WorkDir != workDir || s.Container != container {
-		s.WorkDir, s.Container, changed = workDir, container, true
-	}
+	changed = c.executions.ranIn(ref, workDir, container) || changed
 	if x := c.executors.Get(s.Executor); x != nil {
 		c.executors.ReportedSandbox(x, st.Sandbox)
 	}
@@ -121,10 +117,10 @@ func (c *Core) placeOf(s *shard) (LogPlace, error) {
 	return LogPlace{AgentURL: s.AgentURL, Dir: c.outputOf(s), Live: s.live()}, nil
 }
 
-// outputOf is where the output of an attempt with a Dir is. Where a task has an executor of its own there is no sandbox to find: the cluster's
+// outputOf is where the output of an attempt is, "" if it has none. Where a task has an executor of its own there is no sandbox to find: the cluster's
 // driver has said where.
 func (c *Core) outputOf(s *shard) string {
-	if s.Executor == "" {
+	if s.Executor == "" || s.Dir == "" {
 		return s.Dir
 	}
 	return c.sandboxOf(s) + "/" + s.Dir
@@ -157,15 +153,4 @@ func (c *Core) earlierPlace(taskID string) (place LogPlace, err error) {
 		}
 	})
 	return place, err
-}
-
-// keepOutput keeps where the output of an attempt is that others will follow.
-func (c *Core) keepOutput(s *shard) {
-	if s.Dir == "" {
-		return
-	}
-	s.Earlier = append(s.Earlier, earlierAttempt{Attempt: s.Attempt, TaskID: s.TaskID, AgentURL: s.AgentURL, Path: c.outputOf(s)})
-	if over := len(s.Earlier) - mostEarlier; over > 0 {
-		s.Earlier = slices.Clone(s.Earlier[over:])
-	}
 }

@@ -31,7 +31,7 @@ func (ch ShutDownJob) plan(k *configuration) (planned, error) {
 func (c *Core) endWaiting(j *jobState, why reason.Reason) {
 	for _, e := range slices.Clone(c.executions.queue(j.name)) {
 		if !e.launched() {
-			c.killExecution(e, why)
+			c.executions.kill(e, why)
 		}
 	}
 }

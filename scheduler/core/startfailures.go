@@ -251,11 +251,11 @@ func (f *startFailures) unanswered(a app.Config, execution string, launched time
 }
 
 // urlKey stands for a package's URL, which may hold a secret.
-func urlKey(packageURL string) string { return "url-" + fingerprint(packageURL) }
+func urlKey(packageURL string) string { return "url-" + store.Fingerprint(packageURL) }
 
 // podKey stands for the package of an app whose tasks' pods have a template. It may give names addresses of its own, so
 // what is found out from there is of this app alone.
-func podKey(a app.Config) string { return "pod-" + fingerprint(a.AppName+" "+a.AppURL) }
+func podKey(a app.Config) string { return "pod-" + store.Fingerprint(a.AppName+" "+a.AppURL) }
 
 // notFetched counts one more failure of a source.
 func (f *startFailures) notFetched(

@@ -121,22 +121,6 @@ func (c *Core) countLaunch(e *execution) {
 	}
 }
 
-// learnStart takes when the process of a task began. Only the first is counted that is said of a task: a later one corrects it.
-func (c *Core) learnStart(ref taskRef, at time.Time) {
-	s := ref.shard()
-	if s.Start.IsZero() && s.Attempt == 1 && ref.exec.Source == NormalTrigger {
-		c.Numbers.BeginDelay.Observe(max(at.Sub(ref.exec.Fire), 0).Seconds())
-	}
-	s.Start = at
-}
-
-// countTaskRun counts how long a task that has ended had a process.
-func (c *Core) countTaskRun(ref taskRef) {
-	if s := ref.shard(); !ref.exec.daemon() {
-		stats.ObserveRun(&c.Numbers.TaskRun, s.Start, s.Complete)
-	}
-}
-
 func (c *Core) countEnd(state State) {
 	switch state {
 	case Finished:

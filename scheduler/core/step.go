@@ -127,7 +127,7 @@ func (c *Core) nextWake() time.Duration {
 		earlier(later(at.Add(-c.flow.lead()), c.Now()))
 	}
 	if len(c.executions.tasks)+c.orphans.Len() > 0 {
-		earlier(c.executions.nextSweep)
+		earlier(c.nextSweep)
 	}
 	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.MatchWanted() {
 		earlier(c.Now())

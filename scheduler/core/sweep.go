@@ -14,11 +14,11 @@ import (
 // table's STAGING row, and at orphans (E5), every few seconds. E4, S5 and E5 count from committed moments (F8); a staged
 // task must have been found so by this leader, too.
 func (c *Core) sweepTasks() {
-	if c.Now().Before(c.executions.nextSweep) {
+	if c.Now().Before(c.nextSweep) {
 		return
 	}
-	last := c.executions.nextSweep.Add(-step.SweepEvery)
-	c.executions.nextSweep = c.Now().Add(step.SweepEvery)
+	last := c.nextSweep.Add(-step.SweepEvery)
+	c.nextSweep = c.Now().Add(step.SweepEvery)
 	for _, id := range step.SortedKeys(c.executions.tasks) {
 		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
 			c.sweepTask(ref)
@@ -44,10 +44,11 @@ func (c *Core) sweepTask(ref taskRef) {
 	case !s.EndUnclear.IsZero():
 		if c.Now().Sub(s.EndUnclear) >= c.Opt.EndUnclear {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent}
-			c.readEnd(ref, u)
+			end := c.endOf(ref, u)
 			if u.State != cluster.Finished {
-				s.Cause = reason.EndUnexplained(s.EndState)
+				end.cause = reason.EndUnexplained(s.EndState)
 			}
+			c.executions.endReported(ref, end)
 			c.traceDecided(ref, u.State, s.Cause)
 			c.endAttempt(ref, classify(&s.attempt, u, c.executors.Heard(s.Executor)), 0)
 		}
@@ -72,7 +73,7 @@ func (c *Core) sweepTask(ref taskRef) {
 		if s.Seen < seenStaging {
 			return
 		}
-		if s.staged++; s.staged < stagedSweeps {
+		if c.executions.foundStaged(ref) < stagedSweeps {
 			return
 		}
 		switch since := c.Now().Sub(s.Launched); {
@@ -80,7 +81,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			c.sendKill(ref)
 			c.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
 		case since >= c.Opt.StagingLost && c.Now().Sub(s.killSent) >= c.Opt.StagingLost-c.Opt.StagingKill:
-			s.stuckStaging = true
+			c.executions.stuck(ref)
 			c.unreachable(ref, c.Now())
 			if x := c.executors.Get(s.Executor); x != nil {
 				c.executors.Close(x) // it would not take up the next attempt, either
@@ -123,7 +124,7 @@ func (c *Core) endSilentExecutor(ref taskRef) {
 	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable.IsZero() || s.Seen < seenStaging || s.acceptSeq != 0 {
 		return
 	}
-	if !c.executors.KillUnanswered(x, c.executions.nextSweep, c.taskGrace(ref)) {
+	if !c.executors.KillUnanswered(x, c.nextSweep, c.executions.taskGrace(ref)) {
 		return
 	}
 	c.executors.Close(x)

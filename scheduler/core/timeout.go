@@ -3,18 +3,8 @@ package core
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
-
-// timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
-// executor: its tasks have no end.
-func (e *execution) timeout() time.Duration {
-	if job := &e.Settings.Job; job.JobExecutionType != jobs.Daemon {
-		return time.Duration(job.TimeoutSeconds) * time.Second
-	}
-	return 0
-}
 
 // beginTimeout counts a task's timeout from now: RUNNING was heard. The moment is committed with what the update has changed,
 // so that a new leader goes on counting from it (rule F8). beginTimeout reports whether it is news.
@@ -23,7 +13,7 @@ func (c *Core) beginTimeout(ref taskRef) bool {
 	if !s.RunningAt.IsZero() || ref.exec.timeout() == 0 {
 		return false
 	}
-	s.RunningAt = c.Now()
+	c.executions.timeoutBegan(ref)
 	c.watchTimeout(ref)
 	return true
 }
@@ -36,7 +26,7 @@ func (c *Core) watchTimeout(ref taskRef) {
 		return
 	}
 	at := s.RunningAt.Add(ref.exec.timeout())
-	if at.After(c.executions.nextSweep) {
+	if at.After(c.nextSweep) {
 		return
 	}
 	id := s.TaskID
@@ -54,5 +44,5 @@ func (c *Core) killTimedOut(ref taskRef) {
 		return
 	}
 	c.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.exec.timeout().String(), Problem: true})
-	c.wantKill(ref, wantedKill{timeout: true})
+	c.executions.wantKill(ref, wantedKill{timeout: true})
 }

@@ -30,6 +30,7 @@ func (es *executions) launch(ref taskRef, a attempt) {
 	s.attempt = a
 	es.begin(ref)
 	es.touchShard(ref.exec, ref.index)
+	es.tell(change{kind: taskLaunched, exec: ref.exec, index: ref.index})
 }
 
 // answered notes that the ACCEPT of an attempt is no longer under way (rule L4).
@@ -80,12 +81,16 @@ func (es *executions) reached(ref taskRef) (news bool) {
 	return true
 }
 
-// running notes that an attempt runs.
-func (es *executions) running(ref taskRef) {
+// running notes that an attempt runs, since then unless its executor has said when it began.
+func (es *executions) running(ref taskRef, since time.Time) {
 	s := ref.shard()
 	ref.must(s.live(), "runs")
 	s.State, s.runningSince = Running, es.Now()
+	if s.Start.IsZero() {
+		es.began(ref, since)
+	}
 	es.touchShard(ref.exec, ref.index)
+	es.tell(change{kind: taskRuns, exec: ref.exec, index: ref.index})
 }
 
 // wantedKill says why a task is wanted to end, and how.
@@ -96,12 +101,12 @@ type wantedKill struct {
 	replace bool          // it is to have new settings (rule X8)
 }
 
-// wantKill notes that the task of a live shard is wanted to end (rule K1), and returns whether a kill is to be sent for
-// that: not if one is wanted already, unless that one was to let the run under way end.
-func (es *executions) wantKill(ref taskRef, k wantedKill) (send bool) {
+// wantKill notes that the task of a live shard is wanted to end (rule K1). A kill is sent for that, unless one is wanted
+// already that did not let the run under way end.
+func (es *executions) wantKill(ref taskRef, k wantedKill) {
 	s := ref.shard()
 	ref.must(s.live(), "is to be killed")
-	send = s.KillSince.IsZero() || s.Drain && !k.drain
+	send := s.KillSince.IsZero() || s.Drain && !k.drain
 	if send {
 		s.KillSince, s.Drain, s.killTry = es.Now(), k.drain, 0
 	}
@@ -111,8 +116,8 @@ func (es *executions) wantKill(ref taskRef, k wantedKill) (send bool) {
 	s.TimedOut, s.Replacing = s.TimedOut || k.timeout, s.Replacing || k.replace
 	if send || !k.why.IsZero() {
 		es.touchShard(ref.exec, ref.index)
+		es.tell(change{kind: taskKillWanted, exec: ref.exec, index: ref.index, why: k.why, send: send})
 	}
-	return send
 }
 
 // killSent notes that a kill was sent.

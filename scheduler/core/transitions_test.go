@@ -74,8 +74,7 @@ func liveTransition(t *rapid.T, es *executions, ref taskRef, before *shard) (cha
 	s := ref.shard()
 	switch rapid.IntRange(0, 7).Draw(t, "transition") {
 	case 0:
-		es.running(ref)
-		s.Start = es.Now()
+		es.running(ref, es.Now())
 		return true
 	case 1:
 		es.unreachable(ref, es.Now())
@@ -95,7 +94,11 @@ func liveTransition(t *rapid.T, es *executions, ref taskRef, before *shard) (cha
 		if rapid.Bool().Draw(t, "alone") {
 			k.why = reason.Of(reason.KilledOnRequest)
 		}
-		send := es.wantKill(ref, k)
+		var told []change
+		es.observe = func(c change) { told = append(told, c) }
+		es.wantKill(ref, k)
+		es.observe = nil
+		send := len(told) == 1 && told[0].kind == taskKillWanted && told[0].send
 		news := before.KillSince.IsZero() || before.Drain && !k.drain
 		if s.KillSince.IsZero() || send != news || before.Kill.IsZero() && !s.Kill.Equal(k.why) {
 			t.Fatalf("%+v is wanted to end so: %+v, sent %v", before, s, send)
@@ -162,7 +165,7 @@ func TestIllegalTransitions(t *testing.T) {
 		Finished: func(es *executions, ref taskRef) { es.complete(ref, Failed) },
 		Lost:     func(es *executions, ref taskRef) { es.requeue(ref, FailoverSource, 0) },
 		Killed:   func(es *executions, ref taskRef) { es.unreachable(ref, es.Now()) },
-		Failed:   func(es *executions, ref taskRef) { es.running(ref) },
+		Failed:   func(es *executions, ref taskRef) { es.running(ref, es.Now()) },
 	} {
 		es := newExecutions(&step.Shared{})
 		e := &execution{ID: "my_job@1", Shards: []shard{{State: state}}}

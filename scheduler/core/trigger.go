@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // trigger makes an execution now, or refuses (rule F5: a trigger is never dropped).
@@ -16,7 +17,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	}
 	id := executionID(t.Job, c.Wall()) + "-" + c.UUID()[:8]
 	if t.Key != "" {
-		id = keyedID(t.Job) + fingerprint(t.Key)
+		id = keyedID(t.Job) + store.Fingerprint(t.Key)
 		if _, known := c.executions.keys[id]; known {
 			c.reply(Reply{Token: t.Token, ExecutionID: id})
 			return
@@ -43,7 +44,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(problem.Errorf(problem.Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why))
 		return
 	}
-	if c.draining {
+	if c.Draining() {
 		refuse(problem.Errorf(problem.Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
 		return
 	}
@@ -76,7 +77,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	if !t.Overrides.IsZero() {
 		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.cfg.AppName, secretsTo(&t.Overrides, j.cfg)
 	}
-	c.enqueue(j, e)
+	c.executions.enqueue(e)
 	c.auditTrigger(&t, *j.cfg, id)
 	c.reply(Reply{Token: t.Token, ExecutionID: id})
 }
@@ -108,22 +109,6 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 			"POST /api/job/%s/trigger", e.ID, e.Job)
 	}
 	return nil
-}
-
-// overridesMoved reports whether an execution's own settings would go elsewhere than where they were given to:
-// whoever may change the job, or trigger it, may not know them.
-func (e *execution) overridesMoved(now *jobs.Config) bool {
-	return now.AppName != e.OverridesOf || secretsTo(e.Overrides, now) != e.OverridesTo
-}
-
-// secretsTo stands for the address that a run of an HTTP job sends secrets to which are among its own parameters; ""
-// if there are none.
-func secretsTo(own *jobs.Overrides, job *jobs.Config) string {
-	address := job.Prop(jobs.PropHTTPURL) + "\n" + job.Prop(jobs.PropHTTPURI)
-	if address == "\n" || !own.HasSecretParameters() {
-		return ""
-	}
-	return fingerprint(address)
 }
 
 // shownOverrides are an execution's own settings as people may see them.

@@ -1,12 +1,11 @@
 package core
 
 import (
-	"encoding/json"
 	"maps"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
 // unfit are the agents that the cluster's own rules keep apps from (Options.Unfit). What was found out holds until the attributes of
@@ -30,7 +29,7 @@ func (c *Core) unfitFor(a *app.Config, key string) map[string]reason.Reason {
 	if known {
 		return found
 	}
-	unfit := c.Opt.Unfit(containerOf(a))
+	unfit := c.Opt.Unfit(executors.Container(a))
 	for id, on := range c.agents.All() {
 		if on.Attributes() == nil {
 			continue
@@ -59,13 +58,4 @@ func (c *Core) avoid(a *app.Config, key string, maintained map[string]reason.Rea
 	all := maps.Clone(avoided)
 	maps.Copy(all, kept)
 	return all
-}
-
-// containerOf is what an app says of its tasks' containers.
-func containerOf(a *app.Config) cluster.Container {
-	c := cluster.Container{Image: a.Image, PullPolicy: a.ImagePullPolicy, PullSecrets: a.ImagePullSecrets.Texts()}
-	if a.PodTemplate != "" {
-		c.Template = json.RawMessage(a.PodTemplate)
-	}
-	return c
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
 // Unplaced lists, of the first executions in the order of launches, the shards that no agent has room for or suits, limit at most. Shards that
@@ -15,7 +16,7 @@ func (c *Core) Unplaced(limit int) []cluster.Unplaced {
 	var out []cluster.Unplaced
 	add := func(e *execution, j *jobs.Config, a *app.Config, item int) {
 		if len(out) < limit {
-			out = append(out, cluster.Unplaced{Execution: e.ID, Job: e.Job, Item: item, Resources: j.Resources(), Container: containerOf(a), Why: c.placeReason(e).String()})
+			out = append(out, cluster.Unplaced{Execution: e.ID, Job: e.Job, Item: item, Resources: j.Resources(), Container: executors.Container(a), Why: c.placeReason(e).String()})
 		}
 	}
 	for _, e := range c.executions.launchable {

@@ -93,7 +93,7 @@ func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
 		c.afterTheEnd(ref, u)
 		return
 	}
-	s.known = true
+	c.executions.knownAgain(ref)
 	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID) && s.Unreachable.IsZero() {
 		return // S1; of a task that was called unreachable it says that it is back
 	}
@@ -126,39 +126,22 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		c.traceUpdate(ref, u, reason.Reason{}) // it is back
 	}
 	st := u.Status
-	switch fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting; {
-	case fetching && s.Seen < seenStarting:
-		s.Fetching = true // a repeated or late one changes nothing: the executor may have gone on since
-	case !fetching && seen >= seenStarting && s.Fetching:
-		s.Fetching, changed = false, true
-	}
-	if seen > s.Seen {
-		s.Seen, changed = seen, true
-	}
-	changed = s.learnWait(u) || changed
+	fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting
+	changed = c.executions.saw(ref, seen, fetching) || changed
+	changed = c.learnWait(ref, u) || changed
 	if st != nil {
-		changed = c.learnSandbox(s, st) || changed
+		changed = c.learnSandbox(ref, st) || changed
 		changed = c.learnPackage(ref, st) || changed
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
-			c.learnStart(ref, st.StartTime)
+			c.executions.began(ref, st.StartTime)
 			changed = true
 		}
 		c.learnRuns(ref, st)
 	}
 	if s.Seen >= seenRunning && s.State == Launching {
-		c.executions.running(ref)
-		changed = true
-		if s.Start.IsZero() {
-			c.learnStart(ref, c.timeOf(u))
-		}
 		c.traceUpdate(ref, u, reason.Reason{})
-		if !ref.exec.daemon() && c.recording.on() {
-			c.recording.run(ref.exec, s, &s.attempt, Running, reason.Reason{})
-		}
-		c.daemonRunning(ref)
-		if s.Replacing || len(ref.exec.outdated) > 0 {
-			c.daemons.look(ref.exec.Job)
-		}
+		c.executions.running(ref, c.timeOf(u))
+		changed = true
 	}
 	if s.Seen >= seenStarting && !(s.Fetching && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
 		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent)
@@ -168,8 +151,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		c.packageFetched(ref)
 	}
 	if changed {
-		s.UUID = u.UUID
-		c.executions.touchShard(ref.exec, ref.index)
+		c.executions.reported(ref, u.UUID)
 	}
 	if !s.KillSince.IsZero() {
 		c.sendKill(ref) // K1: at every sign of the task
@@ -178,17 +160,15 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 
 // learnWait keeps what the agent says of why a task has not begun, and reports whether that was news. What a master says when it is asked is
 // about the question, not the task.
-func (s *shard) learnWait(u cluster.Update) (changed bool) {
-	waits := ""
+func (c *Core) learnWait(ref taskRef, u cluster.Update) (changed bool) {
+	s, waits := ref.shard(), ""
 	if s.Seen < seenRunning {
 		if u.State != cluster.Starting || u.Source != cluster.FromAgent {
 			return false
 		}
 		waits = store.Shorten(u.Message)
 	}
-	changed = waits != s.waits
-	s.waits = waits
-	return changed
+	return c.executions.waitsFor(ref, waits)
 }
 
 func (c *Core) timeOf(u cluster.Update) time.Time {
@@ -242,7 +222,8 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.Source == cluster.FromExecutor {
 		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent) // a short task is reported by its end alone
 	}
-	c.readEnd(ref, u)
+	end := c.endOf(ref, u)
+	c.executions.endReported(ref, end)
 	c.traceUpdate(ref, u, s.Cause)
 	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
 		if x := c.executors.Get(s.Executor); x != nil && st.SupervisorLost {
@@ -257,12 +238,9 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 			c.packageFetched(ref)
 		}
 	}
-	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
-		s.Complete = c.Wall()
-	}
 	lingers := time.Duration(0)
 	if c.mayStillEnd(&s.attempt, u) {
-		lingers = c.taskGrace(ref) + refusedWithin
+		lingers = c.executions.taskGrace(ref) + refusedWithin
 	}
 	c.endAttempt(ref, classify(&s.attempt, u, c.executors.Heard(s.Executor)), lingers)
 }
@@ -281,9 +259,6 @@ func (c *Core) mayStillEnd(s *attempt, u cluster.Update) bool {
 	// means that it was removed while nobody watched.
 	return c.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen >= seenStarting
 }
-
-// refusedWithin is more than an executor takes to ask an agent that has just registered (rule X5), and an agent to hear that a task was removed.
-const refusedWithin = 5 * time.Second
 
 // packageFetched notes that a process of an attempt began, so that its package was there.
 func (c *Core) packageFetched(ref taskRef) {
@@ -313,11 +288,10 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
-		c.Kill(u.TaskID, u.AgentID, c.taskGrace(ref), "its attempt has ended")
+		c.Kill(u.TaskID, u.AgentID, c.executions.taskGrace(ref), "its attempt has ended")
 	case len(u.UUID) > 0 && s.Cause.IsZero() && s.State != Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
-			s.Cause = reason.FromText(store.Shorten(st.Cause))
-			c.executions.touchShard(ref.exec, ref.index)
+			c.executions.causeLearned(ref, reason.FromText(store.Shorten(st.Cause)))
 		}
 	}
 }
@@ -331,7 +305,7 @@ func (c *Core) unknownTask(u cluster.Update) {
 			kind = step.NoteFormerTask
 		}
 		c.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		c.Kill(u.TaskID, u.AgentID, c.taskGrace(ended), "no shard knows it")
+		c.Kill(u.TaskID, u.AgentID, c.executions.taskGrace(ended), "no shard knows it")
 	}
 }
 
@@ -341,7 +315,7 @@ func (c *Core) learnPackage(ref taskRef, st *wire.Status) (changed bool) {
 	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package == st.PackageSHA256 {
 		return false
 	}
-	s.Package = st.PackageSHA256
+	c.executions.ranWith(ref, st.PackageSHA256)
 	if st.PackageNote != "" {
 		c.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + store.Shorten(st.PackageNote), Problem: true})
 	}

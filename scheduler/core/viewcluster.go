@@ -218,21 +218,6 @@ func (c *Core) Agent(id string) (AgentDetail, error) {
 	return v, nil
 }
 
-// clusterState is the state of a live shard's task as the cluster has it, as far as that is known.
-func (s *shard) clusterState() cluster.State {
-	switch {
-	case !s.Unreachable.IsZero():
-		return cluster.Unreachable
-	case !s.KillSince.IsZero() && s.Seen >= seenStarting:
-		return cluster.Killing
-	case s.Seen >= seenRunning:
-		return cluster.Running
-	case s.Seen >= seenStarting:
-		return cluster.Starting
-	}
-	return cluster.Staging
-}
-
 func (c *Core) viewAgent(a *agents.Agent) AgentView {
 	v := AgentView{ID: a.ID(), Hostname: a.Host()}
 	note := c.agents.ClockNote(a.ID())

@@ -22,6 +22,7 @@ type Shared struct {
 	// match and need say that something has changed since the last match, and since it was found out which offers future
 	// launches need, that may change the result.
 	match, need bool
+	draining    bool
 	OfJobs      stats.PerJob // the part of stats that is kept for single jobs
 }
 
@@ -95,6 +96,12 @@ func (s *Shared) UUID() string {
 	b = b&^(0xc0<<56) | 0x80<<56
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
 }
+
+// Drain begins the end of everything on the cluster: nothing is launched any more (rule O4).
+func (s *Shared) Drain() { s.draining = true }
+
+// Draining reports whether everything on the cluster is being ended.
+func (s *Shared) Draining() bool { return s.draining }
 
 // MatchAgain requests a match in this step, because something may fit now that did not before.
 func (s *Shared) MatchAgain() { s.match = true }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,4 +21,10 @@ func Shorten(cause string) string {
 		}
 		return r
 	}, cause)
+}
+
+// Fingerprint stands for a text that is long, or secret.
+func Fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
 }
