@@ -8,14 +8,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// described is how large the descriptions of an execution's tasks are, and what that was reckoned for.
-type described struct {
-	job   *jobs.Config // of an execution that was not launched, as the version of its app is; nil for the settings of one that was
-	app   int64
-	each  int // at least the size of any of them in a call
-	alike int // what all of them have in common
-}
-
 // besidesDescription is what a call says of a task beside its description: ids, resources, and the executor.
 const besidesDescription = 768
 
@@ -31,11 +23,10 @@ func (c *Core) describeTask(e *execution, s *shard, id string) wire.Task {
 
 // describeAll is the encoded part of the descriptions that all tasks of an execution have in common.
 func (c *Core) describeAll(e *execution) wire.Shared {
-	p := e.prepare()
-	if p.encoded == nil {
-		p.encoded, _ = c.taskOf(e, 0).EncodeShared() // strings, numbers and a time can all be written
-	}
-	return p.encoded
+	return e.sharedDescription(func() wire.Shared {
+		encoded, _ := c.taskOf(e, 0).EncodeShared() // strings, numbers and a time can all be written
+		return encoded
+	})
 }
 
 // describedSize is how large the descriptions of an execution's tasks are, or will be with those settings. It is
@@ -49,10 +40,7 @@ func (c *Core) describedSize(e *execution, with *settings) described {
 	if d := &e.described; d.each > 0 && d.job == key.job && d.app == key.app {
 		return *d
 	}
-	of := e
-	if !e.launched() {
-		of = &execution{ID: e.ID, Job: e.Job, Fire: e.Fire, Source: e.Source, Settings: with}
-	}
+	of := e.with(with)
 	shared, longest := len(c.describeAll(of)), 0
 	for _, text := range of.prepare().parameters {
 		longest = max(longest, len(text))
@@ -68,7 +56,7 @@ func (c *Core) describedSize(e *execution, with *settings) described {
 		executor += len(name) + len(value)
 	}
 	key.each, key.alike = shared+longest+executor+besidesDescription, shared
-	e.described = key
+	e.keepDescribed(key)
 	return key
 }
 

@@ -33,6 +33,7 @@ type executions struct {
 	changed store.Changed
 	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
 	keys        map[string]time.Time
+	loading     loading
 	changedKeys store.Changed
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -120,7 +119,7 @@ func (c *Core) importReady(e importEntry) error {
 		times = c.Opt.QueuedFires
 	}
 	for n := range times {
-		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.Now()})
+		c.executions.imported(&execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.Now()})
 	}
 	c.imports.took(e.path)
 	return nil
@@ -131,22 +130,11 @@ func (c *Core) importID(job string) string {
 	return job + "@import-" + c.importMoment().Format("20060102T150405.000Z")
 }
 
-func (c *Core) importExecution(j *jobState, e *execution) {
-	c.executions.add(e)
-	c.executions.queues[j.name] = append(c.executions.queues[j.name], e)
-	c.Note(step.Note{Kind: step.NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
-}
-
 // importFailover makes one execution of the shards of a job that were lost. The others of
 // it came to their end under the original.
 func (c *Core) importFailover(job string, entries []importEntry, left map[string]bool) {
 	j := c.config.jobs[job]
-	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.Now(),
-		Settings: &settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()}}
-	e.Shards = make([]shard, j.cfg.ShardingTotalCount)
-	for i := range e.Shards {
-		e.Shards[i] = shard{Item: i, State: Finished, attempt: attempt{Complete: c.importMoment()}}
-	}
+	lost, shards := map[int]string{}, j.cfg.ShardingTotalCount
 	for _, entry := range entries {
 		name, text, ok := strings.Cut(entry.item, "@-@")
 		item, err := strconv.Atoi(text)
@@ -154,23 +142,19 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		case !ok || err != nil || name != job:
 			c.leaveEntry(entry, fmt.Errorf("%q names no shard of the job", entry.item), left)
 			continue
-		case item < 0 || item >= len(e.Shards):
-			c.leaveEntry(entry, fmt.Errorf("the job has %d shards", len(e.Shards)), left)
+		case item < 0 || item >= shards:
+			c.leaveEntry(entry, fmt.Errorf("the job has %d shards", shards), left)
 			continue
 		}
-		s := &e.Shards[item]
-		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.Now()
-		s.Cause = reason.Of(reason.LostBeforeImport)
-		e.shardsOpen++
+		lost[item] = entry.value
 		c.imports.took(entry.path)
 	}
-	if e.shardsOpen == 0 {
+	if len(lost) == 0 {
 		return
 	}
-	for i := range e.Shards {
-		c.executions.touchShard(e, i)
-	}
-	c.importExecution(j, e)
+	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.Now()}
+	with := &settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()}
+	c.executions.importedLost(e, with, lost, c.importMoment())
 }
 
 // importRunning: a task of a daemon of the original is another's (rule T8). Under a

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +34,6 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	if err := c.checkClusterKind(stored.Entries); err != nil {
 		return err
 	}
-	chunks := map[string][]shard{}
-	var execs []*execution
 	var damage []error
 	for i, e := range stored.Entries {
 		dir, name := store.Split(e.Path)
@@ -61,10 +58,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathAppDisabled, store.PathJobDisabled:
 			c.config.setMark(e.Path, markOf(e.Path, e.Value))
 		case store.PathExecution:
-			var x execution
-			if err = json.Unmarshal(e.Value, &x); err == nil {
-				execs = append(execs, &x)
-			}
+			err = c.executions.restore(e.Value)
 		case store.PathExecutor:
 			err = c.executors.Restore(e.Value)
 		case store.PathOrphan:
@@ -88,11 +82,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				c.notifications.restore(name, &n)
 			}
 		case store.PathKey:
-			var at time.Time
-			if err = json.Unmarshal(e.Value, &at); err == nil {
-				c.Clamp(0, &at)
-				c.executions.keys[name] = at
-			}
+			err = c.executions.restoreKey(name, e.Value)
 		case store.PathJobState:
 			var r jobRecord
 			if err = json.Unmarshal(e.Value, &r); err == nil {
@@ -104,7 +94,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathHistoryBatches:
 			err = c.recording.restore(e)
 		default:
-			err = c.loadOther(e, dir, chunks)
+			err = c.loadOther(e, dir)
 		}
 		if err != nil {
 			damage = append(damage, fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a copy, or remove that entry and its job's tasks", e.Path, err))
@@ -118,7 +108,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		c.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
 	}
 	c.config.loaded()
-	if err := c.joinLoaded(execs, chunks); err != nil {
+	if err := c.joinLoaded(); err != nil {
 		return err
 	}
 	c.holdLaunches()
@@ -150,7 +140,7 @@ func allOf(damage []error) error {
 	return errors.Join(damage...)
 }
 
-func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard) (err error) {
+func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	switch {
 	case e.Path == store.PathCursor:
 		return json.Unmarshal(e.Value, &c.fires.cursor)
@@ -164,74 +154,30 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 		err = c.recording.restore(e)
 	case c.loadQueue(e):
 	case strings.HasPrefix(dir, store.PathShards+"/"):
-		var part []shard
-		if err = json.Unmarshal(e.Value, &part); err == nil {
-			chunks[e.Path] = part
-		}
+		err = c.executions.restoreShards(e.Path, e.Value)
 	}
 	return err
 }
 
 // joinLoaded puts executions, shards and tasks together and lets every job
 // follow its documents.
-func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
+func (c *Core) joinLoaded() error {
 	for _, path := range step.SortedKeys(c.config.faulty) {
 		c.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.faulty[path].why.String(), Problem: true})
 	}
-	var ended []*execution
-	for _, e := range execs {
-		e.stored = true
-		e.storedChunks = e.Chunks
-		for i := range e.Chunks {
-			path := store.ChunkPath(e.ID, i)
-			part, ok := chunks[path]
-			if !ok {
-				return fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a copy", e.ID, path)
-			}
-			e.Shards = append(e.Shards, part...)
-			delete(chunks, path)
-		}
-		e.Chunks, e.endedAt = 0, e.EndedAt
-		c.Clamp(0, &e.Made, &e.endedAt)
-		for i := range e.Shards {
-			s := &e.Shards[i]
-			s.runningSince = c.Now()
-			c.Clamp(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince, &s.RunningAt)
-			c.Clamp(c.executions.longestDelay(e), &s.NotBefore)
-			if !e.Shards[i].State.terminal() {
-				e.shardsOpen++
-			}
-		}
-		if e.Ended > 0 {
-			ended = append(ended, e)
-			continue
-		}
-		c.executions.open[e.ID] = e
-		c.config.jobOrRemoved(e.Job)
-		c.executions.queues[e.Job] = append(c.executions.queues[e.Job], e)
+	ended, err := c.executions.join()
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
-	for _, e := range ended {
-		c.executions.ended.seq = e.Ended
-		c.executions.ended.add(e)
+	for job := range c.executions.queues {
+		c.config.jobOrRemoved(job)
 	}
 	c.audit.loaded()
 	c.recording.loaded(c.executions.open, ended, c.audit.rows)
 	c.sampleLater()
 	c.loadJobStats()
 	c.importQueues()
-	for _, name := range step.SortedKeys(c.config.jobs) {
-		j := c.config.jobs[name]
-		slices.SortStableFunc(c.executions.queue(j.name), func(a, b *execution) int {
-			if a.launched() != b.launched() {
-				if a.launched() {
-					return -1
-				}
-				return 1
-			}
-			return compareLaunchKeys(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
-		})
-	}
+	c.executions.queuesLoaded()
 	for _, id := range step.SortedKeys(c.executions.open) {
 		c.takeUp(c.executions.open[id])
 	}
@@ -246,9 +192,6 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	}
 	for _, job := range step.SortedKeys(c.notifications.pending) {
 		c.Timers.At(c.Now(), func(time.Time) { c.sendNotification(job) })
-	}
-	for _, id := range step.SortedKeys(c.executions.keys) {
-		c.executions.forgetKeyLater(id, c.executions.keys[id])
 	}
 	for _, x := range c.executors.Sorted() {
 		if !c.executors.Usable(x) {
@@ -266,25 +209,16 @@ func (c *Core) takeUp(e *execution) {
 		c.executions.outdate(e)
 		c.daemons.look(e.Job)
 	}
+	c.executions.takeUp(e)
 	for i := range e.Shards {
 		s := &e.Shards[i]
-		if s.TaskID != "" && s.State != Waiting {
-			c.executions.begin(taskRef{e, i})
+		if !s.live() {
+			continue
 		}
-		if s.live() {
-			if x := c.executors.Get(s.Executor); x != nil || s.Executor == "" {
-				c.allot(s.Agent, x, e.needs(s), e.daemon())
-			}
-			c.agents.Restore(s.Agent, s.AgentURL)
+		if x := c.executors.Get(s.Executor); x != nil || s.Executor == "" {
+			c.allot(s.Agent, x, e.needs(s), e.daemon())
 		}
+		c.agents.Restore(s.Agent, s.AgentURL)
 	}
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.Now()) {
-			c.executions.waitsUntil(e, s)
-		}
-	}
-	c.executions.liftShutdown(e)
-	if e.launched() && slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
-		c.executions.addLaunchable(e)
-	}
+	c.executions.setToWork(e)
 }
