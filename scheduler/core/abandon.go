@@ -6,17 +6,18 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
-func (c *Core) abandon(ref taskRef, why reason.Reason) {
-	e, s := ref.exec, ref.shard()
+func (c *Core) abandon(ref executions.TaskRef, why reason.Reason) {
+	e, s := ref.Exec, ref.Shard()
 	o := c.newOrphan(ref)
-	o.Blocks = !e.reruns()
-	if s.stuckStaging {
+	o.Blocks = !e.Reruns()
+	if s.StuckStaging {
 		o.Staged = s.Launched
 	}
 	o.Known = o.Known && !c.killsKept()
@@ -26,10 +27,10 @@ func (c *Core) abandon(ref taskRef, why reason.Reason) {
 		c.askAgainSoon()
 	}
 	c.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: why, Problem: true})
-	c.executions.endDecided(ref, why)
+	c.executions.EndDecided(ref, why)
 	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost, 0)
-	c.executions.forgetTask(o.TaskID)
+	c.executions.ForgetTask(o.TaskID)
 }
 
 // killsKept reports whether the cluster keeps kills for agents that are away, as a Kubernetes keeps that a pod is to
@@ -42,10 +43,10 @@ func (c *Core) killOrphan(o *orphans.Orphan) {
 }
 
 // newOrphan is what is kept of an attempt that may still run.
-func (c *Core) newOrphan(ref taskRef) orphans.Orphan {
-	s := ref.shard()
-	return orphans.Orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.Now(), Framework: c.subscription.frameworkID,
-		Grace: c.executions.taskGrace(ref), Known: ref.shard().known}
+func (c *Core) newOrphan(ref executions.TaskRef) orphans.Orphan {
+	s := ref.Shard()
+	return orphans.Orphan{TaskID: s.TaskID, Job: ref.Exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.Exec.ID, Since: c.Now(), Framework: c.subscription.frameworkID,
+		Grace: c.executions.TaskGrace(ref), Known: ref.Shard().Known}
 }
 
 func (c *Core) addOrphan(o orphans.Orphan) {

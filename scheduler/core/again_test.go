@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -114,7 +115,7 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 			s.job(oneShard, func(j *jobs.Config) { j.Misfire, j.Props = true, httpProps("http://api/") })
 			first := s.step(TriggerRequested{Token: 7, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &test.parameter}}).Replies[0].ExecutionID
 			s.updateJob("my_job", test.change)
-			if v := s.execution(first); (v.State == Killed) != test.moved {
+			if v := s.execution(first); (v.State == executions.Killed) != test.moved {
 				t.Errorf("the run itself is %s: %s", v.State, v.Reason)
 			}
 			reply := s.step(TriggerRequested{Token: 8, Again: first}).Replies[0]

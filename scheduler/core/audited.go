@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -138,10 +139,10 @@ func (c *Core) auditPause(p *PauseRequested) {
 }
 
 // auditKill records that the end of an execution, or of one of its tasks, is wanted.
-func (c *Core) auditKill(by event.Actor, e *execution, target, name string, state State) {
+func (c *Core) auditKill(by event.Actor, e *executions.Execution, target, name string, state executions.State) {
 	row := event.Audit{Actor: by, Action: target + ".kill", Target: target, TargetName: name, Before: string(store.Encode(struct {
-		Job   string `json:"job"`
-		State State  `json:"state"`
+		Job   string           `json:"job"`
+		State executions.State `json:"state"`
 	}{e.Job, state}))}
 	if a := c.config.appOf(e); a != nil {
 		row.App = a.name

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -82,15 +83,12 @@ func BenchmarkLoad(b *testing.B) {
 
 // BenchmarkUpdate is a status update of one of 50 shards: its write holds them all.
 func BenchmarkUpdate(b *testing.B) {
-	e := &execution{ID: "my_job@20261121T080000Z", Job: "my_job", Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Settings: &settings{App: app.Default(), Job: jobs.Default()}}
-	e.Shards = make([]shard, store.InlineShards)
-	for i := range e.Shards {
-		e.Shards[i] = shard{Item: i, State: Running, attempt: attempt{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", i), Agent: "S0", Executor: "my_app@-@S0@-@1", Launched: e.Fire}}
-	}
 	c := New(step.DefaultOptions())
-	c.executions.open[e.ID] = e
+	e := launched(c, executions.Made{ID: "my_job@20261121T080000Z", Job: "my_job", Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}, store.InlineShards, func(item int) executions.NewTask {
+		return executions.NewTask{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", item), Agent: "S0", Executor: "my_app@-@S0@-@1"}
+	})
 	for b.Loop() {
-		c.executions.touchShard(e, 7)
+		c.executions.Reported(e.Ref(7), nil)
 		c.write()
 	}
 }
@@ -136,4 +134,18 @@ func BenchmarkExecution(b *testing.B) {
 			}
 		})
 	}
+}
+
+// launched is an execution of which every shard runs.
+func launched(c *Core, m executions.Made, shards int, task func(item int) executions.NewTask) *executions.Execution {
+	c.executions.Observe(nil)
+	e := c.executions.Enqueue(m)
+	with := executions.Settings{App: app.Default(), Job: jobs.Default()}
+	with.Job.ShardingTotalCount = shards
+	c.executions.LaunchFirst(e, &with)
+	for item := range shards {
+		c.executions.Launch(e.Ref(item), task(item))
+		c.executions.Running(e.Ref(item), m.Fire)
+	}
+	return e
 }

@@ -4,33 +4,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // endOf is what people want to know of the end of an attempt.
-func (c *Core) endOf(ref taskRef, u cluster.Update) reportedEnd {
-	s := ref.shard()
-	end := reportedEnd{uuid: u.UUID, complete: c.timeOf(u)}
+func (c *Core) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
+	s := ref.Shard()
+	end := executions.End{UUID: u.UUID, Complete: c.timeOf(u)}
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor
 	}
 	if st := u.Status; st != nil {
 		c.learnSandbox(ref, st)
 		if !st.StartTime.IsZero() {
-			c.executions.began(ref, st.StartTime)
+			c.executions.Began(ref, st.StartTime)
 		}
 		if !st.CompleteTime.IsZero() {
-			end.complete = st.CompleteTime
+			end.Complete = st.CompleteTime
 		}
-		end.exit, end.cause = st.ExitStatus, reason.FromText(st.Cause)
+		end.Exit, end.Cause = st.ExitStatus, reason.FromText(st.Cause)
 	}
 	if u.State == cluster.Killed && s.KillSince.IsZero() && u.Reason != "" {
-		end.cause = describeEnd(u) // its executor only knows that somebody asked for it
+		end.Cause = describeEnd(u) // its executor only knows that somebody asked for it
 	}
-	if end.cause.IsZero() && u.State != cluster.Finished {
-		end.cause = describeEnd(u)
+	if end.Cause.IsZero() && u.State != cluster.Finished {
+		end.Cause = describeEnd(u)
 	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
-		end.complete = c.Wall() // the moment is that of the question
+		end.Complete = c.Wall() // the moment is that of the question
 	}
 	return end
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -94,7 +95,7 @@ func (c *Core) applyJobState(j *jobState) {
 			c.config.touch(j)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
 		}
-		c.config.removeEndedJob(j, c.executions.busy(j.name))
+		c.config.removeEndedJob(j, c.executions.Busy(j.name))
 		return
 	}
 	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive || j.stored.Paused != want.Paused {
@@ -122,9 +123,9 @@ func (c *Core) applyJobState(j *jobState) {
 	if j.isDaemon() {
 		c.MatchAgain() // its shards may have been held back
 	}
-	c.executions.headOfQueue(j.name)
-	if len(c.executions.queue(j.name)) > 0 && !c.executions.queue(j.name)[0].launched() {
-		c.executions.setUnplaced(c.executions.queue(j.name)[0], unplaced{}) // it may take something else now
+	c.executions.HeadOfQueue(j.name)
+	if len(c.executions.Queue(j.name)) > 0 && !c.executions.Queue(j.name)[0].Launched() {
+		c.executions.SetUnplaced(c.executions.Queue(j.name)[0], executions.Unplaced{}) // it may take something else now
 		c.MatchAgain()
 	}
 }
@@ -132,22 +133,22 @@ func (c *Core) applyJobState(j *jobState) {
 // checkOverrides ends what waits with settings of its own that the job, as it is now, can't be run with: it may have
 // fewer shards. With other settings than were asked for it must not run.
 func (c *Core) checkOverrides(j *jobState) {
-	for _, e := range slices.Clone(c.executions.queue(j.name)) {
-		if e.launched() || e.Overrides == nil {
+	for _, e := range slices.Clone(c.executions.Queue(j.name)) {
+		if e.Launched() || e.Overrides == nil {
 			continue
 		}
-		if e.overridesMoved(j.cfg) {
-			c.executions.kill(e, reason.Of(reason.DestinationMoved))
+		if e.OverridesMoved(j.cfg) {
+			c.executions.Kill(e, reason.Of(reason.DestinationMoved))
 		} else if bad := e.Overrides.Check(*j.cfg); len(bad) > 0 {
-			c.executions.kill(e, reason.OverridesDoNotFit(bad.Error()))
+			c.executions.Kill(e, reason.OverridesDoNotFit(bad.Error()))
 		}
 	}
 }
 
 // killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
 func (c *Core) killExecutionsOf(j *jobState, why reason.Reason) {
-	for _, e := range slices.Clone(c.executions.queue(j.name)) {
-		c.executions.kill(e, why)
+	for _, e := range slices.Clone(c.executions.Queue(j.name)) {
+		c.executions.Kill(e, why)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -49,8 +50,8 @@ func (c *Core) nameChanged() {
 	}
 	if nothing := c.flow.held.Len() == 0; nothing != c.seen.nothingHeld {
 		c.seen.nothingHeld, out.Cluster = nothing, true
-		for _, e := range c.executions.launchable {
-			if e.unplaced.why.IsZero() { // else that is what it waits for
+		for _, e := range c.executions.Launchable() {
+			if e.Unplaced.Why.IsZero() { // else that is what it waits for
 				c.SeeExecution(e.ID, e.Job)
 			}
 		}
@@ -80,8 +81,8 @@ func (c *Core) nameWritten() {
 			job, _, _ := strings.Cut(name, "@")
 			c.SeeJob(job)
 			if j := c.config.jobs[job]; j != nil {
-				for _, e := range c.executions.queue(j.name) {
-					if e.daemon() {
+				for _, e := range c.executions.Queue(j.name) {
+					if e.Daemon() {
 						c.SeeExecution(e.ID, e.Job)
 					}
 				}
@@ -113,7 +114,7 @@ func (c *Core) nameWaiting() {
 		if j == nil {
 			continue
 		}
-		for _, e := range c.executions.queue(j.name) {
+		for _, e := range c.executions.Queue(j.name) {
 			c.Effects().Changed.Executions = step.AppendNew(c.Effects().Changed.Executions, e.ID)
 		}
 	}
@@ -145,11 +146,11 @@ func (c *Core) seeConfigured(e Event) {
 }
 
 // seeRunning names the jobs with a task that matches, by name.
-func (c *Core) seeRunning(match func(*shard) bool) {
+func (c *Core) seeRunning(match func(*executions.Shard) bool) {
 	var jobs []string
-	for _, ref := range c.executions.tasks {
-		if match(ref.shard()) {
-			jobs = append(jobs, ref.exec.Job)
+	for _, ref := range c.executions.AllTasks() {
+		if match(ref.Shard()) {
+			jobs = append(jobs, ref.Exec.Job)
 		}
 	}
 	slices.Sort(jobs)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // outcome is what the outcome of an attempt means (rules E1-E3).
@@ -18,9 +19,20 @@ const (
 	outcomeKilled                       // as wanted
 )
 
+// progressSoFar is what is known of an attempt before its end: how far it was seen to go, whether its executor fetches its
+// package, whether a master had its agent marked unreachable, and whether its kill is wanted.
+type progressSoFar struct {
+	seen                       int
+	fetching, away, killWanted bool
+}
+
+func soFar(s *executions.Shard) progressSoFar {
+	return progressSoFar{seen: s.Seen, fetching: s.Fetching, away: s.Away, killWanted: !s.KillSince.IsZero()}
+}
+
 // classify says what a terminal update means for an attempt. heard is whether an update of the attempt's executor,
 // about any of its tasks, was committed before (executor.Heard).
-func classify(s *attempt, u cluster.Update, heard bool) outcome {
+func classify(s progressSoFar, u cluster.Update, heard bool) outcome {
 	began := mayHaveBegun(s, u, heard)
 	switch u.State {
 	case cluster.Finished:
@@ -42,7 +54,7 @@ func classify(s *attempt, u cluster.Update, heard bool) outcome {
 		return outcomeLost
 	case cluster.Killed:
 		switch {
-		case !s.KillSince.IsZero():
+		case s.killWanted:
 			return outcomeKilled
 		case !began:
 			return outcomeNeverStarted
@@ -76,7 +88,7 @@ func classify(s *attempt, u cluster.Update, heard bool) outcome {
 // STARTING in the phase FETCH, none is made before the agent has another STARTING. The agent delivers the updates of one
 // task in order, its own about the task's end included. So an end that the agent itself reports, of a task
 // whose executor has not been heard, or whose last word was that it fetches, is the end of a task without a process.
-func mayHaveBegun(s *attempt, u cluster.Update, heard bool) bool {
+func mayHaveBegun(s progressSoFar, u cluster.Update, heard bool) bool {
 	if u.Source == cluster.FromExecutor {
 		if st := u.Status; st != nil {
 			return !st.StartTime.IsZero() || st.SupervisorLost
@@ -84,9 +96,9 @@ func mayHaveBegun(s *attempt, u cluster.Update, heard bool) bool {
 	}
 	ofStream := u.Source == cluster.FromAgent && len(u.UUID) > 0
 	switch {
-	case s.Fetching:
+	case s.fetching:
 		return !ofStream
-	case s.Seen >= seenStarting:
+	case s.seen >= executions.SeenStarting:
 		return true
 	case u.State == cluster.Error && len(u.UUID) == 0:
 		return false // the master refused the launch
@@ -96,7 +108,7 @@ func mayHaveBegun(s *attempt, u cluster.Update, heard bool) bool {
 			// The task's agent is registered and does not know it. An agent writes a task down before it hands it over,
 			// so the launch was lost on the way there. Where the agent was away for long enough to be marked unreachable,
 			// its machine may have been started again, which loses what was written down.
-			return s.Away
+			return s.away
 		}
 	case u.State == cluster.Dropped, u.Reason == cluster.ReasonKilledDuringLaunch:
 		return false // Mesos says so of tasks that were not handed to their executor

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -16,33 +17,33 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 	terminated := cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: cluster.ReasonExecutorTerminated, UUID: uuid}
 	unknown := cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}
 	for name, test := range map[string]struct {
-		attempt attempt
+		attempt progressSoFar
 		u       cluster.Update
 		heard   bool
 		want    bool
 	}{
-		"executor ended, never heard":                       {attempt{}, terminated, false, false},
-		"executor ended, heard before":                      {attempt{}, terminated, true, true},
-		"executor ended, task reported":                     {attempt{Seen: seenStarting}, terminated, false, true},
-		"executor ended while it fetched":                   {attempt{Seen: seenStarting, Fetching: true}, terminated, true, false},
-		"the master says so, and words may be on their way": {attempt{Seen: seenStarting, Fetching: true}, unknown, true, true},
-		"not known to its agent":                            {attempt{}, unknown, true, false},
-		"not known to its agent, which was away":            {attempt{Away: true, Unreachable: at}, unknown, false, true},
-		"agent removed":                                     {attempt{}, cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}, false, true},
-		"gone by an operator":                               {attempt{}, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster}, false, true},
-		"offer gone":                                        {attempt{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromMaster, Reason: cluster.ReasonInvalidOffers}, true, false},
-		"not handed over":                                   {attempt{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonExecutorTerminated}, true, false},
-		"dropped after it was reported":                     {attempt{Seen: seenRunning}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid}, true, true},
-		"refused by the master":                             {attempt{}, cluster.Update{State: cluster.Error, Source: cluster.FromMaster}, true, false},
-		"killed before it was handed over":                  {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonKilledDuringLaunch}, true, false},
-		"killed by its executor before its process":         {attempt{Seen: seenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{}}, true, false},
-		"killed by its executor":                            {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{StartTime: at}}, true, true},
-		"supervisor lost":                                   {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{SupervisorLost: true}}, true, true},
-		"an end that nobody explained":                      {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent}, false, true},
+		"executor ended, never heard":                       {progressSoFar{}, terminated, false, false},
+		"executor ended, heard before":                      {progressSoFar{}, terminated, true, true},
+		"executor ended, task reported":                     {progressSoFar{seen: executions.SeenStarting}, terminated, false, true},
+		"executor ended while it fetched":                   {progressSoFar{seen: executions.SeenStarting, fetching: true}, terminated, true, false},
+		"the master says so, and words may be on their way": {progressSoFar{seen: executions.SeenStarting, fetching: true}, unknown, true, true},
+		"not known to its agent":                            {progressSoFar{}, unknown, true, false},
+		"not known to its agent, which was away":            {progressSoFar{away: true}, unknown, false, true},
+		"agent removed":                                     {progressSoFar{}, cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}, false, true},
+		"gone by an operator":                               {progressSoFar{}, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster}, false, true},
+		"offer gone":                                        {progressSoFar{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromMaster, Reason: cluster.ReasonInvalidOffers}, true, false},
+		"not handed over":                                   {progressSoFar{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonExecutorTerminated}, true, false},
+		"dropped after it was reported":                     {progressSoFar{seen: executions.SeenRunning}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid}, true, true},
+		"refused by the master":                             {progressSoFar{}, cluster.Update{State: cluster.Error, Source: cluster.FromMaster}, true, false},
+		"killed before it was handed over":                  {progressSoFar{}, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonKilledDuringLaunch}, true, false},
+		"killed by its executor before its process":         {progressSoFar{seen: executions.SeenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{}}, true, false},
+		"killed by its executor":                            {progressSoFar{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{StartTime: at}}, true, true},
+		"supervisor lost":                                   {progressSoFar{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{SupervisorLost: true}}, true, true},
+		"an end that nobody explained":                      {progressSoFar{}, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := mayHaveBegun(&test.attempt, test.u, test.heard); got != test.want {
+			if got := mayHaveBegun(test.attempt, test.u, test.heard); got != test.want {
 				t.Errorf("%v, want %v", got, test.want)
 			}
 		})
@@ -54,11 +55,11 @@ func TestE2SupervisorLost(t *testing.T) {
 	t.Parallel()
 	data := &wire.Status{SupervisorLost: true}
 	u := cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: []byte("u"), Status: data}
-	if got := classify(&attempt{Seen: seenRunning}, u, true); got != outcomeLost {
+	if got := classify(progressSoFar{seen: executions.SeenRunning}, u, true); got != outcomeLost {
 		t.Errorf("%v, want %v", got, outcomeLost)
 	}
 	u.Status = nil
-	if got := classify(&attempt{Seen: seenRunning}, u, true); got != outcomeFailed {
+	if got := classify(progressSoFar{seen: executions.SeenRunning}, u, true); got != outcomeFailed {
 		t.Errorf("a failure of its own: %v, want %v", got, outcomeFailed)
 	}
 }
@@ -77,8 +78,8 @@ func TestFetchingIsReportedOnce(t *testing.T) {
 	l := s.accepted()[0]
 	report := func(uuid string, data *wire.Status) bool {
 		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Status = []byte(uuid), data })
-		ref := s.core.executions.tasks[l.TaskID]
-		return ref.shard().Fetching
+		ref := s.core.executions.MustTask(l.TaskID)
+		return ref.Shard().Fetching
 	}
 	if !report("1", fetching) || report("2", begins) || report("1", fetching) {
 		t.Error("an old report counts")

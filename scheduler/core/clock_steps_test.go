@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -117,7 +118,7 @@ func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
 	if _, err := s.core.Execution("other@20261121T090000Z"); err != nil {
 		t.Errorf("a job of the same cron, registered when the clock was ahead, keeps it from its fires: %v", err)
 	}
-	if s.core.executions.open["my_job@20261121T090000Z"] != nil {
+	if s.core.executions.Get("my_job@20261121T090000Z") != nil {
 		t.Error("a job fired for a time before it was registered")
 	}
 }
@@ -173,11 +174,11 @@ func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 	s.unreachable(l[0])
 	s.setClock(-3 * time.Hour)
 	s.until(9 * time.Minute)
-	if got := s.execution(id).State; got != Running {
+	if got := s.execution(id).State; got != executions.Running {
 		t.Fatalf("%s after 9 minutes, want 10", got)
 	}
 	s.until(2 * time.Minute)
-	if got := s.execution(id).State; got != Failed {
+	if got := s.execution(id).State; got != executions.Failed {
 		t.Fatalf("its agent is unreachable for 11 minutes, as far as anybody knows: it is %s", got)
 	}
 }
@@ -222,7 +223,7 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s.restart()
 	s.until(time.Second)
 	if s.core.flow.suppressed {
-		t.Fatalf("no offers are asked for what waits: %s", s.core.shardWaitReason(s.core.executions.launchable[0], &s.core.executions.launchable[0].Shards[0]))
+		t.Fatalf("no offers are asked for what waits: %s", s.core.shardWaitReason(s.core.executions.Launchable()[0], s.core.executions.Launchable()[0].Shard(0)))
 	}
 	if s.offer("S1", 8, 8192); len(s.accepted()) != 1 {
 		t.Error("it is not launched")

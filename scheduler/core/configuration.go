@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -313,8 +314,8 @@ func (k *configuration) fireCountsChanged(j *jobState) {
 }
 
 // appOf is the app that an execution runs, or will run, with; nil if it is not registered.
-func (k *configuration) appOf(e *execution) *appState {
-	if e.launched() {
+func (k *configuration) appOf(e *executions.Execution) *appState {
+	if e.Launched() {
 		return k.apps[e.Settings.App.AppName]
 	}
 	if j := k.jobs[e.Job]; j != nil && j.cfg != nil {

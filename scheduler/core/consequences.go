@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -13,121 +14,121 @@ import (
 
 // follow is what follows from a change of an execution: what is recorded, counted, accounted, logged, sent and reported of
 // it. It decides nothing, and changes no execution.
-func (c *Core) follow(ch change) {
-	e := ch.exec
-	switch ch.kind {
-	case executionMade:
+func (c *Core) follow(ch executions.Change) {
+	e := ch.Exec
+	switch ch.Kind {
+	case executions.ExecutionMade:
 		c.recording.changed(e)
-		if j := c.config.jobs[e.Job]; c.executions.queue(e.Job)[0] != e {
+		if j := c.config.jobs[e.Job]; c.executions.Queue(e.Job)[0] != e {
 			c.recording.waits(e, c.waitReason(j, e))
 		}
-	case executionLaunched:
+	case executions.ExecutionLaunched:
 		c.recording.changed(e)
 		c.countLaunch(e)
-	case executionKilled:
-		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: ch.why},
-			string(store.Encode(ch.why)))
-	case executionEnded:
+	case executions.ExecutionKilled:
+		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: ch.Why},
+			string(store.Encode(ch.Why)))
+	case executions.ExecutionEnded:
 		c.executionEnded(e)
-	case taskLaunched:
-		s := ch.ref().shard()
+	case executions.TaskLaunched:
+		s := ch.Ref().Shard()
 		c.Numbers.TasksLaunched++
-		c.traceDecided(ch.ref(), cluster.Staging, reason.Reason{})
+		c.traceDecided(ch.Ref(), cluster.Staging, reason.Reason{})
 		c.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: "on agent " + s.Agent})
-	case taskRuns:
-		s := ch.ref().shard()
-		if !e.daemon() && c.recording.on() {
-			c.recording.run(e, s, &s.attempt, Running, reason.Reason{})
+	case executions.TaskRuns:
+		s := ch.Ref().Shard()
+		if !e.Daemon() && c.recording.on() {
+			c.recording.run(e, s, executions.Running, reason.Reason{})
 		}
-		c.daemonRunning(ch.ref())
-		if s.Replacing || len(e.outdated) > 0 {
+		c.daemonRunning(ch.Ref())
+		if s.Replacing || len(e.Outdated) > 0 {
 			c.daemons.look(e.Job)
 		}
-	case taskKillWanted:
-		if s := ch.ref().shard(); ch.why.Is(reason.KilledOnRequest) {
-			c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: ch.why}, s.TaskID)
+	case executions.TaskKillWanted:
+		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
+			c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: ch.Why}, s.TaskID)
 		}
-		if ch.send {
-			c.sendKill(ch.ref())
+		if ch.Send {
+			c.sendKill(ch.Ref())
 		}
-	case taskEnds:
+	case executions.TaskEnds:
 		c.attemptEnds(ch)
-	case taskEnded:
-		s := ch.ref().shard()
+	case executions.TaskEnded:
+		s := ch.Ref().Shard()
 		c.releaseTask(e, s)
-		c.countEnd(ch.state)
-		failed := ch.state == Failed || ch.state == TimedOut
-		c.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(ch.state), Why: whyNot(s),
-			Problem: ch.state != Finished && ch.state != Killed && !(failed && c.ignoresFailures(e.Job))})
-	case shardRequeued:
-		s := ch.ref().shard()
+		c.countEnd(ch.State)
+		failed := ch.State == executions.Failed || ch.State == executions.TimedOut
+		c.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(ch.State), Why: whyNot(s),
+			Problem: ch.State != executions.Finished && ch.State != executions.Killed && !(failed && c.ignoresFailures(e.Job))})
+	case executions.ShardRequeued:
+		s := ch.Ref().Shard()
 		c.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: s.Cause, Problem: s.Kill.IsZero()})
 		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
 		c.releaseTask(e, s)
 		c.Numbers.TasksRequeued++
-		c.daemonCannotRun(ch.ref())
-		c.Timers.At(ch.at.Add(-c.flow.lead()), func(time.Time) { c.NeedChanged() })
+		c.daemonCannotRun(ch.Ref())
+		c.Timers.At(ch.At.Add(-c.flow.lead()), func(time.Time) { c.NeedChanged() })
 	}
 }
 
 // attemptEnds counts and records the run of an attempt that ends.
-func (c *Core) attemptEnds(ch change) {
-	e, s := ch.exec, ch.ref().shard()
-	if e.daemon() {
+func (c *Core) attemptEnds(ch executions.Change) {
+	e, s := ch.Exec, ch.Ref().Shard()
+	if e.Daemon() {
 		return // a daemon's runs are counted and recorded one by one
 	}
 	stats.ObserveRun(&c.Numbers.TaskRun, s.Start, s.Complete)
-	if s.Start.IsZero() && !ch.failed {
+	if s.Start.IsZero() && !ch.Failed {
 		return // it had no process, and nobody looks for the reason why its shard failed
 	}
 	if c.recording.on() {
-		c.recording.run(e, s, &s.attempt, ch.state, ch.why)
+		c.recording.run(e, s, ch.State, ch.Why)
 	}
 }
 
 // executionEnded is what follows from the end of an execution.
-func (c *Core) executionEnded(e *execution) {
-	state := e.state()
+func (c *Core) executionEnded(e *executions.Execution) {
+	state := e.State()
 	switch {
 	case e.Dropped: // counted with the fires that became no run
-	case state == Finished:
+	case state == executions.Finished:
 		c.Numbers.ExecutionsFinished++
-	case state == Killed:
+	case state == executions.Killed:
 		c.Numbers.ExecutionsKilled++
 	default:
 		c.Numbers.ExecutionsFailed++
 	}
 	c.recording.ended(e)
 	c.countRun(e)
-	if state == Failed {
+	if state == executions.Failed {
 		c.reportFailure(e.Job, failureOf(e))
 	}
 	if !e.Dropped { // else its drop has been reported
-		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state), Why: e.reason(), Problem: state == Failed && !c.ignoresFailures(e.Job)})
+		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.ignoresFailures(e.Job)})
 	}
-	if e.daemon() {
+	if e.Daemon() {
 		c.daemons.look(e.Job)
 	}
 	if j := c.config.jobs[e.Job]; j != nil {
-		c.config.removeEndedJob(j, c.executions.busy(e.Job))
+		c.config.removeEndedJob(j, c.executions.Busy(e.Job))
 	}
 }
 
 // releaseTask takes a task that has ended off the account of its executor or its agent.
-func (c *Core) releaseTask(e *execution, s *shard) {
+func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
 	if x := c.executors.Get(s.Executor); x != nil {
-		c.executors.Release(x, e.needs(s), e.daemon())
+		c.executors.Release(x, e.Needs(s), e.Daemon())
 		c.checkIdle(x)
 	} else if s.Executor == "" {
-		c.agents.Release(s.Agent, e.needs(s), e.daemon())
+		c.agents.Release(s.Agent, e.Needs(s), e.Daemon())
 	}
 	c.flow.taskHasEnded()
 	c.MatchAgain()
 }
 
 // whyNot is why a shard has not finished, none if it has.
-func whyNot(s *shard) reason.Reason {
-	if s.State == Finished {
+func whyNot(s *executions.Shard) reason.Reason {
+	if s.State == executions.Finished {
 		return reason.Reason{}
 	}
 	return s.Cause

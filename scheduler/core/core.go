@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
@@ -19,7 +20,7 @@ type Core struct {
 	// decision is what the present step has decided, but for the effects of the parts.
 	decision      Decision
 	config        configuration
-	executions    executions
+	executions    executions.Set
 	agents        agents.Set
 	starts        startFailures
 	unfit         unfit
@@ -53,8 +54,8 @@ func New(opt step.Options) *Core {
 		schedules: newSchedules(),
 	}
 	c.executors = executors.New(c.Shared)
-	c.executions = newExecutions(c.Shared)
-	c.executions.observe = c.follow
+	c.executions = executions.New(c.Shared)
+	c.executions.Observe(c.follow)
 	c.subscription.Shared = c.Shared
 	c.config, c.agents = newConfiguration(c.Shared), agents.New(c.Shared)
 	c.daemons = newDaemons(c.Shared)

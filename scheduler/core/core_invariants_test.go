@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -30,22 +31,12 @@ func (s *stage) contradiction() string {
 		used resources.Amount
 	}
 	on := map[string]*acc{}
-	for id, e := range c.executions.open {
-		if e.ID != id || e.Ended > 0 {
-			return "execution " + id + " ended or misfiled"
-		}
-		open := 0
-		waiting := false
-		for i := range e.Shards {
-			sh := &e.Shards[i]
-			if !sh.State.terminal() {
-				open++
-			}
-			waiting = waiting || sh.State == Waiting
-			if sh.live() {
-				if r, ok := c.executions.tasks[sh.TaskID]; !ok || r.exec != e || r.index != i {
-					return "live task not indexed " + sh.TaskID
-				}
+	for e := range c.executions.AllOpen() {
+		id, waiting := e.ID, false
+		for i := range e.NumShards() {
+			sh := e.Shard(i)
+			waiting = waiting || sh.State == executions.Waiting
+			if sh.Live() {
 				if on[sh.Executor] == nil {
 					on[sh.Executor] = &acc{}
 				}
@@ -56,56 +47,30 @@ func (s *stage) contradiction() string {
 				}
 			}
 		}
-		if e.launched() && open != e.shardsOpen {
-			return fmt.Sprintf("%s: open %d, counted %d", id, open, e.shardsOpen)
-		}
-		if e.launched() && open == 0 {
-			return "all shards ended, execution did not: " + id
-		}
-		if e.launched() && waiting && !e.launchable {
+		if e.Launched() && waiting && !e.Launchable {
 			return "waits and is not launchable " + id
 		}
 		j := c.config.jobs[e.Job]
-		if j == nil || !slices.Contains(c.executions.queue(j.name), e) {
+		if j == nil || !slices.Contains(c.executions.Queue(j.name), e) {
 			return "not in a queue " + id
 		}
-		if !e.launched() && c.executions.queue(j.name)[0] == e && j.cfg != nil && !e.launchable && !c.config.isFaulty(j) {
+		if !e.Launched() && c.executions.Queue(j.name)[0] == e && j.cfg != nil && !e.Launchable && !c.config.isFaulty(j) {
 			return "head is not launchable " + id
 		}
 	}
 	for _, j := range c.config.jobs {
 		n := 0
-		for _, e := range c.executions.queue(j.name) {
-			if c.executions.open[e.ID] != e {
-				return "queue holds an ended execution " + e.ID
-			}
-			if e.launched() && e.goesOn() {
+		for _, e := range c.executions.Queue(j.name) {
+			if e.Launched() && e.GoesOn() {
 				n++
 			}
 		}
 		if n > 1 {
 			return "two run of " + j.name
 		}
-		if j.cfg == nil && len(c.executions.queue(j.name)) == 0 && !c.config.isFaulty(j) {
+		if j.cfg == nil && len(c.executions.Queue(j.name)) == 0 && !c.config.isFaulty(j) {
 			return "a removed job is kept without reason " + j.name
 		}
-	}
-	for id, r := range c.executions.tasks {
-		if r.shard().TaskID != id || c.executions.open[r.exec.ID] != r.exec {
-			return "task misfiled " + id
-		}
-		if c.executions.onAgent[r.shard().Agent][id] != r {
-			return "task not indexed by its agent " + id
-		}
-	}
-	indexed := 0
-	for agent, of := range c.executions.onAgent {
-		if indexed += len(of); len(of) == 0 {
-			return "an agent without tasks is indexed " + agent
-		}
-	}
-	if indexed != len(c.executions.tasks) {
-		return fmt.Sprintf("%d tasks by agents, %d in all", indexed, len(c.executions.tasks))
 	}
 	for id, x := range c.executors.All() {
 		a := on[id]
@@ -116,13 +81,8 @@ func (s *stage) contradiction() string {
 			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.Tasks(), a.used, x.Used(), x.Pending())
 		}
 	}
-	for _, e := range c.executions.launchable {
-		if !e.launchable || c.executions.open[e.ID] != e {
-			return "launchable and ended " + e.ID
-		}
-	}
-	if !slices.IsSortedFunc(c.executions.launchable, func(a, b *execution) int { return compareLaunchKeys(a.launchKey, b.launchKey) }) {
-		return "launchable out of order"
+	if why := c.executions.Contradiction(); why != "" {
+		return why
 	}
 	return contradictionOfParts(c)
 }
@@ -172,29 +132,23 @@ func contradictionOfParts(c *Core) string {
 func (s *stage) everything() string {
 	out := ""
 	c := s.core
-	for _, id := range step.SortedKeys(c.executions.open) {
-		e := *c.executions.open[id]
-		sh := e.Shards
-		e.Shards = nil
-		out += string(store.Encode(&e)) + string(store.Encode(sh)) + "\n"
+	for _, id := range c.executions.OpenIDs() {
+		out += string(c.executions.Get(id).Stored()) + "\n"
 	}
-	for _, id := range step.SortedKeys(c.executions.ended.byID) {
-		e := *c.executions.ended.byID[id]
-		sh := e.Shards
-		e.Shards = nil
-		out += "ended " + string(store.Encode(&e)) + string(store.Encode(sh)) + "\n"
+	for e := range c.executions.AllEnded() {
+		out += "ended " + string(e.Stored()) + "\n"
 	}
 	for _, o := range c.orphans.All() {
 		out += string(store.Encode(o)) + "\n"
 	}
 	for _, id := range c.executors.IDs() {
-		out += string(store.Encode(c.executors.Get(id))) + "\n"
+		out += string(c.executors.Get(id).Stored()) + "\n"
 	}
 	for _, id := range step.SortedKeys(c.config.jobs) {
 		j := c.config.jobs[id]
 		out += fmt.Sprintln(id, j.isStored, j.since, j.mark, j.stored.Paused, j.cfg != nil, j.schedule != nil)
 	}
-	out += fmt.Sprintln(c.fires.cursor, c.executors.Counter(), c.subscription.frameworkID, c.executions.keys)
+	out += fmt.Sprintln(c.fires.cursor, c.executors.Counter(), c.subscription.frameworkID, c.executions.KeyIDs())
 	for _, id := range step.SortedKeys(c.config.apps) {
 		out += fmt.Sprintln(id, c.config.apps[id].executorKey, c.config.apps[id].disabled)
 	}

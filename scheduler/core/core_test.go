@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -29,16 +30,16 @@ func TestOneRunFromFireToEnd(t *testing.T) {
 	}
 	s.run(launches)
 	id := "my_job@20261121T080005Z"
-	if v := s.execution(id); v.State != Running {
+	if v := s.execution(id); v.State != executions.Running {
 		t.Fatalf("state %s, want RUNNING", v.State)
 	}
 	s.finish(launches)
 	v := s.execution(id)
-	if v.State != Finished || v.Source != NormalTrigger || !v.FireTime.Equal(time.Date(2026, 11, 21, 8, 0, 5, 0, time.UTC)) {
+	if v.State != executions.Finished || v.Source != executions.NormalTrigger || !v.FireTime.Equal(time.Date(2026, 11, 21, 8, 0, 5, 0, time.UTC)) {
 		t.Fatalf("%+v", v)
 	}
 	s.restart()
-	if again := s.execution(id); again.State != Finished || len(again.Shards) != 3 {
+	if again := s.execution(id); again.State != executions.Finished || len(again.Shards) != 3 {
 		t.Fatalf("after a restart: %+v", again)
 	}
 }
@@ -75,7 +76,7 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	}
 	s.run(second)
 	s.finish(slices.Concat(launches[:2], second))
-	if v := s.execution(id); v.State != Finished || v.Shards[2].Attempt != 2 {
+	if v := s.execution(id); v.State != executions.Finished || v.Shards[2].Attempt != 2 {
 		t.Fatalf("%+v", v)
 	}
 }
@@ -112,7 +113,7 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 		}
 		s.apply(s.core.planDisableApp("my_app", true))
 		var order []string
-		for e := range s.core.executions.ended.all() {
+		for e := range s.core.executions.AllEnded() {
 			order = append(order, e.Job)
 		}
 		if i == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -32,8 +33,8 @@ type daemonRuns struct {
 }
 
 // daemonLaunched makes the record of a shard's runs ready for its next attempt.
-func (c *Core) daemonLaunched(e *execution, item int, next *attempt) {
-	next.Need, next.Settings, next.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, item), c.executions.killGrace(e)
+func (c *Core) daemonLaunched(e *executions.Execution, item int, next *executions.NewTask) {
+	next.Need, next.Settings, next.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, item), c.executions.KillGrace(e)
 	first := c.daemons.of(e.Job, item) == nil
 	c.daemons.change(e.Job, item, func(r *daemonRuns) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
@@ -48,10 +49,10 @@ func (c *Core) daemonLaunched(e *execution, item int, next *attempt) {
 
 // learnRuns takes from an update of a daemon's task what it says of its runs. Totals and the numbers of runs make a repeated or
 // late update change nothing.
-func (c *Core) learnRuns(ref taskRef, st *wire.Status) {
-	e, s := ref.exec, ref.shard()
+func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
+	e, s := ref.Exec, ref.Shard()
 	r := c.daemons.of(e.Job, s.Item)
-	if !e.daemon() || r == nil {
+	if !e.Daemon() || r == nil {
 		return
 	}
 	if st.Totals != nil {
@@ -113,10 +114,10 @@ func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals)
 }
 
 // daemonRunning counts the fires that a shard has missed since its last attempt ended (rule X8).
-func (c *Core) daemonRunning(ref taskRef) {
-	e, s := ref.exec, ref.shard()
+func (c *Core) daemonRunning(ref executions.TaskRef) {
+	e, s := ref.Exec, ref.Shard()
 	r := c.daemons.of(e.Job, s.Item)
-	if !e.daemon() || r == nil || r.Down.IsZero() {
+	if !e.Daemon() || r == nil || r.Down.IsZero() {
 		return
 	}
 	from, upto := r.Down, c.Wall()
@@ -141,12 +142,12 @@ func (c *Core) daemonRunning(ref taskRef) {
 
 // daemonAttemptEnds closes the run that the end of an attempt cut off. With failover it is run again, unless somebody asked for
 // its end. An attempt that ran well for a while has made good for the failures before it.
-func (c *Core) daemonAttemptEnds(ref taskRef) {
-	e, s := ref.exec, ref.shard()
-	if s.State == Running && c.Now().Sub(s.runningSince) >= healthyAfter {
-		c.executions.ranWell(ref)
+func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
+	e, s := ref.Exec, ref.Shard()
+	if s.State == executions.Running && c.Now().Sub(s.RunningSince) >= healthyAfter {
+		c.executions.RanWell(ref)
 	}
-	ended := !e.goesOn() || s.Kill.Is(reason.KilledOnRequest)
+	ended := !e.GoesOn() || s.Kill.Is(reason.KilledOnRequest)
 	again := e.Settings.Job.Failover && !ended
 	var cut, lost *wire.Run
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
@@ -187,13 +188,13 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 }
 
 // runFailed has people be notified of a run that did not finish, unless it is run again.
-func (c *Core) runFailed(ref taskRef, run *wire.Run) {
-	e, s := ref.exec, ref.shard()
+func (c *Core) runFailed(ref executions.TaskRef, run *wire.Run) {
+	e, s := ref.Exec, ref.Shard()
 	id := executionID(e.Job, run.Fire)
 	c.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job, Execution: id, Task: s.TaskID, Problem: !c.ignoresFailures(e.Job),
 		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
 	if !run.Retried {
-		c.reportFailure(e.Job, Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: reason.FromText(run.Cause)}}})
+		c.reportFailure(e.Job, Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: executions.State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: reason.FromText(run.Cause)}}})
 	}
 }
 
@@ -201,22 +202,22 @@ func (c *Core) runFailed(ref taskRef, run *wire.Run) {
 const cannotRunAfter = 5
 
 // daemonCannotRun has people be notified of a shard that does not stay on the cluster, once for each such time: its fires are missed meanwhile.
-func (c *Core) daemonCannotRun(ref taskRef) {
-	e, s := ref.exec, ref.shard()
-	if tries := s.Fails + s.Losses + s.Errors + s.Starts; !e.daemon() || tries != cannotRunAfter {
+func (c *Core) daemonCannotRun(ref executions.TaskRef) {
+	e, s := ref.Exec, ref.Shard()
+	if tries := s.Fails + s.Losses + s.Errors + s.Starts; !e.Daemon() || tries != cannotRunAfter {
 		return
 	}
-	c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: c.Wall(), Shards: []FailedShard{{Item: s.Item, State: Failed, TaskID: s.TaskID, Agent: s.Agent,
+	c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: c.Wall(), Shards: []FailedShard{{Item: s.Item, State: executions.Failed, TaskID: s.TaskID, Agent: s.Agent,
 		Cause: reason.CannotStay(cannotRunAfter, s.Cause)}}})
 }
 
 // recordRun records one run of a daemon's shard.
-func (c *Core) recordRun(ref taskRef, run *wire.Run) {
+func (c *Core) recordRun(ref executions.TaskRef, run *wire.Run) {
 	if !c.recording.on() {
 		return
 	}
-	s := ref.shard()
-	row := c.recording.runRow(ref.exec, s, &s.attempt)
+	s := ref.Shard()
+	row := c.recording.runRow(ref.Exec, s)
 	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID, strconv.FormatInt(run.Number, 10)), run.Number, run.Attempt, run.Source, run.State
 	row.Fire, row.Start = run.Fire, run.Start
 	if row.Revision = event.Begun; run.State != wire.RunRunning {
@@ -232,7 +233,7 @@ func (c *Core) recordRun(ref taskRef, run *wire.Run) {
 }
 
 // tally records how many runs of a daemon's shard have ended since the last report and are in none: sampling has left them out [D100].
-func (c *Core) tally(ref taskRef, was, now wire.Totals, reported *wire.Run) {
+func (c *Core) tally(ref executions.TaskRef, was, now wire.Totals, reported *wire.Run) {
 	runs, failed := now.Runs-was.Runs, now.Failed-was.Failed
 	if reported != nil && reported.State != wire.RunRunning {
 		runs--
@@ -244,7 +245,7 @@ func (c *Core) tally(ref taskRef, was, now wire.Totals, reported *wire.Run) {
 	if !c.recording.on() || runs == 0 && failed == 0 {
 		return
 	}
-	s := ref.shard()
+	s := ref.Shard()
 	c.recording.rows.Tallies = append(c.recording.rows.Tallies, event.Tally{ID: event.ID(s.TaskID, "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
-		Job: ref.exec.Job, Task: s.TaskID, Success: max(runs-failed, 0), Failed: failed, Time: c.Wall()})
+		Job: ref.Exec.Job, Task: s.TaskID, Success: max(runs-failed, 0), Failed: failed, Time: c.Wall()})
 }

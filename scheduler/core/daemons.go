@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -103,39 +104,39 @@ func (c *Core) tendDaemons() {
 }
 
 func (c *Core) tendDaemon(j *jobState) {
-	e := c.executions.standing(j.name)
+	e := c.executions.Standing(j.name)
 	switch {
 	case j.cfg == nil:
 		if !c.config.isFaulty(j) {
 			c.daemons.forgetFrom(j.name, 0)
 		}
 		return
-	case e != nil && e.launched() && c.config.paused(j):
-		c.executions.drainShards(e, reason.Of(reason.Paused))
+	case e != nil && e.Launched() && c.config.paused(j):
+		c.executions.DrainShards(e, reason.Of(reason.Paused))
 		return
-	case e != nil && e.launched() && c.config.inactive(j) == jobShutDown:
-		c.executions.drain(e, c.config.endReason(j))
+	case e != nil && e.Launched() && c.config.inactive(j) == jobShutDown:
+		c.executions.Drain(e, c.config.endReason(j))
 		return
 	case c.config.inactive(j) != active:
 		return // applyJobState has ended what there was
 	case !j.isDaemon():
 		if e != nil {
-			c.executions.kill(e, reason.Of(reason.NoDaemonAnyMore))
+			c.executions.Kill(e, reason.Of(reason.NoDaemonAnyMore))
 		}
 		c.daemons.forgetFrom(j.name, 0)
 		return
 	}
-	for _, w := range slices.Clone(c.executions.queue(j.name)) {
-		if !w.launched() && !w.daemon() {
-			c.executions.kill(w, reason.Of(reason.BecameDaemon))
+	for _, w := range slices.Clone(c.executions.Queue(j.name)) {
+		if !w.Launched() && !w.Daemon() {
+			c.executions.Kill(w, reason.Of(reason.BecameDaemon))
 		}
 	}
 	switch {
 	case c.Draining(), e != nil && !e.Kill.IsZero():
 	case e == nil:
-		c.executions.enqueue(&execution{ID: executionID(j.name, c.Wall()) + "-" + c.UUID()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: DaemonSource, Made: c.Now()})
-	case e.launched() && c.held != "": // what is killed would get no successor
-	case e.launched():
+		c.executions.Enqueue(executions.Made{ID: executionID(j.name, c.Wall()) + "-" + c.UUID()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
+	case e.Launched() && c.held != "": // what is killed would get no successor
+	case e.Launched():
 		c.rollOut(j, e)
 	}
 }
@@ -146,32 +147,32 @@ const healthyAfter = 10 * time.Second
 // rollOut brings the settings of now to the shards of a standing execution, one at a time (rule X8): the next one is killed when the
 // last one has been running well for a while. One that does not come up stops it. Another number of shards would have two divisions
 // of the work at once: then all shards are ended first.
-func (c *Core) rollOut(j *jobState, e *execution) {
-	if n := j.cfg.ShardingTotalCount; n != len(e.Shards) {
-		c.executions.kill(e, reason.ShardingTotalCountChanged(len(e.Shards), n))
+func (c *Core) rollOut(j *jobState, e *executions.Execution) {
+	if n := j.cfg.ShardingTotalCount; n != e.NumShards() {
+		c.executions.Kill(e, reason.ShardingTotalCountChanged(e.NumShards(), n))
 		return
 	}
-	c.daemons.forgetFrom(j.name, len(e.Shards)) // it may have had more
-	c.executions.takeSettings(e, settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()})
-	for i := range e.Shards {
-		s := &e.Shards[i]
+	c.daemons.forgetFrom(j.name, e.NumShards()) // it may have had more
+	c.executions.TakeSettings(e, executions.Settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()})
+	for i := range e.NumShards() {
+		s := e.Shard(i)
 		if !s.Replacing {
 			continue
 		}
-		switch until := s.runningSince.Add(healthyAfter); {
-		case s.State != Running || !s.KillSince.IsZero():
+		switch until := s.RunningSince.Add(healthyAfter); {
+		case s.State != executions.Running || !s.KillSince.IsZero():
 			return
 		case c.isOutdated(e, s): // its settings have changed again: it is the next to be replaced
 		case until.After(c.Now()):
 			c.daemons.lookAt(j.name, until)
 			return
 		}
-		c.executions.replaced(taskRef{e, i})
+		c.executions.Replaced(e.Ref(i))
 	}
-	for ; len(e.outdated) > 0; c.executions.upToDate(e) {
-		i := e.outdated[0]
-		s := &e.Shards[i]
-		if !s.live() || !c.isOutdated(e, s) {
+	for ; len(e.Outdated) > 0; c.executions.UpToDate(e) {
+		i := e.Outdated[0]
+		s := e.Shard(i)
+		if !s.Live() || !c.isOutdated(e, s) {
 			continue // what waits takes the settings of now
 		}
 		if s.KillSince.IsZero() {
@@ -181,7 +182,7 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 				}
 				return
 			}
-			c.executions.wantKill(taskRef{e, i}, wantedKill{why: reason.Of(reason.SettingsChanged), replace: true})
+			c.executions.WantKill(e.Ref(i), executions.WantedKill{Why: reason.Of(reason.SettingsChanged), Replace: true})
 		}
 		return
 	}
@@ -190,18 +191,18 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 // comingUp is the first shard that takes the settings of now because it has ended by itself, and does not run well yet, and until when
 // to wait for it; -1 without one. The zero time is for until something is heard of it. One that has waited to be placed for a while is
 // not waited for: it may be the change that makes room for it.
-func (c *Core) comingUp(e *execution) (item int, until time.Time) {
-	for i := range e.Shards {
-		s := &e.Shards[i]
+func (c *Core) comingUp(e *executions.Execution) (item int, until time.Time) {
+	for i := range e.NumShards() {
+		s := e.Shard(i)
 		switch s.State {
-		case Waiting:
+		case executions.Waiting:
 			until = s.NotBefore.Add(healthyAfter)
-		case Running:
-			until = s.runningSince.Add(healthyAfter)
-		case Launching:
+		case executions.Running:
+			until = s.RunningSince.Add(healthyAfter)
+		case executions.Launching:
 			until = time.Time{}
 		}
-		if (until.IsZero() || until.After(c.Now())) && (!s.live() || !c.isOutdated(e, s)) {
+		if (until.IsZero() || until.After(c.Now())) && (!s.Live() || !c.isOutdated(e, s)) {
 			return i, until
 		}
 	}
@@ -210,18 +211,18 @@ func (c *Core) comingUp(e *execution) (item int, until time.Time) {
 
 // isOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an executor that takes no
 // more tasks.
-func (c *Core) isOutdated(e *execution, s *shard) bool {
+func (c *Core) isOutdated(e *executions.Execution, s *executions.Shard) bool {
 	x := c.executors.Get(s.Executor)
 	return s.Settings != c.settingsPrint(e, s.Item) || x != nil && x.IsClosing()
 }
 
 // settingsPrint is the fingerprint of all that a launch of a shard would have.
-func (c *Core) settingsPrint(e *execution, item int) string {
+func (c *Core) settingsPrint(e *executions.Execution, item int) string {
 	t := c.taskOf(e, item)
 	if e.Settings.Job.Prop(jobs.PropScript) == "" {
 		t.PlainCommand = false // as in fingerprints of earlier releases: an update of the scheduler replaces no daemon
 	}
-	return store.Fingerprint(string(store.Encode([]any{t, e.Settings.Job.Resources(), e.prepare().executorKey})))
+	return store.Fingerprint(string(store.Encode([]any{t, e.Settings.Job.Resources(), e.Prepare().ExecutorKey()})))
 }
 
 // daemonOf is what an executor has to know to fire a daemon's shard.
@@ -230,7 +231,7 @@ func (c *Core) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	if err != nil {
 		zone = time.UTC // its cron can't be read either
 	}
-	first, _ := c.executions.retryBackoff(cfg)
+	first, _ := c.executions.RetryBackoff(cfg)
 	return &wire.Daemon{
 		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount, Failover: cfg.Failover,
 		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
@@ -241,8 +242,8 @@ func (c *Core) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 // heldByDaemons is what daemons and their executors hold of each agent. No reservation can wait for its end (rule L2).
 func (c *Core) heldByDaemons() map[string]resources.Amount {
 	held := map[string]resources.Amount{}
-	for _, ref := range c.executions.tasks {
-		if s := ref.shard(); s.live() && ref.exec.daemon() {
+	for _, ref := range c.executions.AllTasks() {
+		if s := ref.Shard(); s.Live() && ref.Exec.Daemon() {
 			held[s.Agent] = held[s.Agent].Plus(s.Need)
 		}
 	}
@@ -260,7 +261,7 @@ func (c *Core) heldByDaemons() map[string]resources.Amount {
 const drainGrace = 7 * 24 * time.Hour
 
 // heldBack reports whether the waiting shards of a standing execution are not to be placed now: its job is paused, or can't be run.
-func (c *Core) heldBack(e *execution) bool {
+func (c *Core) heldBack(e *executions.Execution) bool {
 	j := c.config.jobs[e.Job]
-	return e.daemon() && (j == nil || c.config.inactive(j) != active)
+	return e.Daemon() && (j == nil || c.config.inactive(j) != active)
 }

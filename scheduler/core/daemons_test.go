@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -26,12 +27,12 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	for _, l := range launches {
 		s.update(l, cluster.Killed)
 	}
-	e := s.core.executions.standing("my_job")
+	e := s.core.executions.Standing("my_job")
 	if e == nil {
 		t.Fatal("there is no standing execution any more")
 	}
-	for i := range e.Shards {
-		if sh := &e.Shards[i]; sh.State != Waiting {
+	for i := range e.NumShards() {
+		if sh := e.Shard(i); sh.State != executions.Waiting {
 			t.Errorf("item %d is %s, %q; want it to wait for the next server", i, sh.State, sh.Cause)
 		}
 	}

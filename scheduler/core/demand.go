@@ -1,13 +1,12 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // demands are the next DemandsPerStep executions with shards that can be launched
@@ -15,17 +14,14 @@ import (
 // is set when there are others behind these.
 func (c *Core) demands() (ds []demand, more bool) {
 	maintained := c.agents.AllInMaintenance()
-	from := 0
-	if c.placement.upTo == (launchKey{}) {
+	if c.placement.upTo == (executions.LaunchKey{}) {
 		c.placement.roundOffers = c.Numbers.OffersReceived
 	}
-	if c.placement.upTo != (launchKey{}) {
-		from, _ = slices.BinarySearchFunc(c.executions.launchable, c.placement.upTo, compareLaunch)
-		c.placement.upTo = launchKey{}
-	}
-	for _, e := range c.executions.launchable[from:] {
+	line := c.executions.LaunchableFrom(c.placement.upTo)
+	c.placement.upTo = executions.LaunchKey{}
+	for _, e := range line {
 		if len(ds) >= c.Opt.DemandsPerStep {
-			c.placement.upTo = e.launchKey
+			c.placement.upTo = e.LaunchKey
 			return ds, true
 		}
 		if !e.Kill.IsZero() || c.heldBack(e) {
@@ -33,15 +29,15 @@ func (c *Core) demands() (ds []demand, more bool) {
 		}
 		d := demand{exec: e}
 		var items []int
-		if e.launched() {
-			d.with, d.executorKey, items = e.Settings, e.prepare().executorKey, c.itemsWaiting(e)
+		if e.Launched() {
+			d.with, d.executorKey, items = e.Settings, e.Prepare().ExecutorKey(), c.itemsWaiting(e)
 		} else {
 			j := c.config.jobs[e.Job]
 			if !c.canLaunch(j) {
 				continue
 			}
 			a := c.config.apps[j.cfg.AppName]
-			d.with, d.executorKey = &settings{App: a.cfg, Job: e.settingsOf(j.cfg.WithoutNotifications())}, a.executorKey
+			d.with, d.executorKey = &executions.Settings{App: a.cfg, Job: e.SettingsOf(j.cfg.WithoutNotifications())}, a.executorKey
 			items = c.placement.itemsUpTo(j.cfg.ShardingTotalCount)
 		}
 		if len(items) == 0 {
@@ -49,28 +45,28 @@ func (c *Core) demands() (ds []demand, more bool) {
 		}
 		a := c.config.apps[d.with.App.AppName]
 		if wait := c.starts.wait(a, e.ID); wait.waits() {
-			c.executions.setUnplaced(e, unplaced{matched: true, why: c.starts.waitReason(wait)})
-			c.recording.waits(e, e.unplaced.why)
+			c.executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: c.starts.waitReason(wait)})
+			c.recording.waits(e, e.Unplaced.Why)
 			continue
 		}
 		if why := c.tooLarge(e, d.with); !why.IsZero() {
-			c.executions.setUnplaced(e, unplaced{matched: true, never: true, why: why})
+			c.executions.SetUnplaced(e, executions.Unplaced{Matched: true, Never: true, Why: why})
 			c.recording.waits(e, why)
 			continue
 		}
 		c.starts.tried(a, e.ID)
 		d.Demand = c.demandOf(e.ID, &d.with.App, &d.with.Job, d.executorKey, items, maintained)
-		d.Together, d.Bytes = !e.launched(), c.describedSize(e, d.with).each
+		d.Together, d.Bytes = !e.Launched(), c.describedSize(e, d.with).Each
 		ds = append(ds, d)
 	}
 	return ds, false
 }
 
 // itemsWaiting are the shards of a launched execution that could be launched now.
-func (c *Core) itemsWaiting(e *execution) (items []int) {
-	for i := range e.Shards {
-		s := &e.Shards[i]
-		if s.State == Waiting && !s.NotBefore.After(c.Now()) && !c.isBlocked(e, s) {
+func (c *Core) itemsWaiting(e *executions.Execution) (items []int) {
+	for i := range e.NumShards() {
+		s := e.Shard(i)
+		if s.State == executions.Waiting && !s.NotBefore.After(c.Now()) && !c.isBlocked(e, s) {
 			items = append(items, s.Item)
 		}
 	}
@@ -104,7 +100,7 @@ func (c *Core) canLaunch(j *jobState) bool {
 }
 
 // isBlocked reports whether an orphan of a shard keeps it from being launched (rule E5).
-func (c *Core) isBlocked(e *execution, s *shard) bool {
+func (c *Core) isBlocked(e *executions.Execution, s *executions.Shard) bool {
 	_, blocked := c.orphans.Blocking(e.Job, s.Item)
 	return blocked
 }

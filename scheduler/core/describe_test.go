@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -133,7 +134,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		}
 		s.updateJob("my_job", func(j *jobs.Config) { j.ShardingTotalCount = 400 })
 		s.offer("S1", 64, 64000)
-		if v := s.execution(reply.ExecutionID); len(s.accepts) > 0 || v.State != Killed || !strings.Contains(v.Reason, "400 "+together) {
+		if v := s.execution(reply.ExecutionID); len(s.accepts) > 0 || v.State != executions.Killed || !strings.Contains(v.Reason, "400 "+together) {
 			t.Errorf("%d ACCEPTs, %s %s", len(s.accepts), v.State, v.Reason)
 		}
 	})
@@ -158,7 +159,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		for _, l := range first {
 			s.update(l, cluster.Killed)
 		}
-		if v := s.execution(id); v.State != Killed {
+		if v := s.execution(id); v.State != executions.Killed {
 			t.Errorf("%s", v.State)
 		}
 	})
@@ -222,7 +223,7 @@ func TestWhoseCommandGetsTheContext(t *testing.T) {
 		if task.PlainCommand != test.plain {
 			t.Errorf("%s: %v", name, task.PlainCommand)
 		}
-		e := s.core.executions.open[task.ExecutionID]
+		e := s.core.executions.Get(task.ExecutionID)
 		before := s.core.settingsPrint(e, 0)
 		delete(e.Settings.Job.Props, jobs.PropScriptContext)
 		if changed := s.core.settingsPrint(e, 0) != before; changed != (name == "without it") {

@@ -2,15 +2,14 @@ package core
 
 import (
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // beginDrain begins the end of everything on the cluster (rule O4).
 func (c *Core) beginDrain() {
 	c.Drain()
-	for _, id := range step.SortedKeys(c.executions.open) {
-		if e := c.executions.open[id]; e != nil && e.launched() {
-			c.executions.kill(e, reason.Of(reason.ServerStopped))
+	for _, id := range c.executions.OpenIDs() {
+		if e := c.executions.Get(id); e != nil && e.Launched() {
+			c.executions.Kill(e, reason.Of(reason.ServerStopped))
 		}
 	}
 	for _, x := range c.executors.Sorted() {
@@ -25,8 +24,8 @@ func (c *Core) finishDrain() {
 		return
 	}
 	live := c.executors.Len()
-	for _, ref := range c.executions.tasks {
-		if ref.shard().live() {
+	for _, ref := range c.executions.AllTasks() {
+		if ref.Shard().Live() {
 			live++
 		}
 	}

@@ -5,24 +5,25 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // endAttempt ends the present attempt of a shard: the shard has ended with it, or waits for another attempt (next). Its
 // processes may live on for as long as it lingers: until then no other attempt of the shard begins (promise 2).
-func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
-	e, s := ref.exec, ref.shard()
+func (c *Core) endAttempt(ref executions.TaskRef, how outcome, lingers time.Duration) {
+	e, s := ref.Exec, ref.Shard()
 	var orphan orphans.Orphan
 	if lingers > 0 {
 		orphan = c.newOrphan(ref)
 	}
-	if e.daemon() {
+	if e.Daemon() {
 		c.daemonAttemptEnds(ref)
 	}
 	in := c.endingOf(ref, how)
 	v := next(in)
-	c.executions.ends(ref, v.attempt, how == outcomeFailed || v.state == Failed, v.cause, v.counts)
+	c.executions.Ends(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause, v.counts)
 	if v.blameAgent && c.config.apps[e.Settings.App.AppName] != nil {
 		// Shards that bring their executors are launched together, and fail so.
 		start := cmp.Or(s.Executor, fmt.Sprintf("%s#%d", e.ID, s.Attempt))
@@ -35,12 +36,12 @@ func (c *Core) endAttempt(ref taskRef, how outcome, lingers time.Duration) {
 		}
 		c.executors.Close(x)
 	}
-	if v.state.terminal() {
-		c.executions.completeShard(ref, v.state)
+	if v.state.Terminal() {
+		c.executions.CompleteShard(ref, v.state)
 		if lingers > 0 {
 			c.addEnding(orphan, lingers)
 		}
 	} else {
-		c.executions.runAgain(ref, v.source, max(v.delay, lingers), c.outputOf(s))
+		c.executions.RunAgain(ref, v.source, max(v.delay, lingers), c.outputOf(s))
 	}
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
@@ -61,10 +60,10 @@ func (c *Core) obsolete(x *executors.Executor) bool {
 		return false
 	}
 	for _, j := range a.jobs {
-		if len(c.executions.queue(j.name)) == 0 || !c.executions.queue(j.name)[0].launched() || c.executions.queue(j.name)[0].prepare().executorKey != x.Key() {
+		if len(c.executions.Queue(j.name)) == 0 || !c.executions.Queue(j.name)[0].Launched() || c.executions.Queue(j.name)[0].Prepare().ExecutorKey() != x.Key() {
 			continue
 		}
-		if slices.ContainsFunc(c.executions.queue(j.name)[0].Shards, func(s shard) bool { return s.State == Waiting }) {
+		if c.executions.Queue(j.name)[0].Waiting() > 0 {
 			return false
 		}
 	}
@@ -98,7 +97,7 @@ func (c *Core) appBusyUntil(x *executors.Executor) time.Time {
 	var next time.Time
 	for _, j := range a.jobs {
 		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps no executor.
-		if len(c.executions.queue(j.name)) > 0 && !c.executions.queue(j.name)[0].unplaced.never && !c.heldBack(c.executions.queue(j.name)[0]) && (c.executions.queue(j.name)[0].busyBy(again) || !c.executions.queue(j.name)[0].launched() && c.canLaunch(j)) {
+		if len(c.executions.Queue(j.name)) > 0 && !c.executions.Queue(j.name)[0].Unplaced.Never && !c.heldBack(c.executions.Queue(j.name)[0]) && (c.executions.Queue(j.name)[0].BusyBy(again) || !c.executions.Queue(j.name)[0].Launched() && c.canLaunch(j)) {
 			return again
 		}
 		if known || c.Opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {

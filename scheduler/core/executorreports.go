@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -25,7 +26,7 @@ func (c *Core) reported(m cluster.Message) {
 		return
 	}
 	if c.Opt.TaskExecutors {
-		c.learnProgress(r.Tasks, func(s *shard) bool { return s.Agent == m.AgentID })
+		c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent == m.AgentID })
 		return
 	}
 	x := c.executors.Get(m.ExecutorID)
@@ -33,31 +34,31 @@ func (c *Core) reported(m cluster.Message) {
 		return
 	}
 	if c.executors.HeardReport(x) {
-		c.seeRunning(func(s *shard) bool { return s.Executor == x.ID() })
+		c.seeRunning(func(s *executions.Shard) bool { return s.Executor == x.ID() })
 		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
 	}
 	if c.agents.ClockReported(x.Agent(), r.Time) {
-		c.seeRunning(func(s *shard) bool { return s.Agent == x.Agent() })
+		c.seeRunning(func(s *executions.Shard) bool { return s.Agent == x.Agent() })
 	}
-	c.learnProgress(r.Tasks, func(s *shard) bool { return s.Executor == x.ID() })
+	c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor == x.ID() })
 }
 
 // learnProgress takes the progress of those of the tasks that are the reporter's.
-func (c *Core) learnProgress(tasks []wire.TaskReport, own func(*shard) bool) {
+func (c *Core) learnProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
-		if ref, ok := c.executions.tasks[t.TaskID]; ok && own(ref.shard()) && ref.shard().live() {
-			c.executions.progressed(ref, c.progress(t.Progress))
+		if ref, ok := c.executions.Task(t.TaskID); ok && own(ref.Shard()) && ref.Shard().Live() {
+			c.executions.Progressed(ref, c.progress(t.Progress))
 		}
 	}
 }
 
 // progress is what a program says of its progress, within bounds, or nil: it can be anything.
-func (c *Core) progress(p *wire.Progress) *ProgressView {
+func (c *Core) progress(p *wire.Progress) *executions.Progress {
 	if p == nil || math.IsNaN(p.Fraction) {
 		return nil
 	}
-	v := ProgressView{Fraction: min(max(p.Fraction, 0), 1), Message: p.Message, At: p.At.UTC()}
+	v := executions.Progress{Fraction: min(max(p.Fraction, 0), 1), Message: p.Message, At: p.At.UTC()}
 	if len(v.Message) > wire.MaxProgressMessage {
 		v.Message = strings.ToValidUTF8(v.Message[:wire.MaxProgressMessage], "")
 	}
@@ -86,9 +87,9 @@ const quietAfter = time.Minute
 
 // quietFor is for how long nothing has come from the executor of a daemon's shard, nor anything else that would explain it; 0
 // while that is less than quietAfter.
-func (c *Core) quietFor(e *execution, s *shard) time.Duration {
+func (c *Core) quietFor(e *executions.Execution, s *executions.Shard) time.Duration {
 	x, a := c.executors.Get(s.Executor), c.agents.Get(s.Agent)
-	if x == nil || a == nil || !a.Registered() || !c.subscription.open || s.State != Running || !s.Unreachable.IsZero() || e.Settings.Job.JobExecutionType != jobs.Daemon {
+	if x == nil || a == nil || !a.Registered() || !c.subscription.open || s.State != executions.Running || !s.Unreachable.IsZero() || e.Settings.Job.JobExecutionType != jobs.Daemon {
 		return 0
 	}
 	since := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate(), a.RegisteredAt(), s.Launched}, time.Time.Compare)
@@ -98,7 +99,7 @@ func (c *Core) quietFor(e *execution, s *shard) time.Duration {
 	return 0
 }
 
-func (c *Core) quietNote(e *execution, s *shard) reason.Reason {
+func (c *Core) quietNote(e *executions.Execution, s *executions.Shard) reason.Reason {
 	if quiet := c.quietFor(e, s); quiet > 0 {
 		return reason.ExecutorQuiet(quiet.Round(time.Second), s.Agent)
 	}
@@ -106,7 +107,7 @@ func (c *Core) quietNote(e *execution, s *shard) reason.Reason {
 }
 
 // noteQuiet notes, once, that the executor of a daemon's shard has become quiet. Its next report ends that.
-func (c *Core) noteQuiet(e *execution, s *shard) {
+func (c *Core) noteQuiet(e *executions.Execution, s *executions.Shard) {
 	quiet := c.quietFor(e, s)
 	if quiet == 0 {
 		return

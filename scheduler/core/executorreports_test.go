@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -33,18 +34,18 @@ func TestProgressIsBounded(t *testing.T) {
 	at := c.Wall().Add(-time.Second)
 	for name, tt := range map[string]struct {
 		says *wire.Progress
-		want *ProgressView
+		want *executions.Progress
 	}{
-		"as it is":                {&wire.Progress{Fraction: 0.25, Message: "1 of 4", At: at}, &ProgressView{Fraction: 0.25, Message: "1 of 4", At: at}},
+		"as it is":                {&wire.Progress{Fraction: 0.25, Message: "1 of 4", At: at}, &executions.Progress{Fraction: 0.25, Message: "1 of 4", At: at}},
 		"nothing":                 {nil, nil},
-		"more than all":           {&wire.Progress{Fraction: math.Inf(1), At: at}, &ProgressView{Fraction: 1, At: at}},
-		"less than nothing":       {&wire.Progress{Fraction: -3, At: at}, &ProgressView{At: at}},
+		"more than all":           {&wire.Progress{Fraction: math.Inf(1), At: at}, &executions.Progress{Fraction: 1, At: at}},
+		"less than nothing":       {&wire.Progress{Fraction: -3, At: at}, &executions.Progress{At: at}},
 		"no number":               {&wire.Progress{Fraction: math.NaN(), At: at}, nil},
-		"no time":                 {&wire.Progress{}, &ProgressView{At: c.Wall()}},
-		"a time that nobody has":  {&wire.Progress{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, &ProgressView{At: c.Wall()}},
-		"a long message":          {&wire.Progress{Message: strings.Repeat("x", 1000), At: at}, &ProgressView{Message: strings.Repeat("x", 200), At: at}},
-		"cut within a character":  {&wire.Progress{Message: strings.Repeat("€", 100), At: at}, &ProgressView{Message: strings.Repeat("€", 66), At: at}},
-		"more digits than needed": {&wire.Progress{At: at.Add(time.Microsecond)}, &ProgressView{At: at}},
+		"no time":                 {&wire.Progress{}, &executions.Progress{At: c.Wall()}},
+		"a time that nobody has":  {&wire.Progress{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, &executions.Progress{At: c.Wall()}},
+		"a long message":          {&wire.Progress{Message: strings.Repeat("x", 1000), At: at}, &executions.Progress{Message: strings.Repeat("x", 200), At: at}},
+		"cut within a character":  {&wire.Progress{Message: strings.Repeat("€", 100), At: at}, &executions.Progress{Message: strings.Repeat("€", 66), At: at}},
+		"more digits than needed": {&wire.Progress{At: at.Add(time.Microsecond)}, &executions.Progress{At: at}},
 	} {
 		if got := c.progress(tt.says); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, tt.want)
@@ -140,7 +141,7 @@ func TestX14AQuietExecutorIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)[0]
-	s.core.executions.tasks[l.TaskID].exec.Settings.Job.JobExecutionType = jobs.Daemon
+	s.core.executions.MustTask(l.TaskID).Exec.Settings.Job.JobExecutionType = jobs.Daemon
 	var notes []string
 	wait := func(d time.Duration) {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -25,7 +26,7 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 		s.run(l)
 		end(s)
 		s.update(l[0], cluster.Finished)
-		if v := s.execution(id); v.State != Finished || v.Reason != "" {
+		if v := s.execution(id); v.State != executions.Finished || v.Reason != "" {
 			t.Errorf("%s: %s: %s", name, v.State, v.Reason)
 		}
 		for _, n := range s.last.Notes {
@@ -90,12 +91,12 @@ func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
 		t.Fatalf("explain has %+v", x)
 	}
 	e := x.Ended[0]
-	if e.ExecutionID != x.Running[0].ExecutionID || e.Item != 1 || e.TaskID != l[1].TaskID || e.State != Lost ||
+	if e.ExecutionID != x.Running[0].ExecutionID || e.Item != 1 || e.TaskID != l[1].TaskID || e.State != executions.Lost ||
 		e.Agent != "S1" || !strings.Contains(e.Reason, "switched off") {
 		t.Errorf("the lost shard is told as %+v", e)
 	}
 	s.update(l[0], cluster.Finished)
-	if x := s.explain("my_job"); len(x.Ended) != 0 || x.LastRun.State != Failed {
+	if x := s.explain("my_job"); len(x.Ended) != 0 || x.LastRun.State != executions.Failed {
 		t.Errorf("of a run that has ended explain has %+v", x)
 	}
 }
@@ -155,9 +156,9 @@ func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 		s.update(one, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	}
 	s.offer("S1", 1.5, 1024, l[0].Executor.ID)
-	for _, e := range s.core.executions.launchable {
-		if e.unplaced.never {
-			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.unplaced.why)
+	for _, e := range s.core.executions.Launchable() {
+		if e.Unplaced.Never {
+			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.Unplaced.Why)
 		}
 	}
 }
@@ -233,7 +234,7 @@ func TestIDOfADaemonsRun(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "* * * * * ?" })
-	standing := s.core.executions.standing("my_job").ID
+	standing := s.core.executions.Standing("my_job").ID
 	if _, err := s.core.Execution("my_job@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+standing) {
 		t.Errorf("%v; want a word of %s", err, standing)
 	}

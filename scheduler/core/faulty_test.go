@@ -205,7 +205,7 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 		t.Fatalf("registering does not replace a document that can't be used: %v", err)
 	}
 	s.until(6 * time.Second)
-	if len(s.core.executions.open) == 0 {
+	if s.core.executions.NumOpen() == 0 {
 		t.Fatal("the good job made no fire")
 	}
 }

@@ -69,16 +69,16 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	for _, one := range l {
 		s.update(one, cluster.Killed)
 	}
-	if n := len(s.core.executions.open); n != 0 {
+	if n := s.core.executions.NumOpen(); n != 0 {
 		t.Fatalf("%d executions left", n)
 	}
 	s.until(time.Minute)
 	s.apply(s.core.planDisableJob("my_job", false))
-	if n := len(s.core.executions.open); n != 0 {
+	if n := s.core.executions.NumOpen(); n != 0 {
 		t.Fatalf("enable made %d executions of the time while it was disabled", n)
 	}
 	s.until(6 * time.Second)
-	if n := len(s.core.executions.open); n == 0 {
+	if n := s.core.executions.NumOpen(); n == 0 {
 		t.Fatal("no fire after enable")
 	}
 }

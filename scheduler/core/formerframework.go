@@ -28,25 +28,25 @@ const formerAgentsEvery = 20 * time.Second
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
 func (c *Core) frameworkRemoved(by string) {
 	old := c.subscription.frameworkID
-	c.executions.keepFramework(old)
-	for _, id := range step.SortedKeys(c.executions.tasks) {
-		ref, ok := c.executions.tasks[id]
-		if !ok || !ref.shard().live() {
+	c.executions.KeepFramework(old)
+	for _, id := range c.executions.TaskIDs() {
+		ref, ok := c.executions.Task(id)
+		if !ok || !ref.Shard().Live() {
 			continue
 		}
-		s := ref.shard()
+		s := ref.Shard()
 		g := c.newOrphan(ref)
 		// Even with failover it must have had its grace; but not longer than for its
 		// agent to count as away (rule E4).
 		g.Blocks = true
-		if ref.exec.reruns() {
+		if ref.Exec.Reruns() {
 			g.Alive, g.Away = true, s.Unreachable
 		}
 		c.addOrphan(g)
 		c.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
-		c.executions.endDecided(ref, reason.Of(reason.FrameworkRemoved))
+		c.executions.EndDecided(ref, reason.Of(reason.FrameworkRemoved))
 		c.endAttempt(ref, outcomeLost, 0)
-		c.executions.forgetTask(id)
+		c.executions.ForgetTask(id)
 	}
 	if c.subscription.takeover != nil {
 		for _, id := range step.SortedKeys(c.subscription.takeover.unknown) {

@@ -6,18 +6,15 @@ import "github.com/elasticjob-go/elasticjob/history/search"
 func (c *Core) Cells(job string, ids []string) map[string][]search.Cell {
 	cells := make(map[string][]search.Cell, len(ids))
 	for _, id := range ids {
-		e := c.executions.open[id]
-		if e == nil {
-			e = c.executions.ended.byID[id]
-		}
+		e := c.executions.Find(id)
 		if e == nil || e.Job != job {
 			continue
 		}
-		of, durations := make([]search.Cell, len(e.Shards)), make([]int64, len(e.Shards))
-		for i := range e.Shards {
-			s := &e.Shards[i]
+		of, durations := make([]search.Cell, e.NumShards()), make([]int64, e.NumShards())
+		for i := range e.NumShards() {
+			s := e.Shard(i)
 			of[i] = search.Cell{Item: s.Item, State: string(s.State), Attempt: s.Attempt, TaskID: s.TaskID}
-			if s.State.terminal() && !s.Start.IsZero() && !s.Complete.IsZero() {
+			if s.State.Terminal() && !s.Start.IsZero() && !s.Complete.IsZero() {
 				durations[i] = max(s.Complete.Sub(s.Start).Milliseconds(), 0)
 				of[i].DurationMillis = &durations[i]
 			}

@@ -42,11 +42,11 @@ func (c *Core) holdLaunches() {
 			continue
 		}
 		cfg, waits := *j.cfg, false
-		for _, e := range c.executions.queue(j.name) {
-			if !e.launched() && !waits {
-				cfg = e.settingsOf(cfg)
+		for _, e := range c.executions.Queue(j.name) {
+			if !e.Launched() && !waits {
+				cfg = e.SettingsOf(cfg)
 			}
-			waits = waits || !e.launched() || slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting })
+			waits = waits || !e.Launched() || e.Waiting() > 0
 		}
 		each, total := cfg.RunBytes()
 		all = append(all, givenMost{name, cfg.ShardingTotalCount, each, total, waits})

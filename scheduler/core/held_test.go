@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // TestHeldLaunchesNothing: a term that is held says why, names those jobs first of which a run waits, goes on with
@@ -44,7 +45,7 @@ func TestHeldLaunchesNothing(t *testing.T) {
 		t.Errorf("%+v", x.Waiting)
 	}
 	s.update(launched[0], cluster.Finished)
-	if x := s.explain("my_job"); x.LastRun == nil || x.LastRun.State != Finished {
+	if x := s.explain("my_job"); x.LastRun == nil || x.LastRun.State != executions.Finished {
 		t.Errorf("what ran: %+v", x.LastRun)
 	}
 	s.apply(s.core.planDisableJob("largest", true))

@@ -27,15 +27,15 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	if got := d.Replies[0].ExecutionID; got != id || d.Replies[0].Err != nil {
 		t.Fatalf("the key gave %q, want %q again", got, id)
 	}
-	if s.core.executions.open[id] != nil {
+	if s.core.executions.Get(id) != nil {
 		t.Fatal("it runs a second time")
 	}
 	s.restart()
-	if d := s.step(TriggerRequested{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id || s.core.executions.open[id] != nil {
+	if d := s.step(TriggerRequested{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id || s.core.executions.Get(id) != nil {
 		t.Fatalf("after a restart: %+v", d.Replies)
 	}
 	s.until(25 * time.Hour)
-	if len(s.core.executions.keys) != 0 {
+	if len(s.core.executions.Keys()) != 0 {
 		t.Fatal("keys are kept for ever")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -110,16 +111,16 @@ func (c *Core) importReady(e importEntry) error {
 	if err != nil || times < 1 {
 		return fmt.Errorf("%q is no number of runs", e.value)
 	}
-	j, source := c.config.jobs[e.job], Misfired
+	j, source := c.config.jobs[e.job], executions.Misfired
 	if !j.cfg.Misfire {
-		times, source = 1, NormalTrigger
+		times, source = 1, executions.NormalTrigger
 	}
 	if times > c.Opt.QueuedFires {
 		c.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times, c.Opt.QueuedFires)})
 		times = c.Opt.QueuedFires
 	}
 	for n := range times {
-		c.executions.imported(&execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.Now()})
+		c.executions.Imported(executions.Made{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source})
 	}
 	c.imports.took(e.path)
 	return nil
@@ -152,9 +153,9 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 	if len(lost) == 0 {
 		return
 	}
-	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.Now()}
-	with := &settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()}
-	c.executions.importedLost(e, with, lost, c.importMoment())
+	e := executions.Made{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: executions.FailoverSource}
+	with := &executions.Settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()}
+	c.executions.ImportedLost(e, with, lost, c.importMoment())
 }
 
 // importRunning: a task of a daemon of the original is another's (rule T8). Under a

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -31,7 +32,7 @@ type JobRow struct {
 	// keeps from beginning.
 	WaitingSince time.Time
 	// The last run that ended; LastState is "" without one.
-	LastState                         State
+	LastState                         executions.State
 	LastFire, LastStart, LastComplete time.Time
 	// Failures are the runs that failed since the last that did not, FailingSince when the first of them ended.
 	Failures     int
@@ -62,7 +63,7 @@ func (c *Core) JobRow(name string) (JobRow, bool) {
 		r.Schedule = j.schedule
 	}
 	held := 0
-	for _, e := range c.executions.queue(j.name) {
+	for _, e := range c.executions.Queue(j.name) {
 		held += c.countExecution(&r, j, e)
 	}
 	if c.config.isFaulty(j) {
@@ -90,13 +91,13 @@ func (c *Core) nextFire(j *jobState) time.Time {
 
 // countExecution adds an execution to its job's row, and returns how many of its running shards are kept from
 // beginning.
-func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) (held int) {
+func (c *Core) countExecution(r *JobRow, j *jobState, e *executions.Execution) (held int) {
 	oldest := func(t time.Time) {
 		if t = c.Shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
 			r.WaitingSince = t
 		}
 	}
-	if !e.launched() {
+	if !e.Launched() {
 		r.WaitingExecutions++
 		shards := 1
 		if j.cfg != nil {
@@ -107,14 +108,14 @@ func (c *Core) countExecution(r *JobRow, j *jobState, e *execution) (held int) {
 		return 0
 	}
 	r.RunningExecutions++
-	for i := range e.Shards {
-		switch s := &e.Shards[i]; {
-		case s.State == Waiting:
+	for i := range e.NumShards() {
+		switch s := e.Shard(i); {
+		case s.State == executions.Waiting:
 			r.Waiting++
 			oldest(s.WaitSince)
-		case s.live():
+		case s.Live():
 			r.Running++
-			if s.held() {
+			if s.Held() {
 				held++
 				oldest(s.Launched)
 			}
@@ -132,27 +133,19 @@ func (c *Core) lastRun(r *JobRow, j *jobState) {
 		if run.CompleteTime != nil {
 			r.LastComplete = *run.CompleteTime
 		}
-		if run.State == Failed {
+		if run.State == executions.Failed {
 			r.Failures, r.FailingSince = 1, r.LastComplete
 		}
 		return
 	}
-	h := &c.executions.ended
-	e := h.lastOf(j.name, resultFinished, resultFailed, resultKilled)
+	e := c.executions.LastEnded(j.name, executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
 	if e == nil {
 		return
 	}
-	r.LastState, r.LastFire, r.LastStart, r.LastComplete = e.state(), e.Fire, e.begin(), e.complete()
-	if r.LastState != Failed {
-		return
+	r.LastState, r.LastFire, r.LastStart, r.LastComplete = e.State(), e.Fire, e.Begin(), e.Complete()
+	if r.LastState == executions.Failed {
+		r.Failures, r.FailingSince = c.executions.Failures(j.name)
 	}
-	var upTo int64
-	if well := h.lastOf(j.name, resultFinished, resultKilled); well != nil {
-		upTo = well.Ended
-	}
-	failed := h.jobs[j.name].rings[resultFailed].list
-	first, _ := slices.BinarySearchFunc(failed, upTo, func(e *execution, after int64) int { return cmp.Compare(e.Ended, after+1) })
-	r.Failures, r.FailingSince = len(failed)-first, failed[first].EndedAt
 }
 
 // JobDetail is what a page of a list shows of a job beside its row.
@@ -171,7 +164,7 @@ type JobDetail struct {
 // RunRow is one execution in a strip of them.
 type RunRow struct {
 	ExecutionID     string
-	State           State
+	State           executions.State
 	Fire            time.Time
 	Start, Complete time.Time // zero when it had none yet
 }
@@ -195,17 +188,17 @@ func (c *Core) jobDetail(j *jobState, runs int) JobDetail {
 		x.LastRun = run
 	}
 	d.LastRun = x.LastRun
-	var last []*execution
-	c.eachExecution(j.name, func(e *execution) {
-		if !e.daemon() {
+	var last []*executions.Execution
+	c.eachExecution(j.name, func(e *executions.Execution) {
+		if !e.Daemon() {
 			last = append(last, e)
 		}
 	})
-	slices.SortFunc(last, func(a, b *execution) int { return cmp.Or(a.Fire.Compare(b.Fire), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(last, func(a, b *executions.Execution) int { return cmp.Or(a.Fire.Compare(b.Fire), cmp.Compare(a.ID, b.ID)) })
 	for _, e := range last[max(len(last)-runs, 0):] {
-		row := RunRow{ExecutionID: e.ID, State: e.state(), Fire: e.Fire, Start: e.begin()}
-		if row.State.terminal() {
-			row.Complete = e.complete()
+		row := RunRow{ExecutionID: e.ID, State: e.State(), Fire: e.Fire, Start: e.Begin()}
+		if row.State.Terminal() {
+			row.Complete = e.Complete()
 		}
 		d.Runs = append(d.Runs, row)
 	}
@@ -221,17 +214,17 @@ func (c *Core) waitingFor(j *jobState) reason.Reason {
 			since, why = t, of
 		}
 	}
-	for _, e := range c.executions.queue(j.name) {
-		if !e.launched() {
+	for _, e := range c.executions.Queue(j.name) {
+		if !e.Launched() {
 			wait(e.Made, func() reason.Reason { return c.waitReason(j, e) })
 			continue
 		}
-		for i := range e.Shards {
-			switch s := &e.Shards[i]; {
-			case s.State == Waiting:
+		for i := range e.NumShards() {
+			switch s := e.Shard(i); {
+			case s.State == executions.Waiting:
 				wait(s.WaitSince, func() reason.Reason { return c.shardWaitReason(e, s) })
-			case s.held():
-				wait(s.Launched, func() reason.Reason { return reason.FromText(s.waits) })
+			case s.Held():
+				wait(s.Launched, func() reason.Reason { return reason.FromText(s.Waits) })
 			}
 		}
 	}

@@ -3,22 +3,23 @@ package core
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // sendKill sends a kill, unless the task's ACCEPT is still under way (rule L4).
-func (c *Core) sendKill(ref taskRef) {
-	s := ref.shard()
-	if s.acceptSeq != 0 || !c.subscription.open {
+func (c *Core) sendKill(ref executions.TaskRef) {
+	s := ref.Shard()
+	if s.AcceptSeq != 0 || !c.subscription.open {
 		return
 	}
-	c.executions.killSent(ref)
-	grace := c.executions.taskGrace(ref)
+	c.executions.KillSent(ref)
+	grace := c.executions.TaskGrace(ref)
 	if s.Drain {
 		grace += drainGrace
 	}
-	c.Kill(s.TaskID, s.Agent, grace, s.Kill.Or(ref.exec.Kill).String())
-	c.WakeToResend(s.killTry)
+	c.Kill(s.TaskID, s.Agent, grace, s.Kill.Or(ref.Exec.Kill).String())
+	c.WakeToResend(s.KillTry)
 }
 
 // resendKills repeats wanted kills with backoff: the master forgets kills of
@@ -28,17 +29,17 @@ func (c *Core) resendKills() {
 		return
 	}
 	c.subscription.killsLookedAt = c.Now()
-	for _, id := range step.SortedKeys(c.executions.tasks) {
-		ref := c.executions.tasks[id]
-		s := ref.shard()
-		if !s.live() || s.KillSince.IsZero() {
+	for _, id := range c.executions.TaskIDs() {
+		ref := c.executions.MustTask(id)
+		s := ref.Shard()
+		if !s.Live() || s.KillSince.IsZero() {
 			continue
 		}
-		if step.ResendDue(c.Now(), s.killSent, c.Opt.ResendFirst, c.Opt.ResendMost, s.killTry) {
+		if step.ResendDue(c.Now(), s.KillSent, c.Opt.ResendFirst, c.Opt.ResendMost, s.KillTry) {
 			c.sendKill(ref)
 		}
 	}
 }
 
 // LongestKillGrace is the longest grace that any task on the cluster has, and at least the server's: so long the end of all may take.
-func (c *Core) LongestKillGrace() time.Duration { return c.executions.longestKillGrace() }
+func (c *Core) LongestKillGrace() time.Duration { return c.executions.LongestKillGrace() }

@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -21,32 +22,32 @@ func (c *Core) killRequested(k KillRequested) {
 }
 
 func (c *Core) killExecutionByID(id string, by event.Actor) *problem.Error {
-	e := c.executions.open[id]
+	e := c.executions.Get(id)
 	if e == nil {
-		if old := c.executions.ended.byID[id]; old != nil {
-			return problem.Errorf(problem.Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.state())
+		if old := c.executions.EndedByID(id); old != nil {
+			return problem.Errorf(problem.Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.State())
 		}
 		return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
 	}
 	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: id})
 	c.NeedChanged()
-	if e.goesOn() {
-		c.auditKill(by, e, auditExecution, id, e.state())
+	if e.GoesOn() {
+		c.auditKill(by, e, auditExecution, id, e.State())
 	}
-	c.executions.kill(e, reason.Of(reason.KilledOnRequest))
+	c.executions.Kill(e, reason.Of(reason.KilledOnRequest))
 	return nil
 }
 
 func (c *Core) killTaskByID(id string, by event.Actor) *problem.Error {
-	ref, known := c.executions.tasks[id]
+	ref, known := c.executions.Task(id)
 	if !known {
-		if old := c.executions.ended.tasks[id]; old.exec != nil {
-			return taskHasEnded(id, old.shard().State)
+		if old := c.executions.MustEndedTask(id); old.Exec != nil {
+			return taskHasEnded(id, old.Shard().State)
 		}
 		return c.noTaskToKill(id)
 	}
-	e, s := ref.exec, ref.shard()
-	if !s.live() {
+	e, s := ref.Exec, ref.Shard()
+	if !s.Live() {
 		return taskHasEnded(id, s.State)
 	}
 	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
@@ -54,11 +55,11 @@ func (c *Core) killTaskByID(id string, by event.Actor) *problem.Error {
 		c.auditKill(by, e, auditTask, id, s.State)
 	}
 	why := reason.Of(reason.KilledOnRequest)
-	c.executions.wantKill(ref, wantedKill{why: why})
+	c.executions.WantKill(ref, executions.WantedKill{Why: why})
 	return nil
 }
 
-func taskHasEnded(id string, state State) *problem.Error {
+func taskHasEnded(id string, state executions.State) *problem.Error {
 	return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id, state)
 }
 
@@ -68,9 +69,9 @@ func (c *Core) noTaskToKill(id string) *problem.Error {
 		return problem.Errorf(problem.Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
 	if parsed, err := jobs.ParseTaskID(id); err == nil && c.config.jobs[parsed.Job] != nil {
-		for _, e := range c.executions.queue(parsed.Job) {
-			for i := range e.Shards {
-				if s := &e.Shards[i]; s.TaskID == id {
+		for _, e := range c.executions.Queue(parsed.Job) {
+			for i := range e.NumShards() {
+				if s := e.Shard(i); s.TaskID == id {
 					return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID)
 				}
 			}

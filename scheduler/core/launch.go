@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -20,7 +21,7 @@ func (c *Core) launch() {
 		return
 	}
 	c.Matched()
-	if c.held != "" || c.Draining() || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
+	if c.held != "" || c.Draining() || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.Launchable()) == 0 {
 		return
 	}
 	ds, more := c.demands()
@@ -47,10 +48,10 @@ func (c *Core) launch() {
 func (c *Core) matchSome(ds []demand, more bool) {
 	agents := c.agentsOnOffer()
 	plain := make([]offers.Demand, len(ds))
-	found := make([]unplaced, len(ds))
+	found := make([]executions.Unplaced, len(ds))
 	for i := range ds {
 		plain[i] = ds[i].Demand
-		found[i].matched = true
+		found[i].Matched = true
 	}
 	result := offers.Match(plain, agents, c.Opt.Strategy)
 	others := c.notOnOffer(agents)
@@ -59,11 +60,11 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		if !u.Later {
 			u.Reason, u.Never = others.reasonOf(u, ds[u.Demand].Demand)
 		}
-		found[u.Demand] = unplaced{matched: true, why: u.Reason, never: u.Never, reserved: u.Reserved}
+		found[u.Demand] = executions.Unplaced{Matched: true, Why: u.Reason, Never: u.Never, Reserved: u.Reserved}
 		c.recording.waits(ds[u.Demand].exec, u.Reason)
 	}
 	for i := range ds {
-		c.executions.setUnplaced(ds[i].exec, found[i])
+		c.executions.SetUnplaced(ds[i].exec, found[i])
 	}
 	// What follows with the next launch lacks no resources: nothing is declined or ended for it.
 	result.Unplaced = slices.DeleteFunc(result.Unplaced, func(u offers.Unplaced) bool { return u.Later })
@@ -77,14 +78,14 @@ func (c *Core) matchSome(ds []demand, more bool) {
 	}
 	for i := range ds {
 		e := ds[i].exec
-		if !e.launched() {
+		if !e.Launched() {
 			continue
 		}
-		if !slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
-			c.executions.launchedAll(e)
+		if e.Waiting() == 0 {
+			c.executions.LaunchedAll(e)
 		} else {
-			c.executions.leaveWaiting(e)
-			c.executions.addLaunchable(e)
+			c.executions.LeaveWaiting(e)
+			c.executions.AddLaunchable(e)
 		}
 	}
 	c.Matched()
@@ -145,9 +146,9 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 			sent.executors = append(sent.executors, x.ID())
 			c.executors.Launching(x, c.placement.acceptSeq)
 		}
-		c.allot(agent.ID, x, d.with.Job.Resources(), d.exec.daemon())
-		if !d.exec.launched() {
-			c.executions.launchFirst(d.exec, d.with)
+		c.allot(agent.ID, x, d.with.Job.Resources(), d.exec.Daemon())
+		if !d.exec.Launched() {
+			c.executions.LaunchFirst(d.exec, d.with)
 		}
 		launch := c.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
@@ -170,14 +171,14 @@ func (c *Core) allot(agentID string, x *executors.Executor, need resources.Amoun
 // launchShard makes the next attempt of a shard.
 func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Executor, stock offers.Stock) cluster.TaskLaunch {
 	e := d.exec
-	s := &e.Shards[item]
+	s := e.Shard(item)
 	kind := jobs.TaskReady
-	if s.Type == FailoverSource {
+	if s.Type == executions.FailoverSource {
 		kind = jobs.TaskFailover
 	}
 	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.UUID()}.String()
 	lost := ""
-	if s.Type == FailoverSource {
+	if s.Type == executions.FailoverSource {
 		lost = s.TaskID
 	}
 	on := c.agents.Get(agentID)
@@ -185,13 +186,12 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Exe
 	if x != nil {
 		info = x.Info()
 	}
-	next := attempt{TaskID: id, Agent: agentID, AgentURL: on.URL(), Host: on.Host(), Original: lost, Executor: info.ID,
-		Launched: c.Now(), acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
+	next := executions.NewTask{TaskID: id, Agent: agentID, AgentURL: on.URL(), Host: on.Host(), Original: lost, Executor: info.ID, Accept: c.placement.acceptSeq}
 	need := d.with.Job.Resources()
-	if e.daemon() {
+	if e.Daemon() {
 		c.daemonLaunched(e, item, &next)
 	}
-	c.executions.launch(taskRef{e, item}, next)
+	c.executions.Launch(e.Ref(item), next)
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: executors.Container(&d.with.App),
@@ -200,21 +200,21 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Exe
 }
 
 // taskOf is what of a task's description is the same for all attempts with the present settings.
-func (c *Core) taskOf(e *execution, item int) wire.Task {
-	cfg, a, shared := &e.Settings.Job, &e.Settings.App, e.prepare()
+func (c *Core) taskOf(e *executions.Execution, item int) wire.Task {
+	cfg, a, shared := &e.Settings.Job, &e.Settings.App, e.Prepare()
 	t := wire.Task{
-		ExecutionID: e.ID, JobName: e.Job, Item: item, Total: len(e.Shards),
-		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[item], FireTime: e.Fire.UTC(),
+		ExecutionID: e.ID, JobName: e.Job, Item: item, Total: e.NumShards(),
+		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire.UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		AppName: a.AppName, Env: shared.env.Texts, EnvFiles: shared.env.Files, EnvVariables: shared.env.Variables, Props: shared.props, Secrets: shared.env.Secrets,
-		Command: shared.command, PlainCommand: !cfg.ContextArgument(), KillGraceMillis: c.executions.killGrace(e).Milliseconds(),
+		AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files, EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
+		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(), KillGraceMillis: c.executions.KillGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
 			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout}
 		t.Package, t.Command, t.PlainCommand = wire.Package{}, nil, false
 	}
-	if e.daemon() {
+	if e.Daemon() {
 		t.FireTime, t.Daemon = time.Time{}, c.daemonOf(cfg, a)
 	}
 	return t

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -58,7 +59,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathAppDisabled, store.PathJobDisabled:
 			c.config.setMark(e.Path, markOf(e.Path, e.Value))
 		case store.PathExecution:
-			err = c.executions.restore(e.Value)
+			err = c.executions.Restore(e.Value)
 		case store.PathExecutor:
 			err = c.executors.Restore(e.Value)
 		case store.PathOrphan:
@@ -82,7 +83,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				c.notifications.restore(name, &n)
 			}
 		case store.PathKey:
-			err = c.executions.restoreKey(name, e.Value)
+			err = c.executions.RestoreKey(name, e.Value)
 		case store.PathJobState:
 			var r jobRecord
 			if err = json.Unmarshal(e.Value, &r); err == nil {
@@ -154,7 +155,7 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 		err = c.recording.restore(e)
 	case c.loadQueue(e):
 	case strings.HasPrefix(dir, store.PathShards+"/"):
-		err = c.executions.restoreShards(e.Path, e.Value)
+		err = c.executions.RestoreShards(e.Path, e.Value)
 	}
 	return err
 }
@@ -165,25 +166,25 @@ func (c *Core) joinLoaded() error {
 	for _, path := range step.SortedKeys(c.config.faulty) {
 		c.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.faulty[path].why.String(), Problem: true})
 	}
-	ended, err := c.executions.join()
+	ended, err := c.executions.Join()
 	if err != nil {
 		return err
 	}
-	for job := range c.executions.queues {
-		c.config.jobOrRemoved(job)
+	for e := range c.executions.AllOpen() {
+		c.config.jobOrRemoved(e.Job)
 	}
 	c.audit.loaded()
-	c.recording.loaded(c.executions.open, ended, c.audit.rows)
+	c.recording.loaded(ended, c.audit.rows)
 	c.sampleLater()
 	c.loadJobStats()
 	c.importQueues()
-	c.executions.queuesLoaded()
-	for _, id := range step.SortedKeys(c.executions.open) {
-		c.takeUp(c.executions.open[id])
+	c.executions.QueuesLoaded()
+	for _, id := range c.executions.OpenIDs() {
+		c.takeUp(c.executions.Get(id))
 	}
 	for _, name := range step.SortedKeys(c.config.jobs) {
 		if j := c.config.jobs[name]; j != nil {
-			if !j.isStored && j.cfg == nil && len(c.executions.queue(j.name)) == 0 && !c.config.isFaulty(j) {
+			if !j.isStored && j.cfg == nil && len(c.executions.Queue(j.name)) == 0 && !c.config.isFaulty(j) {
 				delete(c.config.jobs, name)
 				continue
 			}
@@ -203,22 +204,22 @@ func (c *Core) joinLoaded() error {
 }
 
 // takeUp indexes a loaded execution's tasks and sets its waiting shards to work.
-func (c *Core) takeUp(e *execution) {
-	if e.daemon() && e.launched() {
+func (c *Core) takeUp(e *executions.Execution) {
+	if e.Daemon() && e.Launched() {
 		c.recording.changed(e) // it runs for months, and a former leader's disk may never be read again
-		c.executions.outdate(e)
+		c.executions.Outdate(e)
 		c.daemons.look(e.Job)
 	}
-	c.executions.takeUp(e)
-	for i := range e.Shards {
-		s := &e.Shards[i]
-		if !s.live() {
+	c.executions.TakeUp(e)
+	for i := range e.NumShards() {
+		s := e.Shard(i)
+		if !s.Live() {
 			continue
 		}
 		if x := c.executors.Get(s.Executor); x != nil || s.Executor == "" {
-			c.allot(s.Agent, x, e.needs(s), e.daemon())
+			c.allot(s.Agent, x, e.Needs(s), e.Daemon())
 		}
 		c.agents.Restore(s.Agent, s.AgentURL)
 	}
-	c.executions.setToWork(e)
+	c.executions.SetToWork(e)
 }

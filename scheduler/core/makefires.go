@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -120,7 +121,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 			missed := j.schedule.Latest(from, g.upto, c.queueLimit())
 			why = reason.FiresMadeUp(from, g.upto, len(missed))
 			for _, at := range missed {
-				c.enqueueFire(j, at.UTC(), Misfired)
+				c.enqueueFire(j, at.UTC(), executions.Misfired)
 			}
 			used += len(missed)
 			j.since = g.upto
@@ -146,7 +147,7 @@ func (c *Core) fireDueBatch(budget int) int {
 			continue
 		}
 		c.Numbers.Fires++
-		c.enqueueFire(j, p.at, NormalTrigger)
+		c.enqueueFire(j, p.at, executions.NormalTrigger)
 	}
 	c.NeedChanged()
 	m := fireCursor{Time: p.at}
@@ -168,31 +169,31 @@ func executionID(job string, fire time.Time) string {
 }
 
 // enqueueFire applies the queue rule to a fire of a cron (rule F5).
-func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
+func (c *Core) enqueueFire(j *jobState, at time.Time, source executions.Source) {
 	id := executionID(j.name, at)
-	if c.executions.known(id) {
+	if c.executions.Known(id) {
 		return
 	}
-	if len(c.executions.queue(j.name)) > 0 && !onlyEnding(c.executions.queue(j.name)) {
+	if len(c.executions.Queue(j.name)) > 0 && !onlyEnding(c.executions.Queue(j.name)) {
 		if !j.cfg.Misfire {
-			why := reason.FireFoundBusy(at, c.executions.queue(j.name)[0].ID, string(c.executions.queue(j.name)[0].state()))
+			why := reason.FireFoundBusy(at, c.executions.Queue(j.name)[0].ID, string(c.executions.Queue(j.name)[0].State()))
 			c.config.countDropped(j, 1, why)
 			c.recording.dropped(j.name, at, why)
 			c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Why: why})
 			return
 		}
-		source = Misfired
+		source = executions.Misfired
 		c.dropOldestFire(j)
 	}
-	c.executions.enqueue(&execution{ID: id, Job: j.name, Fire: at, Source: source, Made: c.Now()})
+	c.executions.Enqueue(executions.Made{ID: id, Job: j.name, Fire: at, Source: source})
 }
 
 // onlyEnding reports whether all that is in a queue are tasks of a deregistered
 // job of the name that are being ended: the first fire of the new one waits for
 // them (rule K2).
-func onlyEnding(queue []*execution) bool {
+func onlyEnding(queue []*executions.Execution) bool {
 	for _, e := range queue {
-		if !e.launched() || e.Kill.IsZero() {
+		if !e.Launched() || e.Kill.IsZero() {
 			return false
 		}
 	}
@@ -202,18 +203,18 @@ func onlyEnding(queue []*execution) bool {
 // queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would
 // outgrow the memory. Each job has room for one.
 func (c *Core) queueLimit() int {
-	return min(max(c.Opt.OpenExecutions-len(c.executions.open), 1), c.Opt.QueuedFires)
+	return min(max(c.Opt.OpenExecutions-c.executions.NumOpen(), 1), c.Opt.QueuedFires)
 }
 
 // dropOldestFire makes room in a full queue: the oldest fire of the cron that
 // waits goes; triggers are never dropped.
 func (c *Core) dropOldestFire(j *jobState) {
 	waiting, oldest := 0, -1
-	for i, e := range c.executions.queue(j.name) {
-		if e.launched() {
+	for i, e := range c.executions.Queue(j.name) {
+		if e.Launched() {
 			continue
 		}
-		if e.Source == Triggered {
+		if e.Source == executions.Triggered {
 			continue
 		}
 		if waiting++; oldest < 0 {
@@ -224,14 +225,14 @@ func (c *Core) dropOldestFire(j *jobState) {
 	if waiting < most {
 		return
 	}
-	e := c.executions.queue(j.name)[oldest]
+	e := c.executions.Queue(j.name)[oldest]
 	why := reason.OldestDropped(waiting, e.Fire)
 	kill := reason.DroppedFromQueue(c.Opt.QueuedFires)
 	if most < c.Opt.QueuedFires {
-		why = reason.OldestOfAllDropped(len(c.executions.open), e.Fire)
+		why = reason.OldestOfAllDropped(c.executions.NumOpen(), e.Fire)
 		kill = reason.DroppedOfTooMany(c.Opt.OpenExecutions)
 	}
 	c.config.countDropped(j, 1, why)
 	c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Execution: e.ID, Why: why})
-	c.executions.drop(e, kill)
+	c.executions.Drop(e, kill)
 }

@@ -41,10 +41,10 @@ func (c *Core) sampleLater() {
 func (c *Core) sample(at time.Time) {
 	var tasks, registered, waiting int64
 	running := map[string]bool{}
-	for _, ref := range c.executions.tasks {
-		if ref.shard().live() {
+	for _, ref := range c.executions.AllTasks() {
+		if ref.Shard().Live() {
 			tasks++
-			running[ref.exec.Job] = true
+			running[ref.Exec.Job] = true
 		}
 	}
 	for _, j := range c.config.jobs {
@@ -52,9 +52,9 @@ func (c *Core) sample(at time.Time) {
 			registered++
 		}
 	}
-	for _, e := range c.executions.open {
-		if e.launched() {
-			waiting += int64(e.shardsOpen) // with those that run
+	for e := range c.executions.AllOpen() {
+		if e.Launched() {
+			waiting += int64(e.ShardsOpen) // with those that run
 		} else if j := c.config.jobs[e.Job]; j != nil && j.cfg != nil {
 			waiting += int64(j.cfg.ShardingTotalCount)
 		}

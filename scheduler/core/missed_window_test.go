@@ -46,13 +46,13 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	steps := 0
 	for c.fires.missed != nil || c.fires.due != nil || steps == 0 {
 		steps++
-		before := len(c.executions.open)
+		before := c.executions.NumOpen()
 		left := 0
 		if c.fires.missed != nil {
 			left = len(c.fires.missed.names)
 		}
 		d := c.Step(clock.Now{Wall: now}, rand.NewPCG(1, 2), nil)
-		if made := len(c.executions.open) - before; made > opt.FiresPerStep+opt.QueuedFires {
+		if made := c.executions.NumOpen() - before; made > opt.FiresPerStep+opt.QueuedFires {
 			t.Fatalf("step %d made %d executions", steps, made)
 		}
 		if c.fires.missed != nil && left > 0 && left-len(c.fires.missed.names) > opt.FiresPerStep {
@@ -63,11 +63,11 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 		}
 	}
 	// Every tenth job has at least its newest fire; the first fifty have all that a job may.
-	if open := len(c.executions.open); open < 1000 || open > opt.OpenExecutions+1000+opt.QueuedFires {
+	if open := c.executions.NumOpen(); open < 1000 || open > opt.OpenExecutions+1000+opt.QueuedFires {
 		t.Errorf("%d executions are open", open)
 	}
 	for name, most := range map[string]int{"job_000000": opt.QueuedFires, "job_009990": 2, "job_000001": 1} {
-		if n := len(c.executions.queue(name)); n > most || n == 0 && c.config.jobs[name].cfg.Misfire {
+		if n := len(c.executions.Queue(name)); n > most || n == 0 && c.config.jobs[name].cfg.Misfire {
 			t.Errorf("%s has %d executions, want at most %d", name, n, most)
 		}
 	}
@@ -95,7 +95,7 @@ func TestF3MissedFires(t *testing.T) {
 			s.now = s.now.Add(tt.away)
 			s.restart()
 			s.until(10 * time.Millisecond)
-			if got := len(s.core.executions.open); got != tt.want {
+			if got := s.core.executions.NumOpen(); got != tt.want {
 				t.Fatalf("%d executions wait, want %d", got, tt.want)
 			}
 		})

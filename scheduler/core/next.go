@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -25,13 +26,13 @@ type ending struct {
 	// tries are the shard's attempts, this one included, and counts how many of them were refused, lost, failed or did
 	// not start. next is the source that the next one has unless its end gives it another.
 	tries  int
-	counts tries
-	next   Source
+	counts executions.Tries
+	next   executions.Source
 
 	// The run that the shard belongs to: whether it is a daemon's, and if all that is left of it is to end, why.
 	daemon   bool
 	runEnds  reason.Reason
-	source   Source
+	source   executions.Source
 	failover bool
 	retry    retryLimits
 
@@ -57,13 +58,13 @@ type attemptLimits struct {
 
 // verdict is what follows. The shard has ended when state is a terminal one, else it waits for another attempt.
 type verdict struct {
-	state State
+	state executions.State
 	cause reason.Reason
 	// attempt is the state that the attempt itself is recorded with.
-	attempt State
-	counts  tries
+	attempt executions.State
+	counts  executions.Tries
 	// source and delay are those of the next attempt.
-	source Source
+	source executions.Source
 	delay  time.Duration
 	// closeExecutor says that its executor takes no more tasks, mismatch that this is since the master knows it
 	// otherwise, and blameAgent that the app is kept off the agent for a while.
@@ -74,16 +75,16 @@ type verdict struct {
 func next(in ending) verdict {
 	v := in.decide()
 	switch {
-	case v.state.terminal():
+	case v.state.Terminal():
 		v.attempt = v.state
 	case in.timedOut && !in.lostWithAgent():
-		v.attempt = TimedOut
+		v.attempt = executions.TimedOut
 	case in.how == outcomeLost:
-		v.attempt = Lost
+		v.attempt = executions.Lost
 	case in.how == outcomeKilled:
-		v.attempt = Killed
+		v.attempt = executions.Killed
 	default:
-		v.attempt = Failed
+		v.attempt = executions.Failed
 	}
 	return v
 }
@@ -101,15 +102,15 @@ func (in *ending) decide() verdict {
 	}
 	switch finished := in.how == outcomeFinished; {
 	case (!finished || in.daemon) && in.runEnds.Is(reason.ServerStopped) && in.reruns():
-		return in.requeue(in.runEnds, FailoverSource, 0) // for the next server (rule O4)
+		return in.requeue(in.runEnds, executions.FailoverSource, 0) // for the next server (rule O4)
 	case !wanted && in.runEnds.IsZero():
 		return in.afterOwnEnd()
 	case finished:
-		return in.complete(Finished, in.cause)
+		return in.complete(executions.Finished, in.cause)
 	case in.runEnds.Is(reason.ServerStopped):
-		return in.complete(Lost, in.runEnds)
+		return in.complete(executions.Lost, in.runEnds)
 	}
-	return in.complete(Killed, in.runEnds)
+	return in.complete(executions.Killed, in.runEnds)
 }
 
 // afterOwnKill is what follows when this task alone was to be killed. Neither failover nor the stop of a server runs
@@ -119,11 +120,11 @@ func (in *ending) afterOwnKill() verdict {
 	case in.daemon && in.runGoesOn():
 		return in.requeue(in.kill, in.source, 0)
 	case in.how == outcomeFinished:
-		return in.complete(Finished, in.cause)
+		return in.complete(executions.Finished, in.cause)
 	case in.daemon:
-		return in.complete(Killed, in.runEnds) // it may have been drained or replaced before
+		return in.complete(executions.Killed, in.runEnds) // it may have been drained or replaced before
 	}
-	return in.complete(Killed, in.kill)
+	return in.complete(executions.Killed, in.kill)
 }
 
 // lostWithAgent reports whether the attempt may have been lost before its time was over: it is failed over, as any
@@ -135,9 +136,9 @@ func (in *ending) lostWithAgent() bool { return in.how == outcomeLost && in.fail
 // was asked to. What its executor says of the end includes that it killed the task: it does not know why.
 func (in *ending) afterTimeout() verdict {
 	if in.how == outcomeFinished {
-		return in.complete(Finished, in.cause)
+		return in.complete(executions.Finished, in.cause)
 	}
-	return in.failed(TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
+	return in.failed(executions.TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
 }
 
 // afterOwnEnd is what follows when no kill was wanted (rules E1-E3, X1, L6). A daemon's shard is tried for ever, with
@@ -145,7 +146,7 @@ func (in *ending) afterTimeout() verdict {
 func (in *ending) afterOwnEnd() verdict {
 	before := in.tries - 1
 	if in.daemon {
-		before = in.counts.sum() // its attempts are counted over months
+		before = in.counts.Sum() // its attempts are counted over months
 	}
 	mayRepeat := func(tries, most int) bool { return in.daemon || tries < most }
 	counts := in.counts
@@ -156,24 +157,24 @@ func (in *ending) afterOwnEnd() verdict {
 			return in.requeue(in.cause, in.source, counts.Fails-1).counting(counts)
 		}
 		if in.how == outcomeFinished {
-			return in.complete(Finished, in.cause)
+			return in.complete(executions.Finished, in.cause)
 		}
-		return in.failed(Failed, in.cause)
+		return in.failed(executions.Failed, in.cause)
 	case outcomeLost:
 		if !in.reruns() {
-			return in.complete(Lost, in.cause)
+			return in.complete(executions.Lost, in.cause)
 		}
 		if !in.away {
 			counts.Losses++
 		}
 		if !mayRepeat(counts.Losses, in.limits.losses) {
-			return in.complete(Failed, reason.LostTooOften(counts.Losses, in.cause)).counting(counts)
+			return in.complete(executions.Failed, reason.LostTooOften(counts.Losses, in.cause)).counting(counts)
 		}
-		return in.requeue(in.cause, FailoverSource, max(counts.Losses-1, 0)).counting(counts)
+		return in.requeue(in.cause, executions.FailoverSource, max(counts.Losses-1, 0)).counting(counts)
 	case outcomeRejected:
 		counts.Errors++
 		if !mayRepeat(counts.Errors, in.limits.errors) {
-			return in.complete(Failed, in.cause).counting(counts)
+			return in.complete(executions.Failed, in.cause).counting(counts)
 		}
 		v := in.requeue(in.cause, in.next, counts.Errors-1).counting(counts)
 		v.closeExecutor = in.ranBefore && counts.Errors > 1 // it may be for the executor, in words that we don't know
@@ -194,18 +195,18 @@ func (in *ending) afterOwnEnd() verdict {
 		counts.Starts++
 		v := in.requeue(in.cause, in.next, 0)
 		if !mayRepeat(counts.Starts, in.limits.starts) {
-			v = in.complete(Failed, reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
+			v = in.complete(executions.Failed, reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
 		}
 		v.blameAgent = true
 		return v.counting(counts)
 	case outcomeNeverStarted:
 		return in.requeue(in.cause, in.next, before)
 	}
-	return in.complete(Killed, in.cause) // outcomeKilled is of an attempt whose kill was wanted
+	return in.complete(executions.Killed, in.cause) // outcomeKilled is of an attempt whose kill was wanted
 }
 
 // failed ends the shard, or has it run again if its job's maxRetries allow that (rules E3, E6).
-func (in *ending) failed(state State, cause reason.Reason) verdict {
+func (in *ending) failed(state executions.State, cause reason.Reason) verdict {
 	if in.counts.Fails >= in.retry.max {
 		return in.complete(state, cause)
 	}
@@ -215,37 +216,37 @@ func (in *ending) failed(state State, cause reason.Reason) verdict {
 	return v
 }
 
-func (in *ending) runGoesOn() bool { return goesOn(in.runEnds) }
+func (in *ending) runGoesOn() bool { return executions.GoesOn(in.runEnds) }
 
 // reruns reports whether a lost shard is run again (rule E2).
 func (in *ending) reruns() bool { return in.daemon || in.failover }
 
-func (in *ending) complete(state State, cause reason.Reason) verdict {
+func (in *ending) complete(state executions.State, cause reason.Reason) verdict {
 	return verdict{state: state, cause: cause, counts: in.counts}
 }
 
 // requeue is another attempt, after a delay that grows with the number of tries before.
-func (in *ending) requeue(cause reason.Reason, source Source, before int) verdict {
+func (in *ending) requeue(cause reason.Reason, source executions.Source, before int) verdict {
 	delay := step.Backoff(in.limits.first, in.limits.most, before)
-	return verdict{state: Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
+	return verdict{state: executions.Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
 }
 
-func (v verdict) counting(counts tries) verdict {
+func (v verdict) counting(counts executions.Tries) verdict {
 	v.counts = counts
 	return v
 }
 
 // endingOf is what is known of a shard whose attempt has ended.
-func (c *Core) endingOf(ref taskRef, how outcome) ending {
-	e, s := ref.exec, ref.shard()
+func (c *Core) endingOf(ref executions.TaskRef, how outcome) ending {
+	e, s := ref.Exec, ref.Shard()
 	job := &e.Settings.Job
-	first, most := c.executions.retryBackoff(job)
+	first, most := c.executions.RetryBackoff(job)
 	in := ending{
 		how: how, cause: s.Cause, agent: s.Agent,
 		away:   !s.Unreachable.IsZero() || !c.agents.Registered(s.Agent),
 		wanted: !s.KillSince.IsZero(), kill: s.Kill, timedOut: s.TimedOut,
-		tries: s.Attempt, counts: s.tries, next: s.Type,
-		daemon: e.daemon(), runEnds: e.Kill, source: e.Source, failover: job.Failover,
+		tries: s.Attempt, counts: s.Tries, next: s.Type,
+		daemon: e.Daemon(), runEnds: e.Kill, source: e.Source, failover: job.Failover,
 		retry:         retryLimits{max: job.MaxRetries, first: first, most: most, timeoutSeconds: job.TimeoutSeconds},
 		taskExecutors: c.Opt.TaskExecutors,
 		limits: attemptLimits{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 var (
@@ -20,7 +21,7 @@ func TestNext(t *testing.T) {
 	t.Parallel()
 	job := func(change ...func(*ending)) ending {
 		in := ending{
-			cause: boom, agent: "S1", tries: 3, next: NormalTrigger, source: Triggered,
+			cause: boom, agent: "S1", tries: 3, next: executions.NormalTrigger, source: executions.Triggered,
 			retry:  retryLimits{first: 2 * time.Second, most: 20 * time.Second, timeoutSeconds: 10},
 			limits: attemptLimits{losses: 2, errors: 2, starts: 2, first: time.Second, most: 4 * time.Second},
 		}
@@ -30,7 +31,7 @@ func TestNext(t *testing.T) {
 		return in
 	}
 	how := func(o outcome) func(*ending) { return func(in *ending) { in.how = o } }
-	counts := func(c tries) func(*ending) { return func(in *ending) { in.counts = c } }
+	counts := func(c executions.Tries) func(*ending) { return func(in *ending) { in.counts = c } }
 	retries := func(n int) func(*ending) { return func(in *ending) { in.retry.max = n } }
 	wanted := func(in *ending) { in.wanted = true }
 	kill := func(why reason.Reason) func(*ending) { return func(in *ending) { in.wanted, in.kill = true, why } }
@@ -40,7 +41,9 @@ func TestNext(t *testing.T) {
 	timedOut := func(in *ending) { in.wanted, in.timedOut, in.ran = true, true, 11*time.Second }
 	failover := func(in *ending) { in.failover = true }
 	away := func(in *ending) { in.away = true }
-	daemon := func(in *ending) { in.daemon, in.source, in.next = true, DaemonSource, DaemonSource }
+	daemon := func(in *ending) {
+		in.daemon, in.source, in.next = true, executions.DaemonSource, executions.DaemonSource
+	}
 	served := func(in *ending) { in.servedElsewhere = true }
 	ran := func(in *ending) { in.ranBefore = true }
 	starts := func(in *ending) { in.taskExecutors = true }
@@ -54,42 +57,42 @@ func TestNext(t *testing.T) {
 
 		{"E1 what never began is launched again, as it was", job(how(outcomeNeverStarted)),
 			"WAITING NORMAL_TRIGGER in 4s: boom; attempt FAILED"},
-		{"E1 a daemon's delay grows with its failures, not with its age", job(how(outcomeNeverStarted), daemon, counts(tries{Losses: 1})),
+		{"E1 a daemon's delay grows with its failures, not with its age", job(how(outcomeNeverStarted), daemon, counts(executions.Tries{Losses: 1})),
 			"WAITING DAEMON in 2s: boom; losses 1; attempt FAILED"},
 		{"E1 what the master refused is launched again", job(how(outcomeRejected)),
 			"WAITING NORMAL_TRIGGER in 1s: boom; errors 1; attempt FAILED"},
-		{"E1 on a new executor, where its own may be why", job(how(outcomeRejected), daemon, ran, counts(tries{Errors: 1})),
+		{"E1 on a new executor, where its own may be why", job(how(outcomeRejected), daemon, ran, counts(executions.Tries{Errors: 1})),
 			"WAITING DAEMON in 2s: boom; errors 2; closes its executor; attempt FAILED"},
-		{"E1 and no more than a few times", job(how(outcomeRejected), counts(tries{Errors: 1})),
+		{"E1 and no more than a few times", job(how(outcomeRejected), counts(executions.Tries{Errors: 1})),
 			"FAILED: boom; errors 2"},
 
 		{"E2 what was lost is not run again without failover", job(how(outcomeLost)), "LOST: boom"},
 		{"E2 with failover it is", job(how(outcomeLost), failover),
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
-		{"E2 and no more than a few times", job(how(outcomeLost), failover, counts(tries{Losses: 1})),
+		{"E2 and no more than a few times", job(how(outcomeLost), failover, counts(executions.Tries{Losses: 1})),
 			"FAILED: lost 2 times; last: boom; losses 2"},
-		{"E2 agents that go away don't count", job(how(outcomeLost), failover, away, counts(tries{Losses: 1})),
+		{"E2 agents that go away don't count", job(how(outcomeLost), failover, away, counts(executions.Tries{Losses: 1})),
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
-		{"E2 a daemon is run again for ever", job(how(outcomeLost), daemon, counts(tries{Losses: 9})),
+		{"E2 a daemon is run again for ever", job(how(outcomeLost), daemon, counts(executions.Tries{Losses: 9})),
 			"WAITING FAILOVER in 4s: boom; losses 10; attempt LOST"},
 
 		{"E3 what failed by itself is not run again", job(how(outcomeFailed)), "FAILED: boom"},
-		{"E3 unless maxRetries says so", job(how(outcomeFailed), retries(2), counts(tries{Fails: 1})),
+		{"E3 unless maxRetries says so", job(how(outcomeFailed), retries(2), counts(executions.Tries{Fails: 1})),
 			"WAITING TRIGGER in 4s: boom; fails 2; attempt FAILED"},
-		{"E6 after its own backoff, and so often", job(how(outcomeFailed), retries(2), counts(tries{Fails: 2})),
+		{"E6 after its own backoff, and so often", job(how(outcomeFailed), retries(2), counts(executions.Tries{Fails: 2})),
 			"FAILED: boom; fails 2"},
 		{"X8 a daemon that ends is run again", job(how(outcomeFailed), daemon),
 			"WAITING DAEMON in 1s: boom; fails 1; attempt FAILED"},
-		{"X8 also when it ends well", job(how(outcomeFinished), daemon, counts(tries{Fails: 1})),
+		{"X8 also when it ends well", job(how(outcomeFinished), daemon, counts(executions.Tries{Fails: 1})),
 			"WAITING DAEMON in 2s: boom; fails 2; attempt FAILED"},
 
 		{"X1 an executor that the master has otherwise takes no more tasks", job(how(outcomeExecutorInfoMismatch)),
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor, which the master has otherwise; attempt FAILED"},
 		{"L6 an agent where the executor does not start is avoided", job(how(outcomeExecutorStartFailed)),
 			"WAITING NORMAL_TRIGGER in 1s: boom; starts 1; blames the agent; attempt FAILED"},
-		{"L6 and no more than a few are tried", job(how(outcomeExecutorStartFailed), counts(tries{Starts: 1})),
+		{"L6 and no more than a few are tried", job(how(outcomeExecutorStartFailed), counts(executions.Tries{Starts: 1})),
 			"FAILED: the app's executor did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
-		{"L6 of a task with an executor of its own", job(how(outcomeExecutorStartFailed), starts, counts(tries{Starts: 1})),
+		{"L6 of a task with an executor of its own", job(how(outcomeExecutorStartFailed), starts, counts(executions.Tries{Starts: 1})),
 			"FAILED: a task of the app did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
 		{"X4 another leader's address blames no agent", job(how(outcomeExecutorStartFailed), served),
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor; attempt FAILED"},
@@ -142,7 +145,7 @@ func TestNext(t *testing.T) {
 func (v verdict) String() string {
 	var b strings.Builder
 	b.WriteString(string(v.state))
-	if v.state == Waiting {
+	if v.state == executions.Waiting {
 		fmt.Fprintf(&b, " %s in %v", v.source, v.delay)
 	}
 	fmt.Fprintf(&b, ": %s", v.cause)
@@ -177,9 +180,9 @@ func TestNextAlwaysDecides(t *testing.T) {
 			for _, runEnds := range kills {
 				for flags := range 1 << 6 {
 					bit := func(i int) bool { return bools[flags>>i&1] }
-					in := ending{how: how, cause: boom, kill: kill, runEnds: runEnds, tries: 2, next: NormalTrigger, source: Triggered,
+					in := ending{how: how, cause: boom, kill: kill, runEnds: runEnds, tries: 2, next: executions.NormalTrigger, source: executions.Triggered,
 						wanted: !kill.IsZero() || !runEnds.IsZero() && bit(0), daemon: bit(2), failover: bit(3), away: bit(4),
-						counts: tries{1, 1, 1, 1}, limits: attemptLimits{losses: 2, errors: 2, starts: 2, first: 1, most: 8}}
+						counts: executions.Tries{Errors: 1, Losses: 1, Fails: 1, Starts: 1}, limits: attemptLimits{losses: 2, errors: 2, starts: 2, first: 1, most: 8}}
 					if bit(5) {
 						in.retry.max = 2
 					}
@@ -193,12 +196,12 @@ func TestNextAlwaysDecides(t *testing.T) {
 						continue // somebody wanted it
 					}
 					v := next(in)
-					switch grown := v.counts.sum() - in.counts.sum(); {
-					case !v.state.terminal() && v.state != Waiting, v.state == Waiting && v.source == "", !v.attempt.terminal():
+					switch grown := v.counts.Sum() - in.counts.Sum(); {
+					case !v.state.Terminal() && v.state != executions.Waiting, v.state == executions.Waiting && v.source == "", !v.attempt.Terminal():
 						t.Fatalf("%+v: %v", in, v)
 					case v.counts.Errors < 1, v.counts.Losses < 1, v.counts.Fails < 1, v.counts.Starts < 1, grown > 1:
 						t.Fatalf("%+v counts %+v", in, v.counts)
-					case in.daemon && goesOn(runEnds) && v.state.terminal():
+					case in.daemon && executions.GoesOn(runEnds) && v.state.Terminal():
 						t.Fatalf("%+v: a daemon's shard ends: %v", in, v)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -22,11 +23,11 @@ type Failure struct {
 
 // FailedShard is a shard of a run that failed, and why.
 type FailedShard struct {
-	Item   int           `json:"item"`
-	State  State         `json:"state"`
-	TaskID string        `json:"taskId,omitempty"`
-	Agent  string        `json:"agent,omitempty"`
-	Cause  reason.Reason `json:"cause,omitzero"`
+	Item   int              `json:"item"`
+	State  executions.State `json:"state"`
+	TaskID string           `json:"taskId,omitempty"`
+	Agent  string           `json:"agent,omitempty"`
+	Cause  reason.Reason    `json:"cause,omitzero"`
 }
 
 // Notification tells people of a job's newest failure. NotificationSent with the same Job and Seq is its outcome.
@@ -225,11 +226,11 @@ func (c *Core) notificationSent(e NotificationSent) {
 }
 
 // failureOf is what a notification of an execution that failed says.
-func failureOf(e *execution) Failure {
+func failureOf(e *executions.Execution) Failure {
 	f := Failure{Execution: e.ID, Fire: e.Fire}
-	for i := range e.Shards {
-		s := &e.Shards[i]
-		if s.State == Finished || s.State == Killed {
+	for i := range e.NumShards() {
+		s := e.Shard(i)
+		if s.State == executions.Finished || s.State == executions.Killed {
 			continue
 		}
 		f.FailedShards++

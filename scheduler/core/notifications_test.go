@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -50,7 +51,7 @@ func TestN1ARunOfADaemon(t *testing.T) {
 	s.app()
 	s.job(withWebhook)
 	fire := s.now
-	s.core.reportFailure("my_job", Failure{Execution: "my_job@daemon", Fire: fire, Shards: []FailedShard{{Item: 2, State: Failed, Cause: reason.FromText("boom")}}})
+	s.core.reportFailure("my_job", Failure{Execution: "my_job@daemon", Fire: fire, Shards: []FailedShard{{Item: 2, State: executions.Failed, Cause: reason.FromText("boom")}}})
 	got := s.step().Notifications
 	if len(got) != 1 || got[0].FailedShards != 1 || got[0].Shards[0].Cause.String() != "boom" || !got[0].Fire.Equal(fire) {
 		t.Fatalf("people are told %+v", got)
@@ -139,7 +140,7 @@ func TestErrorHandlersThatTellNobody(t *testing.T) {
 			t.Fatalf("%s: notes %+v, people are told %+v", handler, d.Notes, d.Notifications)
 		}
 		for _, n := range d.Notes {
-			if n.Problem != problem || !strings.HasPrefix(n.Detail, string(Failed)) {
+			if n.Problem != problem || !strings.HasPrefix(n.Detail, string(executions.Failed)) {
 				t.Errorf("%s: %+v", handler, n)
 			}
 		}

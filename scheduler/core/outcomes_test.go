@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -26,12 +27,12 @@ func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 			s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 			v := s.execution(id)
 			if !failover {
-				if v.State != Failed || v.Shards[0].State != Lost {
+				if v.State != executions.Failed || v.Shards[0].State != executions.Lost {
 					t.Fatalf("%+v", v)
 				}
 				return
 			}
-			if v.State != Running || v.Shards[0].State != Waiting {
+			if v.State != executions.Running || v.Shards[0].State != executions.Waiting {
 				t.Fatalf("%+v", v)
 			}
 			s.until(time.Second)
@@ -59,7 +60,7 @@ func TestE2OnlyLossesOnAgentsThatStayedCount(t *testing.T) {
 		s.step(s.clusterEvent(cluster.Failure{AgentID: agent}))
 		s.until(3 * time.Minute)
 	}
-	if v := s.execution(id); v.State != Running {
+	if v := s.execution(id); v.State != executions.Running {
 		t.Fatalf("%s: %s; six agents were lost, the shard is not to blame", v.State, v.Reason)
 	}
 }
@@ -76,14 +77,14 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 			s.run(l)
 			s.update(l[0], cluster.Failed, fromMaster(reason))
 			s.until(14 * time.Minute)
-			if v := s.execution(id); v.State != Running {
+			if v := s.execution(id); v.State != executions.Running {
 				t.Fatalf("%s before the agent said why: %s", v.State, v.Reason)
 			}
 			exit := 3
 			s.update(l[0], cluster.Failed, func(u *cluster.Update) {
 				u.Status = &wire.Status{Cause: "the disk was full", ExitStatus: &exit}
 			})
-			if v := s.execution(id); v.State != Failed || v.Shards[0].FailureCause != "the disk was full" || *v.Shards[0].ExitStatus != 3 {
+			if v := s.execution(id); v.State != executions.Failed || v.Shards[0].FailureCause != "the disk was full" || *v.Shards[0].ExitStatus != 3 {
 				t.Fatalf("%+v", v)
 			}
 		})
@@ -103,8 +104,8 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 		s.run(l)
 		s.update(l[0], state, fromMaster(cluster.ReasonReconciliation))
 		s.until(16 * time.Minute)
-		cause := s.core.executions.ended.byID[id].Shards[0].Cause
-		if v := s.execution(id); (v.State == Finished) != (state == cluster.Finished) || cause.String() != want {
+		cause := s.core.executions.EndedByID(id).Shards[0].Cause
+		if v := s.execution(id); (v.State == executions.Finished) != (state == cluster.Finished) || cause.String() != want {
 			t.Errorf("%s: the cause is %q, %+v", state, cause, v)
 		}
 	}
@@ -121,7 +122,7 @@ func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 	s.restart()
 	s.until(time.Minute)
 	s.update(l[0], cluster.Finished)
-	if n := len(s.core.executions.open); n != 0 {
+	if n := s.core.executions.NumOpen(); n != 0 {
 		t.Errorf("%d executions go on", n)
 	}
 }

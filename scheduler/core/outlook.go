@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // manageOffers holds what is needed of the offers and declines the others.
@@ -25,26 +26,26 @@ func (c *Core) manageOffers() {
 // anyWaiting reports whether a shard could be launched if an agent had the resources, and
 // whether one waits that fits no agent: no offer is held for that one.
 func (c *Core) anyWaiting() (waits, hopeless bool) {
-	for _, e := range c.executions.launchable {
+	for _, e := range c.executions.Launchable() {
 		if !e.Kill.IsZero() || c.heldBack(e) {
 			continue
 		}
-		if e.unplaced.never {
+		if e.Unplaced.Never {
 			hopeless = true
 			continue
 		}
 		if c.starts.wait(c.config.appOf(e), e.ID).waits() {
 			continue
 		}
-		if !e.launched() {
+		if !e.Launched() {
 			if j := c.config.jobs[e.Job]; c.canLaunch(j) {
 				return true, hopeless
 			}
 			continue
 		}
-		for i := range e.Shards {
-			s := &e.Shards[i]
-			if s.State == Waiting && !c.isBlocked(e, s) && !s.NotBefore.After(c.Now()) {
+		for i := range e.NumShards() {
+			s := e.Shard(i)
+			if s.State == executions.Waiting && !c.isBlocked(e, s) && !s.NotBefore.After(c.Now()) {
 				return true, hopeless
 			}
 		}
@@ -75,8 +76,8 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
 	maintained := c.agents.AllInMaintenance()
-	for _, e := range c.executions.launchable {
-		if !e.launched() {
+	for _, e := range c.executions.Launchable() {
+		if !e.Launched() {
 			break // executions with shards to requeue come first
 		}
 		if c.heldBack(e) {
@@ -84,9 +85,9 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		}
 		var items []int
 		var first time.Time
-		for i := range e.Shards {
-			s := &e.Shards[i]
-			if s.State != Waiting || !e.Kill.IsZero() || !s.NotBefore.After(c.Now()) || s.NotBefore.After(upTo) || c.isBlocked(e, s) {
+		for i := range e.NumShards() {
+			s := e.Shard(i)
+			if s.State != executions.Waiting || !e.Kill.IsZero() || !s.NotBefore.After(c.Now()) || s.NotBefore.After(upTo) || c.isBlocked(e, s) {
 				continue
 			}
 			items = append(items, s.Item)
@@ -95,7 +96,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, c.demandOf(e.ID, &e.Settings.App, &e.Settings.Job, e.prepare().executorKey, items, maintained)), append(at, first)
+			ds, at = append(ds, c.demandOf(e.ID, &e.Settings.App, &e.Settings.Job, e.Prepare().ExecutorKey(), items, maintained)), append(at, first)
 		}
 		if len(ds) >= fewFires {
 			return nil, nil, true
@@ -110,7 +111,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
 			return false // the fire was made already, and the clock was set back since
 		}
-		if !c.canLaunch(j) || len(c.executions.queue(j.name)) > 0 && !onlyEnding(c.executions.queue(j.name)) {
+		if !c.canLaunch(j) || len(c.executions.Queue(j.name)) > 0 && !onlyEnding(c.executions.Queue(j.name)) {
 			return false
 		}
 		a := c.config.apps[j.cfg.AppName]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -78,7 +79,7 @@ func (c *Core) Facts() Facts {
 		f.Apps = append(f.Apps, name)
 	}
 	if !f.Subscribed {
-		f.trouble(Trouble{Kind: TroubleNotSubscribed, Why: c.placeReason(&execution{})})
+		f.trouble(Trouble{Kind: TroubleNotSubscribed, Why: c.placeReason(&executions.Execution{})})
 	}
 	away := c.awayAgents()
 	for _, id := range step.SortedKeys(away) {
@@ -109,9 +110,9 @@ func (f *Facts) trouble(t Trouble) { f.Troubles = append(f.Troubles, t) }
 // awayAgents are the agents with tasks that the master can't reach, by id.
 func (c *Core) awayAgents() map[string]*Trouble {
 	away := map[string]*Trouble{}
-	for _, ref := range c.executions.tasks {
-		s := ref.shard()
-		if s.Unreachable.IsZero() || !s.live() {
+	for _, ref := range c.executions.AllTasks() {
+		s := ref.Shard()
+		if s.Unreachable.IsZero() || !s.Live() {
 			continue
 		}
 		t := away[s.Agent]
@@ -178,15 +179,15 @@ func (c *Core) startTroubles(f *Facts) {
 func (c *Core) silentTroubles(f *Facts) {
 	for job := range c.daemons.items {
 		j := c.config.jobs[job]
-		if j == nil || c.executions.standing(j.name) == nil {
+		if j == nil || c.executions.Standing(j.name) == nil {
 			continue
 		}
 		t := Trouble{Kind: TroubleDaemonSilent, Job: job, App: c.config.appNameOf(job)}
-		e := c.executions.standing(j.name)
-		for i := range e.Shards {
-			s := &e.Shards[i]
+		e := c.executions.Standing(j.name)
+		for i := range e.NumShards() {
+			s := e.Shard(i)
 			quiet := time.Duration(0)
-			if e.launched() {
+			if e.Launched() {
 				quiet = c.quietFor(e, s)
 			}
 			if quiet == 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // Each state that a PARTITION_AWARE framework hears of means something else for a task
@@ -50,8 +51,8 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			}
 			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) { u.UnreachableSince = since })
 			left := func() (lost, waiting bool) {
-				for e := range s.core.executions.ended.all() {
-					lost = lost || e.Shards[0].State == Lost
+				for e := range s.core.executions.AllEnded() {
+					lost = lost || e.Shard(0).State == executions.Lost
 				}
 				return lost, len(s.core.FailoverShards()) == 1
 			}

@@ -30,12 +30,12 @@ func (j *jobState) state(busy bool) JobState {
 func (c *Core) jobState(j *jobState, running, waiting int, fires bool) string {
 	a := c.config.apps[j.cfg.AppName]
 	switch {
-	case j.state(c.executions.busy(j.name)) == JobDisabled:
+	case j.state(c.executions.Busy(j.name)) == JobDisabled:
 		return string(JobDisabled)
 	case a == nil || a.disabled:
 		return "APP_DISABLED"
-	case j.state(c.executions.busy(j.name)) != JobEnabled:
-		return string(j.state(c.executions.busy(j.name)))
+	case j.state(c.executions.Busy(j.name)) != JobEnabled:
+		return string(j.state(c.executions.Busy(j.name)))
 	case running > 0:
 		return "RUNNING"
 	case waiting > 0:
@@ -73,8 +73,8 @@ func (c *Core) pauseRequested(p PauseRequested) {
 		c.auditPause(&p)
 		c.NeedChanged()
 		c.applyJobState(j)
-		if len(c.executions.queue(j.name)) > 0 && !c.executions.queue(j.name)[0].launched() {
-			c.recording.waits(c.executions.queue(j.name)[0], c.config.inactiveReason(j))
+		if len(c.executions.Queue(j.name)) > 0 && !c.executions.Queue(j.name)[0].Launched() {
+			c.recording.waits(c.executions.Queue(j.name)[0], c.config.inactiveReason(j))
 		}
 	}
 	view, _ := c.Job(j.name) // it has a document

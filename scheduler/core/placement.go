@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -12,7 +13,7 @@ type placement struct {
 	*step.Shared
 	// upTo is where the next match of the round goes on, zero at the top; roundOffers is how many offers had been
 	// received when the round began.
-	upTo        launchKey
+	upTo        executions.LaunchKey
 	roundOffers int64
 	// reservation is nil while there is none; lastReservation is when the last one of an execution ended without a launch.
 	reservation     *reservation
@@ -39,7 +40,7 @@ func (p *placement) sessionBegan() {
 }
 
 // roundOpen reports whether not all that waits has seen the offers at hand.
-func (p *placement) roundOpen() bool { return p.MatchWanted() || p.upTo != (launchKey{}) }
+func (p *placement) roundOpen() bool { return p.MatchWanted() || p.upTo != (executions.LaunchKey{}) }
 
 // answered takes out the ACCEPT of that number, nil if it was voided.
 func (p *placement) answered(seq int64) *sentAccept {
@@ -77,7 +78,7 @@ func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 // demand is a Demand and the execution that it is made of.
 type demand struct {
 	offers.Demand
-	exec        *execution
-	with        *settings
+	exec        *executions.Execution
+	with        *executions.Settings
 	executorKey string
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -47,7 +48,7 @@ func (c *Core) Job(name string) (JobView, error) {
 }
 
 func (c *Core) jobView(j *jobState) JobView {
-	v := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(c.executions.busy(j.name)), Version: j.version}
+	v := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(c.executions.Busy(j.name)), Version: j.version}
 	v.note(c.notesOf(j)...)
 	return v
 }
@@ -57,7 +58,7 @@ func (c *Core) Jobs() []JobView {
 	out := make([]JobView, 0, len(c.config.jobs))
 	for _, name := range step.SortedKeys(c.config.jobs) {
 		if j := c.config.jobs[name]; j.cfg != nil {
-			out = append(out, JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(c.executions.busy(j.name))})
+			out = append(out, JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(c.executions.Busy(j.name))})
 		}
 	}
 	return out
@@ -96,7 +97,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 			JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{},
 		}
 		x.note(c.config.inactiveReason(j))
-		for _, e := range c.executions.queue(j.name) {
+		for _, e := range c.executions.Queue(j.name) {
 			c.explainExecution(&x, j, e)
 		}
 		return x, nil
@@ -124,7 +125,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 			x.NextFires = append(x.NextFires, at)
 		}
 	}
-	for _, e := range c.executions.queue(j.name) {
+	for _, e := range c.executions.Queue(j.name) {
 		c.explainExecution(&x, j, e)
 	}
 	x.note(c.clockNotes(x.Running)...)
@@ -143,8 +144,8 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	return x, nil
 }
 
-func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
-	if !e.launched() {
+func (c *Core) explainExecution(x *Explanation, j *jobState, e *executions.Execution) {
+	if !e.Launched() {
 		why, shards := c.waitReason(j, e), 1
 		if j.cfg != nil { // else nobody knows how many
 			shards = j.cfg.ShardingTotalCount
@@ -154,17 +155,17 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 		}
 		return
 	}
-	for i := range e.Shards {
-		s := &e.Shards[i]
+	for i := range e.NumShards() {
+		s := e.Shard(i)
 		switch {
-		case s.State == Waiting:
+		case s.State == executions.Waiting:
 			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.Shown(s.WaitSince).Truncate(time.Millisecond), Why: whyOf(c.shardWaitReason(e, s))})
-		case s.live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.Shown(s.Launched).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.waits))), Progress: s.shownProgress()})
+		case s.Live():
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.Shown(s.Launched).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.Waits))), Progress: s.ShownProgress()})
 			if why := c.runningNote(s).Or(c.quietNote(e, s)); !why.IsZero() {
 				x.note(reason.OfItem(s.Item, why))
 			}
-		case s.State != Finished:
+		case s.State != executions.Finished:
 			x.Ended = append(x.Ended, EndedView{
 				ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Why: whyOf(s.Cause)})
 		}
@@ -174,7 +175,7 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 // explainItems bounds how many shards of one waiting execution are listed.
 const explainItems = 1000
 
-func (c *Core) runningNote(s *shard) reason.Reason {
+func (c *Core) runningNote(s *executions.Shard) reason.Reason {
 	switch {
 	case s.TimedOut:
 		return reason.TimeoutKillRequested(c.Shown(s.KillSince))
@@ -191,15 +192,15 @@ func (c *Core) runningNote(s *shard) reason.Reason {
 }
 
 // waitReason says what an execution that was not launched yet waits for.
-func (c *Core) waitReason(j *jobState, e *execution) reason.Reason {
-	if first := c.executions.queue(j.name)[0]; first != e {
-		if j.cfg != nil && first.launched() && first.Settings.Job.JobName == j.name && !first.Kill.IsZero() {
+func (c *Core) waitReason(j *jobState, e *executions.Execution) reason.Reason {
+	if first := c.executions.Queue(j.name)[0]; first != e {
+		if j.cfg != nil && first.Launched() && first.Settings.Job.JobName == j.name && !first.Kill.IsZero() {
 			return reason.BeingEnded(first.ID, first.Kill)
 		}
-		if first.daemon() {
+		if first.Daemon() {
 			return reason.DaemonBeingEnded(first.ID)
 		}
-		return reason.OneAtATime(first.ID, strings.ToLower(string(first.state())))
+		return reason.OneAtATime(first.ID, strings.ToLower(string(first.State())))
 	}
 	if why := c.config.inactiveReason(j); !why.IsZero() {
 		return why
@@ -210,7 +211,7 @@ func (c *Core) waitReason(j *jobState, e *execution) reason.Reason {
 	return c.placeReason(e)
 }
 
-func (c *Core) shardWaitReason(e *execution, s *shard) reason.Reason {
+func (c *Core) shardWaitReason(e *executions.Execution, s *executions.Shard) reason.Reason {
 	if !e.Kill.IsZero() {
 		return e.Kill
 	}
@@ -228,14 +229,14 @@ func (c *Core) shardWaitReason(e *execution, s *shard) reason.Reason {
 }
 
 // placeReason says why the last match placed nothing.
-func (c *Core) placeReason(e *execution) reason.Reason {
+func (c *Core) placeReason(e *executions.Execution) reason.Reason {
 	switch why := c.noLaunches(); {
 	case !why.IsZero():
 		return why
 	case c.flow.held.Len() == 0 && !c.agents.AllClosed().IsZero():
 		return c.agents.AllClosed()
-	case !e.unplaced.why.IsZero():
-		return e.unplaced.why
+	case !e.Unplaced.Why.IsZero():
+		return e.Unplaced.Why
 	case c.flow.held.Len() == 0:
 		return reason.Of(reason.NothingOffered)
 	}
@@ -259,30 +260,27 @@ func (c *Core) noLaunches() reason.Reason {
 
 // Execution returns an execution that lives or is among the last ended ones.
 func (c *Core) Execution(id string) (ExecutionView, error) {
-	e := c.executions.open[id]
-	if e == nil {
-		e = c.executions.ended.byID[id]
-	}
+	e := c.executions.Find(id)
 	if e == nil {
 		return ExecutionView{}, c.executionNotFound(id)
 	}
-	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{},
+	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.State(), Shards: []ShardView{},
 		Overrides: c.shownOverrides(e)}
-	if v.State.terminal() {
-		v.Why = whyOf(e.reason())
-	} else if j := c.config.jobs[e.Job]; j != nil && !e.launched() {
+	if v.State.Terminal() {
+		v.Why = whyOf(e.Reason())
+	} else if j := c.config.jobs[e.Job]; j != nil && !e.Launched() {
 		v.Why = whyOf(c.waitReason(j, e))
 		if j.cfg != nil {
 			for i := range j.cfg.ShardingTotalCount {
-				v.Shards = append(v.Shards, ShardView{Item: i, State: Waiting})
+				v.Shards = append(v.Shards, ShardView{Item: i, State: executions.Waiting})
 			}
 		}
 	}
-	for i := range e.Shards {
-		shard := viewShard(&e.Shards[i])
+	for i := range e.NumShards() {
+		shard := viewShard(e.Shard(i))
 		shard.Daemon = c.viewDaemon(e, i)
-		if shard.State == Waiting {
-			shard.OptionalWhy = OptionalWhy(whyOf(c.shardWaitReason(e, &e.Shards[i])))
+		if shard.State == executions.Waiting {
+			shard.OptionalWhy = OptionalWhy(whyOf(c.shardWaitReason(e, e.Shard(i))))
 		}
 		v.Shards = append(v.Shards, shard)
 	}
@@ -300,12 +298,12 @@ func (c *Core) executionNotFound(id string) *problem.Error {
 	return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
 }
 
-func viewShard(s *shard) ShardView {
-	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package, Progress: s.shownProgress()}
-	if s.live() {
-		v.OptionalWhy = OptionalWhy(whyOf(reason.FromText(s.waits)))
+func viewShard(s *executions.Shard) ShardView {
+	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package, Progress: s.ShownProgress()}
+	if s.Live() {
+		v.OptionalWhy = OptionalWhy(whyOf(reason.FromText(s.Waits)))
 	}
-	if s.State != Finished {
+	if s.State != executions.Finished {
 		v.setFailure(s.Cause)
 	}
 	for _, a := range s.Earlier {
@@ -317,7 +315,7 @@ func viewShard(s *shard) ShardView {
 		t := s.Start.UTC().Truncate(time.Millisecond)
 		v.StartTime = &t
 	}
-	if s.State.terminal() && !s.Complete.IsZero() {
+	if s.State.Terminal() && !s.Complete.IsZero() {
 		t := s.Complete.UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
 	}
@@ -327,17 +325,17 @@ func viewShard(s *shard) ShardView {
 // RunningTasks lists the tasks on the cluster, by id.
 func (c *Core) RunningTasks() []TaskView {
 	out := []TaskView{}
-	for _, id := range step.SortedKeys(c.executions.tasks) {
-		ref := c.executions.tasks[id]
-		s := ref.shard()
-		if !s.live() {
+	for _, id := range c.executions.TaskIDs() {
+		ref := c.executions.MustTask(id)
+		s := ref.Shard()
+		if !s.Live() {
 			continue
 		}
 		kind := jobs.TaskReady
-		if s.Type == FailoverSource {
+		if s.Type == executions.FailoverSource {
 			kind = jobs.TaskFailover
 		}
-		out = append(out, TaskView{TaskID: id, JobName: ref.exec.Job, Item: s.Item, Type: string(kind), Agent: s.Agent, ExecutionID: ref.exec.ID, State: s.State, Progress: s.shownProgress()})
+		out = append(out, TaskView{TaskID: id, JobName: ref.Exec.Job, Item: s.Item, Type: string(kind), Agent: s.Agent, ExecutionID: ref.Exec.ID, State: s.State, Progress: s.ShownProgress()})
 	}
 	return out
 }
@@ -345,8 +343,8 @@ func (c *Core) RunningTasks() []TaskView {
 // ReadyJobs lists the jobs with executions that wait, and how many.
 func (c *Core) ReadyJobs() []ReadyView {
 	times := map[string]int{}
-	for _, e := range c.executions.open {
-		if !e.launched() {
+	for e := range c.executions.AllOpen() {
+		if !e.Launched() {
 			times[e.Job]++
 		}
 	}
@@ -361,9 +359,9 @@ func (c *Core) ReadyJobs() []ReadyView {
 // task was lost.
 func (c *Core) FailoverShards() []FailoverView {
 	out := []FailoverView{}
-	for _, e := range c.executions.launchable {
-		for i := range e.Shards {
-			if s := &e.Shards[i]; s.State == Waiting && s.Type == FailoverSource {
+	for _, e := range c.executions.Launchable() {
+		for i := range e.NumShards() {
+			if s := e.Shard(i); s.State == executions.Waiting && s.Type == executions.FailoverSource {
 				out = append(out, FailoverView{JobName: e.Job, Item: s.Item, OriginalTaskID: s.TaskID})
 			}
 		}

@@ -30,13 +30,13 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	if err := c.Load(s.now, Stored{Entries: stored}); err != nil || !found {
 		t.Fatal(err, found)
 	}
-	for _, e := range c.executions.open {
-		one := &e.Shards[0]
+	for e := range c.executions.AllOpen() {
+		one := e.Shard(0)
 		if !e.Kill.Is(reason.ServerStopped) || !one.Kill.Is(reason.KilledOnRequest) || !one.Cause.Equal(reason.FromText("exit status 3")) {
 			t.Errorf("%s: %+v", e.Kill, one)
 		}
 	}
-	if len(c.executions.open) != 1 {
-		t.Errorf("%d executions are open", len(c.executions.open))
+	if c.executions.NumOpen() != 1 {
+		t.Errorf("%d executions are open", c.executions.NumOpen())
 	}
 }

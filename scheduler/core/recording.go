@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -30,10 +31,10 @@ import (
 //     and those up to auditStored are stored.
 type recording struct {
 	*step.Shared
-	of   *executions // it notes there what is recorded of each
+	of   *executions.Set // it notes there what is recorded of each
 	rows event.Rows
 	// executions are those whose row changes with this step.
-	executions map[string]*execution
+	executions map[string]*executions.Execution
 	batches    int64
 	// base tells the terms of this registry from those of another one before it, whose rows the same database may hold: it is
 	// added to their numbers. isNew is set until it is written. A restored backup has none, since its terms come after those of the backup, as the
@@ -42,7 +43,7 @@ type recording struct {
 	isNew bool
 	// former has, by term, how many batches each of the last terms has made.
 	former   map[int64]int64
-	toRecord []*execution
+	toRecord []*executions.Execution
 	recorded int64
 	stored   int64
 	// unstored are batches with ends or audit rows that are not stored, oldest first.
@@ -65,8 +66,8 @@ const (
 	auditsPerStep = 500
 )
 
-func newRecording(s *step.Shared, of *executions) recording {
-	return recording{Shared: s, of: of, executions: map[string]*execution{}, former: map[int64]int64{}}
+func newRecording(s *step.Shared, of *executions.Set) recording {
+	return recording{Shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
 }
 
 func (h *recording) on() bool { return h.Opt.History }
@@ -102,9 +103,9 @@ func (h *recording) restore(e registry.Entry) (err error) {
 	return err
 }
 
-// loaded begins a term: open are the executions under way, ended the others that the registry has, in the order of their ends, and audits
+// loaded begins a term: ended are the executions that the registry has and that have ended, in the order of their ends, and audits
 // its audit rows.
-func (h *recording) loaded(open map[string]*execution, ended []*execution, audits []auditRow) {
+func (h *recording) loaded(ended []*executions.Execution, audits []auditRow) {
 	if !h.on() {
 		return
 	}
@@ -124,12 +125,12 @@ func (h *recording) loaded(open map[string]*execution, ended []*execution, audit
 	h.recorded = h.stored
 	for _, e := range ended {
 		if e.Ended > h.stored {
-			h.of.recordAgain(e)
+			h.of.RecordAgain(e)
 			h.toRecord = append(h.toRecord, e)
 		}
 	}
-	for _, e := range open {
-		h.of.recordAgain(e)
+	for e := range h.of.AllOpen() {
+		h.of.RecordAgain(e)
 	}
 	h.toAudit = slices.Clone(audits)
 }
@@ -162,7 +163,7 @@ func (h *recording) storedUpTo(batches int64) {
 }
 
 // changed has an execution's row be written as it will be at the end of the step.
-func (h *recording) changed(e *execution) {
+func (h *recording) changed(e *executions.Execution) {
 	if h.on() {
 		h.executions[e.ID] = e
 	}
@@ -176,7 +177,7 @@ func (h *recording) audited(r auditRow) {
 }
 
 // ended takes an execution that has just ended.
-func (h *recording) ended(e *execution) {
+func (h *recording) ended(e *executions.Execution) {
 	if h.on() {
 		delete(h.executions, e.ID)
 		h.toRecord = append(h.toRecord, e)
@@ -199,7 +200,7 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 			break
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
-		shards, ends, h.recorded = shards+len(e.Shards)+1, ends+1, e.Ended
+		shards, ends, h.recorded = shards+e.NumShards()+1, ends+1, e.Ended
 		h.lastRuns(e)
 	}
 	h.toRecord = slices.Delete(h.toRecord, 0, ends)
@@ -255,8 +256,8 @@ func (h *recording) step(s event.Step, id ...string) {
 }
 
 // waits records what an execution waits for, if it waits for anything.
-func (h *recording) waits(e *execution, why reason.Reason) {
-	if h.on() && h.of.recordWait(e, why) {
+func (h *recording) waits(e *executions.Execution, why reason.Reason) {
+	if h.on() && h.of.RecordWait(e, why) {
 		h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
 	}
 }
@@ -272,53 +273,53 @@ func (h *recording) missed(job string, upto time.Time, why reason.Reason) {
 }
 
 // executionRow is an execution as it is now.
-func (h *recording) executionRow(e *execution) event.Execution {
-	row := event.Execution{ID: e.ID, Revision: event.Begun, Job: e.Job, Source: string(e.Source), State: string(e.state()),
-		Fire: e.Fire, Made: h.Shown(e.Made), Shards: len(e.Shards)}
-	if e.launched() {
-		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings.App.AppName, e.LaunchedAt, e.begin()
+func (h *recording) executionRow(e *executions.Execution) event.Execution {
+	row := event.Execution{ID: e.ID, Revision: event.Begun, Job: e.Job, Source: string(e.Source), State: string(e.State()),
+		Fire: e.Fire, Made: h.Shown(e.Made), Shards: e.NumShards()}
+	if e.Launched() {
+		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings.App.AppName, e.LaunchedAt, e.Begin()
 	}
 	if e.Ended == 0 {
 		return row
 	}
-	row.Revision, row.End, row.Reason, row.States = event.Ended, e.complete(), e.reason(), map[string]int{}
-	for i := range e.Shards {
-		row.States[string(e.Shards[i].State)]++
+	row.Revision, row.End, row.Reason, row.States = event.Ended, e.Complete(), e.Reason(), map[string]int{}
+	for i := range e.NumShards() {
+		row.States[string(e.Shard(i).State)]++
 	}
 	return row
 }
 
 // lastRuns records the last run of each shard that ended in a former term.
-func (h *recording) lastRuns(e *execution) {
-	for _, ref := range h.of.unrecorded(e) {
-		if s := ref.shard(); s.TaskID != "" && !e.daemon() && (!s.Start.IsZero() || s.State == Failed) {
-			h.run(e, s, &s.attempt, s.State, s.Cause)
+func (h *recording) lastRuns(e *executions.Execution) {
+	for _, ref := range h.of.Unrecorded(e) {
+		if s := ref.Shard(); s.TaskID != "" && !e.Daemon() && (!s.Start.IsZero() || s.State == executions.Failed) {
+			h.run(e, s, s.State, s.Cause)
 		}
 	}
 }
 
 // run records the end of an attempt's run, or its begin while its state is Running.
-func (h *recording) run(e *execution, s *shard, a *attempt, state State, cause reason.Reason) {
-	row := h.runRow(e, s, a)
-	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(a.TaskID), string(state), string(s.sourceOfRun(a)), e.Fire, a.Start
-	if row.Revision = event.Begun; state.terminal() {
-		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == Finished, a.Exit, a.Complete
+func (h *recording) run(e *executions.Execution, s *executions.Shard, state executions.State, cause reason.Reason) {
+	row := h.runRow(e, s)
+	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(s.TaskID), string(state), string(s.SourceOfRun()), e.Fire, s.Start
+	if row.Revision = event.Begun; state.Terminal() {
+		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == executions.Finished, s.Exit, s.Complete
 		if row.End.IsZero() {
 			row.End = h.Wall()
 		}
 		if row.Start.IsZero() {
 			row.Start = row.End // it failed before it had a process
 		}
-		if state != Finished {
+		if state != executions.Finished {
 			row.Cause = cause
 		}
 	}
 	h.rows.Runs = append(h.rows.Runs, row)
 }
 
-func (h *recording) runRow(e *execution, s *shard, a *attempt) event.Run {
-	host, ip := a.Host, ""
-	if u, err := url.Parse(a.AgentURL); err == nil {
+func (h *recording) runRow(e *executions.Execution, s *executions.Shard) event.Run {
+	host, ip := s.Host, ""
+	if u, err := url.Parse(s.AgentURL); err == nil {
 		if _, err = netip.ParseAddr(u.Hostname()); err == nil {
 			ip = u.Hostname()
 		}
@@ -326,17 +327,17 @@ func (h *recording) runRow(e *execution, s *shard, a *attempt) event.Run {
 	if host == "" {
 		host = ip
 	}
-	return event.Run{Job: e.Job, Task: a.TaskID, Execution: e.ID, Item: s.Item, Attempt: s.Attempt, Agent: a.Agent, Host: host, IP: ip}
+	return event.Run{Job: e.Job, Task: s.TaskID, Execution: e.ID, Item: s.Item, Attempt: s.Attempt, Agent: s.Agent, Host: host, IP: ip}
 }
 
 // trace records the state of a shard's present task. at is when it came about, and id tells repeated ones apart.
-func (h *recording) trace(ref taskRef, state cluster.State, source, reported string, message reason.Reason, at time.Time, id string) {
+func (h *recording) trace(ref executions.TaskRef, state cluster.State, source, reported string, message reason.Reason, at time.Time, id string) {
 	if !h.on() {
 		return
 	}
-	e, s := ref.exec, ref.shard()
+	e, s := ref.Exec, ref.Shard()
 	name, kind := "TASK_"+string(state), jobs.TaskReady
-	if s.sourceOfRun(&s.attempt) == FailoverSource {
+	if s.SourceOfRun() == executions.FailoverSource {
 		kind = jobs.TaskFailover
 	}
 	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(s.TaskID, name, id), Job: e.Job, OriginalTask: s.Original, Task: s.TaskID, Agent: s.Agent,
@@ -344,7 +345,7 @@ func (h *recording) trace(ref taskRef, state cluster.State, source, reported str
 }
 
 // traceUpdate records what the cluster reports of a shard's task.
-func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message reason.Reason) {
+func (c *Core) traceUpdate(ref executions.TaskRef, u cluster.Update, message reason.Reason) {
 	source, id := event.FromScheduler, string(u.UUID)
 	if u.Source == cluster.FromExecutor {
 		source = event.FromExecutor
@@ -357,6 +358,6 @@ func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message reason.Reason)
 }
 
 // traceDecided records a state of a shard's task that no report says.
-func (c *Core) traceDecided(ref taskRef, state cluster.State, message reason.Reason) {
+func (c *Core) traceDecided(ref executions.TaskRef, state cluster.State, message reason.Reason) {
 	c.recording.trace(ref, state, event.FromScheduler, "", message, c.Wall(), "decided")
 }

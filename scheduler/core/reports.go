@@ -131,17 +131,17 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 		}
 	}
 	for _, id := range sent.tasks {
-		ref, ok := c.executions.tasks[id]
-		if !ok || ref.shard().acceptSeq != a.Seq {
+		ref, ok := c.executions.Task(id)
+		if !ok || ref.Shard().AcceptSeq != a.Seq {
 			continue
 		}
-		s := ref.shard()
-		c.executions.answered(ref)
+		s := ref.Shard()
+		c.executions.Answered(ref)
 		switch {
-		case !s.live():
+		case !s.Live():
 		case !a.OK:
 			why := reason.LaunchRefused(a.Message)
-			c.executions.endDecided(ref, why)
+			c.executions.EndDecided(ref, why)
 			c.traceDecided(ref, cluster.Dropped, why)
 			c.endAttempt(ref, outcomeNeverStarted, 0)
 		case !s.KillSince.IsZero():

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -37,9 +38,9 @@ func (c *Core) expireReservation() {
 	if r == nil {
 		return
 	}
-	e := c.executions.open[r.exec]
+	e := c.executions.Get(r.exec)
 	c.noteDrained(r)
-	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.config.jobs[e.Job])
+	waits := e != nil && e.Launchable && !e.Launched() && c.canLaunch(c.config.jobs[e.Job])
 	if waits && !r.expired(c.Now(), c.Opt.ReserveBeyond) {
 		return
 	}
@@ -50,11 +51,11 @@ func (c *Core) expireReservation() {
 	c.placement.reservation = nil
 	c.flow.wantRefusedBack()
 	c.reserve()
-	for _, other := range c.executions.launchable {
-		if other.unplaced.reserved {
-			u := other.unplaced
-			u.why = reason.Reason{}
-			c.executions.setUnplaced(other, u) // it is true no more, whenever the next match is
+	for _, other := range c.executions.Launchable() {
+		if other.Unplaced.Reserved {
+			u := other.Unplaced
+			u.Why = reason.Reason{}
+			c.executions.SetUnplaced(other, u) // it is true no more, whenever the next match is
 		}
 	}
 	c.MatchAgain()
@@ -79,7 +80,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 
 // waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended without a launch comes after
 // those that waited by then, and before all that came later.
-func (c *Core) waitsSince(e *execution) time.Time {
+func (c *Core) waitsSince(e *executions.Execution) time.Time {
 	if last := c.placement.lastReservation[e.ID]; last.After(e.Made) {
 		return last
 	}
@@ -93,15 +94,15 @@ func (c *Core) reserve() {
 		return
 	}
 	for id := range c.placement.lastReservation {
-		if c.executions.open[id] == nil {
+		if c.executions.Get(id) == nil {
 			delete(c.placement.lastReservation, id)
 		}
 	}
-	var best *execution
+	var best *executions.Execution
 	var agents map[string]bool
 	looked := 0
-	for _, e := range c.executions.launchable {
-		if e.launched() {
+	for _, e := range c.executions.Launchable() {
+		if e.Launched() {
 			continue // single shards need no room of their own
 		}
 		if wait := e.Made.Add(c.Opt.ReserveAfter); wait.After(c.Now()) {
@@ -111,7 +112,7 @@ func (c *Core) reserve() {
 			break
 		}
 		looked++
-		if e.unplaced.never || !e.unplaced.matched || !c.canLaunch(c.config.jobs[e.Job]) || c.starts.wait(c.config.appOf(e), e.ID).waits() {
+		if e.Unplaced.Never || !e.Unplaced.Matched || !c.canLaunch(c.config.jobs[e.Job]) || c.starts.wait(c.config.appOf(e), e.ID).waits() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
@@ -137,18 +138,18 @@ const longestRunAmong = 1000
 // longestRun is the longest time that a shard on one of the agents was seen to run, until now if it still runs: by then
 // all that runs there should have ended.
 func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
-	for _, ref := range c.executions.tasks {
-		if s := ref.shard(); s.live() && !ref.exec.daemon() && agents[s.Agent] && s.Unreachable.IsZero() {
+	for _, ref := range c.executions.AllTasks() {
+		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent] && s.Unreachable.IsZero() {
 			longest = max(longest, c.Now().Sub(s.Launched))
 		}
 	}
-	for e := range c.executions.ended.newest(longestRunAmong) {
-		for i := range e.Shards {
-			if e.daemon() {
+	for e := range c.executions.NewestEnded(longestRunAmong) {
+		for i := range e.NumShards() {
+			if e.Daemon() {
 				break
 			}
 			// How long a lost one ran is not known.
-			if s := &e.Shards[i]; agents[s.Agent] && !s.Start.IsZero() && (s.State == Finished || s.State == Failed) {
+			if s := e.Shard(i); agents[s.Agent] && !s.Start.IsZero() && (s.State == executions.Finished || s.State == executions.Failed) {
 				longest = max(longest, s.Complete.Sub(s.Start))
 			}
 		}
@@ -158,7 +159,7 @@ func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 
 // agentsFor picks agents that would hold all shards of an execution if they were
 // empty, or nil.
-func (c *Core) agentsFor(e *execution) map[string]bool {
+func (c *Core) agentsFor(e *executions.Execution) map[string]bool {
 	j := c.config.jobs[e.Job]
 	if j == nil || j.cfg == nil || c.config.apps[j.cfg.AppName] == nil {
 		return nil

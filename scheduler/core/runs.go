@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -16,7 +17,7 @@ type ExecutionFilter struct {
 	// Known refuses a job of which nothing is known.
 	Known bool
 	// States, if any, are those that the executions may be in.
-	States []State
+	States []executions.State
 	// Since leaves out what was fired before.
 	Since time.Time
 	// Before, unless it is zero, leaves out what is not older than that moment or, of what was fired in it, than BeforeID.
@@ -28,11 +29,11 @@ type ExecutionFilter struct {
 
 // Executions lists runs that live or are kept, the newest fire first.
 func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
-	if f.Known && c.config.jobs[f.Job] == nil && c.executions.ended.jobs[f.Job] == nil {
+	if f.Known && c.config.jobs[f.Job] == nil && !c.executions.AnyEnded(f.Job) {
 		return nil, problem.NoJob(f.Job)
 	}
-	var picked []*execution
-	newestFirst := func(a, b *execution) int {
+	var picked []*executions.Execution
+	newestFirst := func(a, b *executions.Execution) int {
 		if d := b.Fire.Compare(a.Fire); d != 0 {
 			return d
 		}
@@ -42,8 +43,8 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 		slices.SortFunc(picked, newestFirst)
 		picked = picked[:min(len(picked), f.Limit)]
 	}
-	look := func(e *execution) {
-		if f.Job != "" && e.Job != f.Job || e.Fire.Before(f.Since) || len(f.States) > 0 && !slices.Contains(f.States, e.state()) || !f.isBefore(e) {
+	look := func(e *executions.Execution) {
+		if f.Job != "" && e.Job != f.Job || e.Fire.Before(f.Since) || len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isBefore(e) {
 			return
 		}
 		if picked = append(picked, e); len(picked) >= 2*f.Limit+100 {
@@ -59,54 +60,45 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 	return list, nil
 }
 
-func (f *ExecutionFilter) isBefore(e *execution) bool {
+func (f *ExecutionFilter) isBefore(e *executions.Execution) bool {
 	return f.Before.IsZero() || e.Fire.Before(f.Before) || e.Fire.Equal(f.Before) && e.ID < f.BeforeID
 }
 
 // eachExecution looks at all executions that live or are kept, of one job if it is named.
-func (c *Core) eachExecution(job string, look func(*execution)) {
-	if job == "" {
-		for _, e := range c.executions.open {
-			look(e)
-		}
-		for e := range c.executions.ended.all() {
+func (c *Core) eachExecution(job string, look func(*executions.Execution)) {
+	if job != "" {
+		for e := range c.executions.Of(job) {
 			look(e)
 		}
 		return
 	}
-	if j := c.config.jobs[job]; j != nil {
-		for _, e := range c.executions.queue(j.name) {
-			look(e)
-		}
+	for e := range c.executions.AllOpen() {
+		look(e)
 	}
-	if of := c.executions.ended.jobs[job]; of != nil {
-		for i := range of.rings {
-			for _, e := range of.rings[i].list {
-				look(e)
-			}
-		}
+	for e := range c.executions.AllEnded() {
+		look(e)
 	}
 }
 
-func (c *Core) summary(e *execution) ExecutionSummary {
-	v := ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: map[State]int{}}
-	if v.State.terminal() {
-		v.Why = whyOf(e.reason())
-		t := e.complete().UTC().Truncate(time.Millisecond)
+func (c *Core) summary(e *executions.Execution) ExecutionSummary {
+	v := ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.State(), Shards: map[executions.State]int{}}
+	if v.State.Terminal() {
+		v.Why = whyOf(e.Reason())
+		t := e.Complete().UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
-	} else if j := c.config.jobs[e.Job]; j != nil && !e.launched() {
+	} else if j := c.config.jobs[e.Job]; j != nil && !e.Launched() {
 		v.Why = whyOf(c.waitReason(j, e))
 	}
 	if at := e.LaunchedAt; !at.IsZero() {
 		t := at.UTC().Truncate(time.Millisecond)
 		v.LaunchTime = &t
 	}
-	if at := e.begin(); !at.IsZero() {
+	if at := e.Begin(); !at.IsZero() {
 		t := at.UTC().Truncate(time.Millisecond)
 		v.StartTime = &t
 	}
-	for i := range e.Shards {
-		v.Shards[e.Shards[i].State]++
+	for i := range e.NumShards() {
+		v.Shards[e.Shard(i).State]++
 	}
 	return v
 }
@@ -120,16 +112,16 @@ func firesView(count int64, last time.Time, why reason.Reason) *FiresView {
 
 // explainPast says what came of a job's runs so far.
 func (c *Core) explainPast(x *Explanation, j *jobState) {
-	pick := func(among ...result) *ExecutionSummary {
-		e := c.executions.ended.lastOf(j.name, among...)
+	pick := func(among ...executions.Result) *ExecutionSummary {
+		e := c.executions.LastEnded(j.name, among...)
 		if e == nil {
 			return nil
 		}
 		v := c.summary(e)
 		return &v
 	}
-	x.LastRun = pick(resultFinished, resultFailed, resultKilled)
-	x.LastSuccess = pick(resultFinished)
+	x.LastRun = pick(executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
+	x.LastSuccess = pick(executions.ResultFinished)
 	f := &j.stored.Fires
 	x.DroppedFires = firesView(f.Dropped, f.LastDropped, f.DroppedWhy)
 	x.MissedFires = firesView(f.Missed, f.LastMissed, f.MissedWhy)
@@ -138,5 +130,5 @@ func (c *Core) explainPast(x *Explanation, j *jobState) {
 // keptText says which executions that ended are kept.
 func (c *Core) keptText() string {
 	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
-		ringSizes[resultFinished], ringSizes[resultFailed], ringSizes[resultKilled], c.Opt.EndedKept)
+		executions.RingSizes[executions.ResultFinished], executions.RingSizes[executions.ResultFailed], executions.RingSizes[executions.ResultKilled], c.Opt.EndedKept)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -50,14 +51,14 @@ func TestExecutionsAreListed(t *testing.T) {
 		"newest":       {ExecutionFilter{Limit: 2}, []string{ids[3], ids[2]}},
 		"none":         {ExecutionFilter{}, nil},
 		"of a job":     {ExecutionFilter{Job: "my_job", Limit: 10}, []string{ids[2], ids[1], ids[0]}},
-		"failed":       {ExecutionFilter{States: []State{Failed}, Limit: 10}, []string{ids[1]}},
-		"under way":    {ExecutionFilter{States: []State{Waiting, Running}, Limit: 10}, []string{ids[3], ids[2]}},
+		"failed":       {ExecutionFilter{States: []executions.State{executions.Failed}, Limit: 10}, []string{ids[1]}},
+		"under way":    {ExecutionFilter{States: []executions.State{executions.Waiting, executions.Running}, Limit: 10}, []string{ids[3], ids[2]}},
 		"since":        {ExecutionFilter{Since: s.now.Add(-2 * time.Minute), Limit: 10}, []string{ids[3], ids[2]}},
 		"before one":   {ExecutionFilter{Before: s.execution(ids[2]).FireTime, BeforeID: ids[2], Limit: 10}, []string{ids[1], ids[0]}},
 		"before after": {ExecutionFilter{Before: s.execution(ids[1]).FireTime, BeforeID: ids[1] + "x", Limit: 1}, []string{ids[1]}},
 		"before":       {ExecutionFilter{Before: s.execution(ids[1]).FireTime, Limit: 10}, []string{ids[0]}},
 		"of none":      {ExecutionFilter{Job: "none", Limit: 10}, nil},
-		"all together": {ExecutionFilter{Job: "my_job", States: []State{Finished, Failed}, Since: s.now.Add(-time.Hour), Limit: 1}, []string{ids[1]}},
+		"all together": {ExecutionFilter{Job: "my_job", States: []executions.State{executions.Finished, executions.Failed}, Since: s.now.Add(-time.Hour), Limit: 1}, []string{ids[1]}},
 	} {
 		list, err := s.core.Executions(c.filter)
 		if err != nil {
@@ -76,7 +77,7 @@ func TestExecutionsAreListed(t *testing.T) {
 	}
 	// A deregistered job's runs are still listed.
 	s.apply(s.core.planDeregisterJob("other"))
-	if list, err := s.core.Executions(ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil || len(list) != 1 || list[0].State != Killed {
+	if list, err := s.core.Executions(ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil || len(list) != 1 || list[0].State != executions.Killed {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -97,7 +98,7 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 			for _, shards := range e.Shards {
 				n += shards
 			}
-			if v.State != e.State || v.Reason != e.Reason || !v.FireTime.Equal(e.FireTime) || v.State != Waiting && n != len(v.Shards) {
+			if v.State != e.State || v.Reason != e.Reason || !v.FireTime.Equal(e.FireTime) || v.State != executions.Waiting && n != len(v.Shards) {
 				t.Errorf("%+v\n%+v", e, v)
 			}
 		}
@@ -115,10 +116,11 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 func TestTheNewestOfManyAreListed(t *testing.T) {
 	t.Parallel()
 	c := New(step.DefaultOptions())
+	c.executions.Observe(nil)
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i := range 5000 {
 		id := fmt.Sprintf("job%d@x", i)
-		c.executions.open[id] = &execution{ID: id, Job: id, Fire: start.Add(time.Duration(i*7919%5000) * time.Second)}
+		c.executions.Enqueue(executions.Made{ID: id, Job: id, Fire: start.Add(time.Duration(i*7919%5000) * time.Second)})
 	}
 	list, err := c.Executions(ExecutionFilter{Limit: 3})
 	if err != nil || len(list) != 3 || !list[0].FireTime.Equal(start.Add(4999*time.Second)) || !list[2].FireTime.Equal(start.Add(4997*time.Second)) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -44,14 +45,14 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 
 // learnSandbox keeps where a task writes, and reports whether that was news. A path that is not a run of the attempt's
 // own executor is not kept: requests for output must lead nowhere else.
-func (c *Core) learnSandbox(ref taskRef, st *wire.Status) (changed bool) {
-	s := ref.shard()
-	changed = c.executions.writesTo(ref, st.Dir)
+func (c *Core) learnSandbox(ref executions.TaskRef, st *wire.Status) (changed bool) {
+	s := ref.Shard()
+	changed = c.executions.WritesTo(ref, st.Dir)
 	workDir, container, found := strings.Cut(st.Sandbox, sandboxRuns(s.Agent, c.frameworkOf(s.Framework, s.Executor), s.Executor))
 	if !found || container == "" || strings.Contains(container, "/") || !strings.HasPrefix(st.Sandbox, "/") {
 		return changed
 	}
-	changed = c.executions.ranIn(ref, workDir, container) || changed
+	changed = c.executions.RanIn(ref, workDir, container) || changed
 	if x := c.executors.Get(s.Executor); x != nil {
 		c.executors.ReportedSandbox(x, st.Sandbox)
 	}
@@ -59,7 +60,7 @@ func (c *Core) learnSandbox(ref taskRef, st *wire.Status) (changed bool) {
 }
 
 // sandboxOf is the sandbox that an attempt ran in, as its agent's files API takes it.
-func (c *Core) sandboxOf(s *shard) string {
+func (c *Core) sandboxOf(s *executions.Shard) string {
 	framework := c.frameworkOf(s.Framework, s.Executor)
 	if s.Container == "" {
 		return latestSandbox(framework, s.Executor)
@@ -97,51 +98,51 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 
 // LogPlace says where a task's output is.
 func (c *Core) LogPlace(taskID string) (LogPlace, error) {
-	if ref, ok := c.executions.tasks[taskID]; ok {
-		return c.placeOf(ref.shard())
+	if ref, ok := c.executions.Task(taskID); ok {
+		return c.placeOf(ref.Shard())
 	}
-	if ref, ok := c.executions.ended.tasks[taskID]; ok && ref.shard().Dir != "" {
-		return c.placeOf(ref.shard())
+	if ref, ok := c.executions.EndedTask(taskID); ok && ref.Shard().Dir != "" {
+		return c.placeOf(ref.Shard())
 	}
 	return c.earlierPlace(taskID)
 }
 
 // placeOf is where the output of a shard's present attempt is.
-func (c *Core) placeOf(s *shard) (LogPlace, error) {
+func (c *Core) placeOf(s *executions.Shard) (LogPlace, error) {
 	switch {
-	case s.State.terminal() && (s.Dir == "" || s.Start.IsZero()):
+	case s.State.Terminal() && (s.Dir == "" || s.Start.IsZero()):
 		return LogPlace{}, noOutput(s)
 	case s.Dir == "":
 		return LogPlace{}, problem.Errorf(problem.Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID)
 	}
-	return LogPlace{AgentURL: s.AgentURL, Dir: c.outputOf(s), Live: s.live()}, nil
+	return LogPlace{AgentURL: s.AgentURL, Dir: c.outputOf(s), Live: s.Live()}, nil
 }
 
 // outputOf is where the output of an attempt is, "" if it has none. Where a task has an executor of its own there is no sandbox to find: the cluster's
 // driver has said where.
-func (c *Core) outputOf(s *shard) string {
+func (c *Core) outputOf(s *executions.Shard) string {
 	if s.Executor == "" || s.Dir == "" {
 		return s.Dir
 	}
 	return c.sandboxOf(s) + "/" + s.Dir
 }
 
-func noOutput(s *shard) error {
+func noOutput(s *executions.Shard) error {
 	return problem.Errorf(problem.LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID, s.Cause)
 }
 
 // earlierPlace is where the output of an attempt is that ended while its shard went on.
 func (c *Core) earlierPlace(taskID string) (place LogPlace, err error) {
-	err = problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, mostEarlier, c.keptText())
+	err = problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MostEarlier, c.keptText())
 	id, unreadable := jobs.ParseTaskID(taskID)
 	if unreadable != nil {
 		return place, err
 	}
-	c.eachExecution(id.Job, func(e *execution) {
-		if id.Item >= len(e.Shards) {
+	c.eachExecution(id.Job, func(e *executions.Execution) {
+		if id.Item >= e.NumShards() {
 			return
 		}
-		s := &e.Shards[id.Item]
+		s := e.Shard(id.Item)
 		if s.TaskID == taskID {
 			err = noOutput(s)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -83,7 +84,7 @@ func (s *scene) daemonStatus(w *scenario.Words, status *wire.Status) {
 			return
 		}
 		began := s.wall().Add(-d)
-		status.Run = &wire.Run{Number: int64(w.Number("number", float64(began.Unix()))), Retried: w.Option("retried", "") != "", Fire: began.Truncate(time.Second), Source: string(NormalTrigger), Attempt: 1, State: state, Start: began, Cause: status.Cause}
+		status.Run = &wire.Run{Number: int64(w.Number("number", float64(began.Unix()))), Retried: w.Option("retried", "") != "", Fire: began.Truncate(time.Second), Source: string(executions.NormalTrigger), Attempt: 1, State: state, Start: began, Cause: status.Cause}
 		if state != wire.RunRunning {
 			status.Run.Complete = s.wall()
 		}

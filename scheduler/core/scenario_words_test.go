@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -269,7 +270,7 @@ func (s *scene) reportExplanation(x Explanation) {
 			s.t.Errorf("a note that is not about a document has no code: %s", n)
 		}
 	}
-	if r := x.LastRun; r != nil && r.State != Finished {
+	if r := x.LastRun; r != nil && r.State != executions.Finished {
 		s.say("  last run: %s %s: %s", r.ExecutionID, r.State, r.Reason)
 	}
 	if f := x.DroppedFires; f != nil {
@@ -287,7 +288,7 @@ func (s *scene) reportExplanation(x Explanation) {
 // all that live.
 func (s *scene) reportExecutions(job string) {
 	var ids []string
-	for e := range s.core.executions.ended.all() {
+	for e := range s.core.executions.AllEnded() {
 		if e.Job == job {
 			ids = append(ids, e.ID)
 		}
@@ -297,7 +298,7 @@ func (s *scene) reportExecutions(job string) {
 		ids = ids[older:]
 	}
 	if j := s.core.config.jobs[job]; j != nil {
-		for _, e := range s.core.executions.queue(j.name) {
+		for _, e := range s.core.executions.Queue(j.name) {
 			ids = append(ids, e.ID)
 		}
 	}

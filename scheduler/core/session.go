@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -44,7 +45,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	for _, x := range c.executors.Sorted() {
 		c.checkIdle(x)
 	}
-	c.executions.sessionBegan()
+	c.executions.SessionBegan()
 	c.orphans.AllUnreported()
 	c.subscription.takeover.begin()
 	if c.executors.EverStarted() {
@@ -100,7 +101,7 @@ func (c *Core) reconcileDue() {
 	if !c.Now().Before(s.reconcileAt) {
 		first := s.reconcileAt.Equal(s.began)
 		s.reconcileAt = c.Now().Add(c.Opt.ReconcileEvery)
-		c.askAbout(func(*shard) bool { return true })
+		c.askAbout(func(*executions.Shard) bool { return true })
 		c.Call(step.CallReconcile{})
 		if first {
 			c.askAgainSoon()
@@ -110,7 +111,7 @@ func (c *Core) reconcileDue() {
 	if s.askAgainAt.IsZero() || c.Now().Before(s.askAgainAt) {
 		return
 	}
-	if c.askAbout(func(s *shard) bool { return !s.known }) == 0 {
+	if c.askAbout(func(s *executions.Shard) bool { return !s.Known }) == 0 {
 		s.askAgainAt = time.Time{}
 		return
 	}
@@ -127,7 +128,7 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 		reply.Err = problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	case e.Explicit:
 		c.auditReconcile(&e)
-		c.askAbout(func(*shard) bool { return true })
+		c.askAbout(func(*executions.Shard) bool { return true })
 	default:
 		c.auditReconcile(&e)
 		c.Call(step.CallReconcile{})
@@ -148,9 +149,9 @@ func (c *Core) askAboutAgentsBack() {
 		return
 	}
 	var refs []cluster.TaskRef
-	for _, id := range step.SortedKeys(c.executions.tasks) {
-		s := c.executions.tasks[id].shard()
-		if s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) {
+	for _, id := range c.executions.TaskIDs() {
+		s := c.executions.MustTask(id).Shard()
+		if s.Live() && s.AcceptSeq == 0 && !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}
@@ -175,10 +176,10 @@ func (c *Core) askAboutAgentsBack() {
 
 // askAbout reconciles live tasks that want it, and orphans, and returns how many of them the master has to answer. A
 // task whose ACCEPT is under way is not named (rule L4).
-func (c *Core) askAbout(want func(*shard) bool) int {
+func (c *Core) askAbout(want func(*executions.Shard) bool) int {
 	var refs []cluster.TaskRef
-	for _, id := range step.SortedKeys(c.executions.tasks) {
-		if s := c.executions.tasks[id].shard(); s.live() && s.acceptSeq == 0 && want(s) {
+	for _, id := range c.executions.TaskIDs() {
+		if s := c.executions.MustTask(id).Shard(); s.Live() && s.AcceptSeq == 0 && want(s) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}

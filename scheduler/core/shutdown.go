@@ -29,9 +29,9 @@ func (ch ShutDownJob) plan(k *configuration) (planned, error) {
 
 // endWaiting ends the executions of a job that were not launched.
 func (c *Core) endWaiting(j *jobState, why reason.Reason) {
-	for _, e := range slices.Clone(c.executions.queue(j.name)) {
-		if !e.launched() {
-			c.executions.kill(e, why)
+	for _, e := range slices.Clone(c.executions.Queue(j.name)) {
+		if !e.Launched() {
+			c.executions.Kill(e, why)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) {
@@ -33,7 +34,7 @@ func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) 
 			}
 		}
 	}
-	if v := s.execution(id); v.State != Failed || !strings.Contains(v.Reason, "no such file") {
+	if v := s.execution(id); v.State != executions.Failed || !strings.Contains(v.Reason, "no such file") {
 		t.Fatalf("%+v", v)
 	}
 }

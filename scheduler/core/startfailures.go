@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -73,7 +74,7 @@ func (t *startFailure) until() time.Time {
 //   - changed has the key of every one that differs from what is stored, or is stored and was removed.
 type startFailures struct {
 	*step.Shared
-	executions *executions // to be read: whether one that tries a package still does
+	executions *executions.Set // to be read: whether one that tries a package still does
 	byApp      map[string]map[string]*startFailure
 	sources    map[string]*startFailure
 	// fetched are the apps of which a process began under this leader, and no fetch has failed since.
@@ -81,7 +82,7 @@ type startFailures struct {
 	changed store.Changed
 }
 
-func newStartFailures(s *step.Shared, es *executions) startFailures {
+func newStartFailures(s *step.Shared, es *executions.Set) startFailures {
 	return startFailures{Shared: s, executions: es, byApp: map[string]map[string]*startFailure{},
 		sources: map[string]*startFailure{}, fetched: map[string]bool{}}
 }
@@ -340,7 +341,7 @@ func (f *startFailures) wait(a *appState, id string) packageWait {
 		switch {
 		case t.until().After(f.Now()):
 			return packageWait{failure: t}
-		case probe != id && f.executions.open[probe] != nil:
+		case probe != id && f.executions.Get(probe) != nil:
 			return packageWait{failure: t, probe: probe}
 		}
 	}

@@ -3,39 +3,40 @@ package core
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // countRun counts the end of an execution with its job.
-func (c *Core) countRun(e *execution) {
+func (c *Core) countRun(e *executions.Execution) {
 	j := c.config.jobs[e.Job]
-	if j == nil || j.cfg == nil || e.Dropped || e.daemon() { // runs of daemons are counted one by one
+	if j == nil || j.cfg == nil || e.Dropped || e.Daemon() { // runs of daemons are counted one by one
 		return
 	}
-	stats.ObserveRun(&c.Numbers.ExecutionRun, e.begin(), e.complete())
+	stats.ObserveRun(&c.Numbers.ExecutionRun, e.Begin(), e.Complete())
 	s := c.OfJobs.Of(e.Job)
 	if s == nil {
 		return
 	}
-	s.Last(e.result() == resultFinished, e.EndedAt, e.begin(), e.complete())
-	switch e.result() {
-	case resultFinished:
+	s.Last(e.Result() == executions.ResultFinished, e.EndedAt, e.Begin(), e.Complete())
+	switch e.Result() {
+	case executions.ResultFinished:
 		s.Finished++
-	case resultFailed:
+	case executions.ResultFailed:
 		s.Failed++
-	case resultKilled:
+	case executions.ResultKilled:
 		s.Killed++
 	}
 }
 
 // loadJobStats takes what the history has of last runs; a new leader counts from 0.
 func (c *Core) loadJobStats() {
-	for e := range c.executions.ended.all() {
-		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped || e.daemon() {
+	for e := range c.executions.AllEnded() {
+		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped || e.Daemon() {
 			continue
 		}
 		if s := c.OfJobs.Of(e.Job); s != nil {
-			s.Last(e.result() == resultFinished, e.EndedAt, e.begin(), e.complete())
+			s.Last(e.Result() == executions.ResultFinished, e.EndedAt, e.Begin(), e.Complete())
 		}
 	}
 }
@@ -50,20 +51,20 @@ func (c *Core) Stats() stats.Stats {
 			s.Jobs++
 		}
 	}
-	for _, e := range c.executions.open {
+	for e := range c.executions.AllOpen() {
 		switch {
-		case e.launched():
+		case e.Launched():
 			s.ExecutionsRunning++
 			continue
-		case !e.daemon():
+		case !e.Daemon():
 			s.ExecutionsBlocked++ // if it is ready, measureQueues takes it away
 		}
 		s.ExecutionsWaiting++
 	}
 	s.Documents = c.config.documentSizes()
 	c.measureQueues(&s)
-	for _, ref := range c.executions.tasks {
-		if ref.shard().live() {
+	for _, ref := range c.executions.AllTasks() {
+		if ref.Shard().Live() {
 			s.TasksRunning++
 		}
 	}
@@ -81,14 +82,14 @@ func (c *Core) measureQueues(s *stats.Stats) {
 		q.Depth += n
 		q.Oldest = max(q.Oldest, c.Now().Sub(since))
 	}
-	for _, e := range c.executions.launchable {
+	for _, e := range c.executions.Launchable() {
 		if !e.Kill.IsZero() || c.heldBack(e) {
 			continue
 		}
-		if !e.launched() {
+		if !e.Launched() {
 			switch j := c.config.jobs[e.Job]; {
 			case !c.canLaunch(j):
-			case e.daemon():
+			case e.Daemon():
 				wait(&s.Daemon, j.cfg.ShardingTotalCount, e.Made)
 			default:
 				wait(&s.Ready, 1, e.Made)
@@ -96,12 +97,12 @@ func (c *Core) measureQueues(s *stats.Stats) {
 			}
 			continue
 		}
-		for i := range e.Shards {
-			switch sh := &e.Shards[i]; {
-			case sh.State != Waiting:
-			case e.daemon():
+		for i := range e.NumShards() {
+			switch sh := e.Shard(i); {
+			case sh.State != executions.Waiting:
+			case e.Daemon():
 				wait(&s.Daemon, 1, sh.WaitSince)
-			case sh.Type == FailoverSource:
+			case sh.Type == executions.FailoverSource:
 				wait(&s.Failover, 1, sh.WaitSince)
 			default:
 				wait(&s.Retry, 1, sh.WaitSince)
@@ -111,25 +112,25 @@ func (c *Core) measureQueues(s *stats.Stats) {
 }
 
 // countLaunch counts how long an execution has waited, as it is launched first.
-func (c *Core) countLaunch(e *execution) {
-	if e.daemon() {
+func (c *Core) countLaunch(e *executions.Execution) {
+	if e.Daemon() {
 		return
 	}
 	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.Made), 0).Seconds())
-	if e.Source == NormalTrigger {
+	if e.Source == executions.NormalTrigger {
 		c.Numbers.FireDelay.Observe(max(c.Wall().Sub(e.Fire), 0).Seconds())
 	}
 }
 
-func (c *Core) countEnd(state State) {
+func (c *Core) countEnd(state executions.State) {
 	switch state {
-	case Finished:
+	case executions.Finished:
 		c.Numbers.TasksFinished++
-	case Killed:
+	case executions.Killed:
 		c.Numbers.TasksKilled++
-	case Lost:
+	case executions.Lost:
 		c.Numbers.TasksLost++
-	case TimedOut:
+	case executions.TimedOut:
 		c.Numbers.TasksTimedOut++
 	default:
 		c.Numbers.TasksFailed++

@@ -126,7 +126,7 @@ func (c *Core) nextWake() time.Duration {
 		earlier(at)
 		earlier(later(at.Add(-c.flow.lead()), c.Now()))
 	}
-	if len(c.executions.tasks)+c.orphans.Len() > 0 {
+	if c.executions.NumTasks()+c.orphans.Len() > 0 {
 		earlier(c.nextSweep)
 	}
 	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.MatchWanted() {
@@ -161,7 +161,7 @@ func (c *Core) write() {
 	c.executors.Write(&r)
 	c.orphans.Write(&r)
 	c.starts.write(&r)
-	c.executions.write(&r, c.recording.storedEnd(), c.recording.recordedEnd())
+	c.executions.Write(&r, c.recording.storedEnd(), c.recording.recordedEnd())
 	c.config.write(&r)
 	c.fires.write(&r)
 	c.daemons.write(&r)

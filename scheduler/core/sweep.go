@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -19,8 +20,8 @@ func (c *Core) sweepTasks() {
 	}
 	last := c.nextSweep.Add(-step.SweepEvery)
 	c.nextSweep = c.Now().Add(step.SweepEvery)
-	for _, id := range step.SortedKeys(c.executions.tasks) {
-		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
+	for _, id := range c.executions.TaskIDs() {
+		if ref, ok := c.executions.Task(id); ok && ref.Shard().Live() {
 			c.sweepTask(ref)
 		}
 	}
@@ -30,10 +31,10 @@ func (c *Core) sweepTasks() {
 	c.askAboutFormerAgents()
 }
 
-func (c *Core) sweepTask(ref taskRef) {
-	e, s := ref.exec, ref.shard()
+func (c *Core) sweepTask(ref executions.TaskRef) {
+	e, s := ref.Exec, ref.Shard()
 	c.watchTimeout(ref)
-	if !c.subscription.open || !s.known {
+	if !c.subscription.open || !s.Known {
 		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
 	c.noteQuiet(e, s)
@@ -46,42 +47,42 @@ func (c *Core) sweepTask(ref taskRef) {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent}
 			end := c.endOf(ref, u)
 			if u.State != cluster.Finished {
-				end.cause = reason.EndUnexplained(s.EndState)
+				end.Cause = reason.EndUnexplained(s.EndState)
 			}
-			c.executions.endReported(ref, end)
+			c.executions.EndReported(ref, end)
 			c.traceDecided(ref, u.State, s.Cause)
-			c.endAttempt(ref, classify(&s.attempt, u, c.executors.Heard(s.Executor)), 0)
+			c.endAttempt(ref, classify(soFar(s), u, c.executors.Heard(s.Executor)), 0)
 		}
-	case !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) && !s.stuckStaging:
+	case !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) && !s.StuckStaging:
 		// Its agent is back: the master has been asked whether the task is, too.
 	case !s.Unreachable.IsZero():
 		wait, gone := c.Opt.UnreachableLost, c.Now().Sub(s.Unreachable)
-		if e.reruns() {
+		if e.Reruns() {
 			wait = c.Opt.UnreachableFailover
 		}
 		switch {
 		case gone < wait:
-		case s.stuckStaging:
+		case s.StuckStaging:
 			staged := c.Now().Sub(s.Launched).Round(time.Second)
 			c.abandon(ref, reason.StuckStaging(s.Agent, staged))
 		default:
 			c.abandon(ref, reason.AgentUnreachable(s.Agent, gone.Round(time.Second)))
 		}
-	case s.Seen < seenStarting && s.acceptSeq == 0 && !s.Launched.IsZero():
+	case s.Seen < executions.SeenStarting && s.AcceptSeq == 0 && !s.Launched.IsZero():
 		// Silence needs no timer: it means that an agent is still to come
 		// back. A task known to be staged must get on.
-		if s.Seen < seenStaging {
+		if s.Seen < executions.SeenStaging {
 			return
 		}
-		if c.executions.foundStaged(ref) < stagedSweeps {
+		if c.executions.FoundStaged(ref) < stagedSweeps {
 			return
 		}
 		switch since := c.Now().Sub(s.Launched); {
-		case since >= c.Opt.StagingKill && s.killSent.IsZero():
+		case since >= c.Opt.StagingKill && s.KillSent.IsZero():
 			c.sendKill(ref)
 			c.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
-		case since >= c.Opt.StagingLost && c.Now().Sub(s.killSent) >= c.Opt.StagingLost-c.Opt.StagingKill:
-			c.executions.stuck(ref)
+		case since >= c.Opt.StagingLost && c.Now().Sub(s.KillSent) >= c.Opt.StagingLost-c.Opt.StagingKill:
+			c.executions.Stuck(ref)
 			c.unreachable(ref, c.Now())
 			if x := c.executors.Get(s.Executor); x != nil {
 				c.executors.Close(x) // it would not take up the next attempt, either
@@ -99,9 +100,9 @@ func (c *Core) askAboutUnreachable(last time.Time) {
 	}
 	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepEvery)) }
 	var refs []cluster.TaskRef
-	for _, id := range step.SortedKeys(c.executions.tasks) {
-		s := c.executions.tasks[id].shard()
-		if s.live() && s.acceptSeq == 0 && s.known && !s.Unreachable.IsZero() && doublings(c.Now(), s.Unreachable) > doublings(last, s.Unreachable) {
+	for _, id := range c.executions.TaskIDs() {
+		s := c.executions.MustTask(id).Shard()
+		if s.Live() && s.AcceptSeq == 0 && s.Known && !s.Unreachable.IsZero() && doublings(c.Now(), s.Unreachable) > doublings(last, s.Unreachable) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}
@@ -117,14 +118,14 @@ const stagedSweeps = 6
 // sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
 // nobody can hear it. A task that it has not taken up counts as any other: an agent that has not yet handed it over
 // answers the kill itself.
-func (c *Core) endSilentExecutor(ref taskRef) {
-	s := ref.shard()
+func (c *Core) endSilentExecutor(ref executions.TaskRef) {
+	s := ref.Shard()
 	x := c.executors.Get(s.Executor)
-	there := c.agents.Registered(s.Agent) || s.known // an agent whose offers are not asked for is known by its tasks
-	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable.IsZero() || s.Seen < seenStaging || s.acceptSeq != 0 {
+	there := c.agents.Registered(s.Agent) || s.Known // an agent whose offers are not asked for is known by its tasks
+	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable.IsZero() || s.Seen < executions.SeenStaging || s.AcceptSeq != 0 {
 		return
 	}
-	if !c.executors.KillUnanswered(x, c.nextSweep, c.executions.taskGrace(ref)) {
+	if !c.executors.KillUnanswered(x, c.nextSweep, c.executions.TaskGrace(ref)) {
 		return
 	}
 	c.executors.Close(x)

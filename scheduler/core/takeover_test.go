@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -156,7 +157,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	s.storeOriginal(nodes)
 	s.restart()
 	check(t, s)
-	ended := slices.IndexFunc(slices.Collect(s.core.executions.ended.all()), func(e *execution) bool { return e.Job == "disabled_job" && e.state() == Killed })
+	ended := slices.IndexFunc(slices.Collect(s.core.executions.AllEnded()), func(e *executions.Execution) bool { return e.Job == "disabled_job" && e.State() == executions.Killed })
 	if ended < 0 {
 		t.Error("what waited of a disabled job does not end as killed (rule F6)")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -210,7 +211,7 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	s.after(time.Second)
 	s.update(l, cluster.Running)
 	s.until(s.opt.UnreachableFailover + time.Minute)
-	if v := s.execution(s.core.executions.tasks[l.TaskID].exec.ID); v.Shards[0].State != Running || v.Shards[0].TaskID != l.TaskID {
+	if v := s.execution(s.core.executions.MustTask(l.TaskID).Exec.ID); v.Shards[0].State != executions.Running || v.Shards[0].TaskID != l.TaskID {
 		t.Errorf("%+v", v.Shards[0])
 	}
 }
@@ -237,7 +238,7 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 			l := s.accepted()[0]
 			s.update(l, cluster.Running)
 			s.update(l, cluster.Running, removed)
-			s.until(s.opt.KillGrace + refusedWithin - time.Second)
+			s.until(s.opt.KillGrace + executions.RefusedWithin - time.Second)
 			offer.AgentID = "n2"
 			s.offers(offer)
 			if len(s.accepted()) > 0 {
@@ -272,7 +273,7 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	s.update(l, cluster.Running, removed)
 	id := s.trigger()
 	s.update(l, cluster.Running, removed) // as the cluster answers whenever it is asked
-	s.until(s.opt.KillGrace + refusedWithin - time.Second)
+	s.until(s.opt.KillGrace + executions.RefusedWithin - time.Second)
 	offer.AgentID = "n2"
 	s.offers(offer)
 	if len(s.accepted()) > 0 {
@@ -298,7 +299,7 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
 	l := s.accepted()[0]
 	s.update(l, cluster.Running)
-	says := func(agent string) *ProgressView {
+	says := func(agent string) *executions.Progress {
 		s.step(s.clusterEvent(cluster.Message{AgentID: agent, Report: &wire.Report{Tasks: []wire.TaskReport{{TaskID: l.TaskID, Progress: &wire.Progress{Fraction: 0.5}}}}}))
 		return s.execution(id).Shards[0].Progress
 	}

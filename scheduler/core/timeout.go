@@ -3,46 +3,47 @@ package core
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // beginTimeout counts a task's timeout from now: RUNNING was heard. The moment is committed with what the update has changed,
 // so that a new leader goes on counting from it (rule F8). beginTimeout reports whether it is news.
-func (c *Core) beginTimeout(ref taskRef) bool {
-	s := ref.shard()
-	if !s.RunningAt.IsZero() || ref.exec.timeout() == 0 {
+func (c *Core) beginTimeout(ref executions.TaskRef) bool {
+	s := ref.Shard()
+	if !s.RunningAt.IsZero() || ref.Exec.Timeout() == 0 {
 		return false
 	}
-	c.executions.timeoutBegan(ref)
+	c.executions.TimeoutBegan(ref)
 	c.watchTimeout(ref)
 	return true
 }
 
 // watchTimeout has a task be looked at when its time is over, if that comes before the next sweep, which calls it again. So there
 // are never more timers than tasks that are about to be killed, however many short tasks have a long timeout.
-func (c *Core) watchTimeout(ref taskRef) {
-	s := ref.shard()
+func (c *Core) watchTimeout(ref executions.TaskRef) {
+	s := ref.Shard()
 	if s.RunningAt.IsZero() || !s.KillSince.IsZero() {
 		return
 	}
-	at := s.RunningAt.Add(ref.exec.timeout())
+	at := s.RunningAt.Add(ref.Exec.Timeout())
 	if at.After(c.nextSweep) {
 		return
 	}
 	id := s.TaskID
 	c.Timers.At(at, func(time.Time) {
-		if ref, ok := c.executions.tasks[id]; ok {
+		if ref, ok := c.executions.Task(id); ok {
 			c.killTimedOut(ref)
 		}
 	})
 }
 
 // killTimedOut wants a task killed that has run for too long, unless its kill is wanted already: then that reason holds (rule K1).
-func (c *Core) killTimedOut(ref taskRef) {
-	s := ref.shard()
-	if !s.live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.Now().Before(s.RunningAt.Add(ref.exec.timeout())) {
+func (c *Core) killTimedOut(ref executions.TaskRef) {
+	s := ref.Shard()
+	if !s.Live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.Now().Before(s.RunningAt.Add(ref.Exec.Timeout())) {
 		return
 	}
-	c.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.exec.timeout().String(), Problem: true})
-	c.executions.wantKill(ref, wantedKill{timeout: true})
+	c.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job, Execution: ref.Exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
+	c.executions.WantKill(ref, executions.WantedKill{Timeout: true})
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -18,7 +19,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	id := executionID(t.Job, c.Wall()) + "-" + c.UUID()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + store.Fingerprint(t.Key)
-		if _, known := c.executions.keys[id]; known {
+		if c.executions.KeyKnown(id) {
 			c.reply(Reply{Token: t.Token, ExecutionID: id})
 			return
 		}
@@ -56,8 +57,8 @@ func (c *Core) trigger(t TriggerRequested) {
 		return
 	}
 	waiting := 0
-	for _, e := range c.executions.queue(j.name) {
-		if !e.launched() && (e.Source == Triggered || j.cfg.Misfire) {
+	for _, e := range c.executions.Queue(j.name) {
+		if !e.Launched() && (e.Source == executions.Triggered || j.cfg.Misfire) {
 			waiting++
 		}
 	}
@@ -70,14 +71,14 @@ func (c *Core) trigger(t TriggerRequested) {
 		return
 	}
 	if t.Key != "" {
-		c.executions.keepKey(id, c.Now())
+		c.executions.KeepKey(id, c.Now())
 	}
 	c.Numbers.Triggers++
-	e := &execution{ID: id, Job: t.Job, Fire: c.Wall().Truncate(time.Millisecond), Source: Triggered, Made: c.Now()}
+	e := executions.Made{ID: id, Job: t.Job, Fire: c.Wall().Truncate(time.Millisecond), Source: executions.Triggered}
 	if !t.Overrides.IsZero() {
-		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.cfg.AppName, secretsTo(&t.Overrides, j.cfg)
+		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.cfg.AppName, executions.SecretsTo(&t.Overrides, j.cfg)
 	}
-	c.executions.enqueue(e)
+	c.executions.Enqueue(e)
 	c.auditTrigger(&t, *j.cfg, id)
 	c.reply(Reply{Token: t.Token, ExecutionID: id})
 }
@@ -87,10 +88,7 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 	if t.Again == "" {
 		return nil
 	}
-	e := c.executions.open[t.Again]
-	if e == nil {
-		e = c.executions.ended.byID[t.Again]
-	}
+	e := c.executions.Find(t.Again)
 	if e == nil {
 		return c.executionNotFound(t.Again)
 	}
@@ -103,7 +101,7 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
 		return problem.Errorf(problem.Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID, e.Job)
-	case j != nil && j.cfg != nil && e.overridesMoved(j.cfg):
+	case j != nil && j.cfg != nil && e.OverridesMoved(j.cfg):
 		return problem.Errorf(problem.Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app "+
 			"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
 			"POST /api/job/%s/trigger", e.ID, e.Job)
@@ -112,7 +110,7 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 }
 
 // shownOverrides are an execution's own settings as people may see them.
-func (c *Core) shownOverrides(e *execution) *jobs.Overrides {
+func (c *Core) shownOverrides(e *executions.Execution) *jobs.Overrides {
 	j := c.config.jobs[e.Job]
 	if e.Overrides == nil || j == nil || j.cfg == nil || j.cfg.AppName != e.OverridesOf {
 		return nil // whoever may see the job may not know what was given to another app's

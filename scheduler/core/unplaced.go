@@ -4,6 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
@@ -14,25 +15,25 @@ func (c *Core) Unplaced(limit int) []cluster.Unplaced {
 		return nil
 	}
 	var out []cluster.Unplaced
-	add := func(e *execution, j *jobs.Config, a *app.Config, item int) {
+	add := func(e *executions.Execution, j *jobs.Config, a *app.Config, item int) {
 		if len(out) < limit {
 			out = append(out, cluster.Unplaced{Execution: e.ID, Job: e.Job, Item: item, Resources: j.Resources(), Container: executors.Container(a), Why: c.placeReason(e).String()})
 		}
 	}
-	for _, e := range c.executions.launchable {
+	for _, e := range c.executions.Launchable() {
 		if len(out) == limit {
 			break
 		}
-		notMatched := e.unplaced.why.IsZero() && c.flow.held.Len() > 0 // there may be room for it
+		notMatched := e.Unplaced.Why.IsZero() && c.flow.held.Len() > 0 // there may be room for it
 		if notMatched || !e.Kill.IsZero() || c.heldBack(e) || c.starts.wait(c.config.appOf(e), e.ID).waits() {
 			continue
 		}
-		if e.launched() {
+		if e.Launched() {
 			for _, item := range c.itemsWaiting(e) {
 				add(e, &e.Settings.Job, &e.Settings.App, item)
 			}
 		} else if j := c.config.jobs[e.Job]; c.canLaunch(j) {
-			with := e.settingsOf(*j.cfg)
+			with := e.SettingsOf(*j.cfg)
 			for item := range with.ShardingTotalCount {
 				add(e, &with, &c.config.apps[with.AppName].cfg, item)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -29,7 +30,7 @@ func (c *Core) update(u cluster.Update) {
 	if x := c.executors.Get(u.ExecutorID); x != nil {
 		c.learnExecutor(x, u)
 	}
-	ref, open := c.executions.tasks[u.TaskID]
+	ref, open := c.executions.Task(u.TaskID)
 	agent, asked := c.agents.Asked(u.TaskID)
 	orphan, orphaned := c.orphans.Get(u.TaskID)
 	switch {
@@ -80,20 +81,20 @@ func (c *Core) learnExecutor(x *executors.Executor, u cluster.Update) {
 	if u.Source != cluster.FromMaster && x.Pending() == 0 {
 		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
 		// after that, may have been on their way since before that ACCEPT (rule X3).
-		if ref, ok := c.executions.tasks[u.TaskID]; ok && ref.shard().sentWith == x.SentWith() {
+		if ref, ok := c.executions.Task(u.TaskID); ok && ref.Shard().SentWith == x.SentWith() {
 			c.executors.Confirm(x)
 		}
 	}
 }
 
 // updateAttempt applies an update of a task of an open execution.
-func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
-	s := ref.shard()
-	if s.State.terminal() {
+func (c *Core) updateAttempt(ref executions.TaskRef, u cluster.Update) {
+	s := ref.Shard()
+	if s.State.Terminal() {
 		c.afterTheEnd(ref, u)
 		return
 	}
-	c.executions.knownAgain(ref)
+	c.executions.KnownAgain(ref)
 	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID) && s.Unreachable.IsZero() {
 		return // S1; of a task that was called unreachable it says that it is back
 	}
@@ -101,7 +102,7 @@ func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		c.alive(ref, u)
 	case cluster.Unreachable:
-		c.executions.markedAway(ref)
+		c.executions.MarkedAway(ref)
 		c.unreachable(ref, c.unreachableSince(u))
 	case cluster.Unknown:
 		c.unknown(ref, u)
@@ -115,43 +116,43 @@ func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
 }
 
 // alive: the task is on its agent. The order of states never goes back (S2).
-func (c *Core) alive(ref taskRef, u cluster.Update) {
-	s := ref.shard()
-	seen := map[cluster.State]int{cluster.Staging: seenStaging, cluster.Starting: seenStarting, cluster.Running: seenRunning, cluster.Killing: seenRunning}[u.State]
-	if s.stuckStaging && seen == seenStaging {
+func (c *Core) alive(ref executions.TaskRef, u cluster.Update) {
+	s := ref.Shard()
+	seen := map[cluster.State]int{cluster.Staging: executions.SeenStaging, cluster.Starting: executions.SeenStarting, cluster.Running: executions.SeenRunning, cluster.Killing: executions.SeenRunning}[u.State]
+	if s.StuckStaging && seen == executions.SeenStaging {
 		return // it counts as unreachable until it gets on
 	}
-	changed := c.executions.reached(ref)
+	changed := c.executions.Reached(ref)
 	if changed {
 		c.traceUpdate(ref, u, reason.Reason{}) // it is back
 	}
 	st := u.Status
 	fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting
-	changed = c.executions.saw(ref, seen, fetching) || changed
+	changed = c.executions.Saw(ref, seen, fetching) || changed
 	changed = c.learnWait(ref, u) || changed
 	if st != nil {
 		changed = c.learnSandbox(ref, st) || changed
 		changed = c.learnPackage(ref, st) || changed
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
-			c.executions.began(ref, st.StartTime)
+			c.executions.Began(ref, st.StartTime)
 			changed = true
 		}
 		c.learnRuns(ref, st)
 	}
-	if s.Seen >= seenRunning && s.State == Launching {
+	if s.Seen >= executions.SeenRunning && s.State == executions.Launching {
 		c.traceUpdate(ref, u, reason.Reason{})
-		c.executions.running(ref, c.timeOf(u))
+		c.executions.Running(ref, c.timeOf(u))
 		changed = true
 	}
-	if s.Seen >= seenStarting && !(s.Fetching && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
-		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent)
+	if s.Seen >= executions.SeenStarting && !(s.Fetching && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
+		c.starts.forget(ref.Exec.Settings.App.AppName, s.Agent)
 	}
-	if s.Seen >= seenRunning {
+	if s.Seen >= executions.SeenRunning {
 		changed = c.beginTimeout(ref) || changed
 		c.packageFetched(ref)
 	}
 	if changed {
-		c.executions.reported(ref, u.UUID)
+		c.executions.Reported(ref, u.UUID)
 	}
 	if !s.KillSince.IsZero() {
 		c.sendKill(ref) // K1: at every sign of the task
@@ -160,15 +161,15 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 
 // learnWait keeps what the agent says of why a task has not begun, and reports whether that was news. What a master says when it is asked is
 // about the question, not the task.
-func (c *Core) learnWait(ref taskRef, u cluster.Update) (changed bool) {
-	s, waits := ref.shard(), ""
-	if s.Seen < seenRunning {
+func (c *Core) learnWait(ref executions.TaskRef, u cluster.Update) (changed bool) {
+	s, waits := ref.Shard(), ""
+	if s.Seen < executions.SeenRunning {
 		if u.State != cluster.Starting || u.Source != cluster.FromAgent {
 			return false
 		}
 		waits = store.Shorten(u.Message)
 	}
-	return c.executions.waitsFor(ref, waits)
+	return c.executions.WaitsFor(ref, waits)
 }
 
 func (c *Core) timeOf(u cluster.Update) time.Time {
@@ -181,20 +182,20 @@ func (c *Core) timeOf(u cluster.Update) time.Time {
 
 // unreachable: the task's agent does not answer the master (rule E4); the
 // clock of the rule counts from since.
-func (c *Core) unreachable(ref taskRef, since time.Time) {
-	s := ref.shard()
+func (c *Core) unreachable(ref executions.TaskRef, since time.Time) {
+	s := ref.Shard()
 	if !s.Unreachable.IsZero() {
 		return
 	}
-	c.executions.unreachable(ref, since)
+	c.executions.Unreachable(ref, since)
 	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent+" does not answer"), c.Wall(), since.Format(time.RFC3339Nano))
-	c.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
+	c.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job, Execution: ref.Exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
 
 // unknown: the master does not know the task. It has ended only if this very
 // master has had the agent registered in this subscription.
-func (c *Core) unknown(ref taskRef, u cluster.Update) {
-	s := ref.shard()
+func (c *Core) unknown(ref executions.TaskRef, u cluster.Update) {
+	s := ref.Shard()
 	if c.agents.Registered(s.Agent) {
 		c.terminal(ref, u)
 		return
@@ -203,27 +204,27 @@ func (c *Core) unknown(ref taskRef, u cluster.Update) {
 }
 
 // terminal applies an end, unless it is one without a cause (S5).
-func (c *Core) terminal(ref taskRef, u cluster.Update) {
-	s := ref.shard()
+func (c *Core) terminal(ref executions.TaskRef, u cluster.Update) {
+	s := ref.Shard()
 	if len(u.UUID) == 0 && (u.Reason == cluster.ReasonReconciliation || u.Reason == cluster.ReasonAgentReregistered) {
 		switch u.State {
 		case cluster.Gone, cluster.GoneByOperator, cluster.Unknown, cluster.Dropped:
 		default:
-			c.executions.endUnclear(ref, string(u.State))
+			c.executions.EndUnclear(ref, string(u.State))
 			return
 		}
 	}
 	if x := c.executors.Get(s.Executor); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
 		c.executors.Close(x) // FAILURE may get lost (rules X1, X3)
-		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.sentWith != 0 && s.sentWith == x.SentWith() {
+		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.SentWith != 0 && s.SentWith == x.SentWith() {
 			c.executors.Ended(x)
 		}
 	}
 	if u.Source == cluster.FromExecutor {
-		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent) // a short task is reported by its end alone
+		c.starts.forget(ref.Exec.Settings.App.AppName, s.Agent) // a short task is reported by its end alone
 	}
 	end := c.endOf(ref, u)
-	c.executions.endReported(ref, end)
+	c.executions.EndReported(ref, end)
 	c.traceUpdate(ref, u, s.Cause)
 	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
 		if x := c.executors.Get(s.Executor); x != nil && st.SupervisorLost {
@@ -239,14 +240,14 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		}
 	}
 	lingers := time.Duration(0)
-	if c.mayStillEnd(&s.attempt, u) {
-		lingers = c.executions.taskGrace(ref) + refusedWithin
+	if c.mayStillEnd(s, u) {
+		lingers = c.executions.TaskGrace(ref) + executions.RefusedWithin
 	}
-	c.endAttempt(ref, classify(&s.attempt, u, c.executors.Heard(s.Executor)), lingers)
+	c.endAttempt(ref, classify(soFar(s), u, c.executors.Heard(s.Executor)), lingers)
 }
 
 // mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it is over.
-func (c *Core) mayStillEnd(s *attempt, u cluster.Update) bool {
+func (c *Core) mayStillEnd(s *executions.Shard, u cluster.Update) bool {
 	switch u.Reason {
 	case cluster.ReasonAgentRemoved:
 		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
@@ -257,41 +258,41 @@ func (c *Core) mayStillEnd(s *attempt, u cluster.Update) bool {
 	}
 	// No agent is asked where each task has an executor of its own: that the cluster does not know a task which was there
 	// means that it was removed while nobody watched.
-	return c.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen >= seenStarting
+	return c.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen >= executions.SeenStarting
 }
 
 // packageFetched notes that a process of an attempt began, so that its package was there.
-func (c *Core) packageFetched(ref taskRef) {
-	if a := c.config.apps[ref.exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
+func (c *Core) packageFetched(ref executions.TaskRef) {
+	if a := c.config.apps[ref.Exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
 		c.MatchAgain()
 	}
 }
 
 // packageNotFetched notes that an attempt could not fetch its package because nothing answered at its host, or the
 // host had no good answer for its URL. An app that was changed since has another package.
-func (c *Core) packageNotFetched(ref taskRef, st *wire.Status) {
-	s, with := ref.shard(), ref.exec.Settings.App
+func (c *Core) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
+	s, with := ref.Shard(), ref.Exec.Settings.App
 	a := c.config.apps[with.AppName]
 	switch {
 	case a == nil:
 	case a.cfg.PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
 	case st.Unreachable != "" && wire.HostPort(a.cfg.AppURL) == st.Unreachable:
-		c.MatchAt(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
+		c.MatchAt(c.starts.unreachable(a.cfg, ref.Exec.ID, s.Launched, s.Cause))
 	case st.Unanswered && a.cfg.AppURL == with.AppURL:
-		c.MatchAt(c.starts.unanswered(a.cfg, ref.exec.ID, s.Launched, s.Cause))
+		c.MatchAt(c.starts.unanswered(a.cfg, ref.Exec.ID, s.Launched, s.Cause))
 	}
 }
 
 // afterTheEnd: the first end is final; a later one may fill in its cause, and
 // a live state is answered with KILL (S2, S4).
-func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
-	s := ref.shard()
+func (c *Core) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
+	s := ref.Shard()
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
-		c.Kill(u.TaskID, u.AgentID, c.executions.taskGrace(ref), "its attempt has ended")
-	case len(u.UUID) > 0 && s.Cause.IsZero() && s.State != Finished:
+		c.Kill(u.TaskID, u.AgentID, c.executions.TaskGrace(ref), "its attempt has ended")
+	case len(u.UUID) > 0 && s.Cause.IsZero() && s.State != executions.Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
-			c.executions.causeLearned(ref, reason.FromText(store.Shorten(st.Cause)))
+			c.executions.CauseLearned(ref, reason.FromText(store.Shorten(st.Cause)))
 		}
 	}
 }
@@ -300,24 +301,24 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 func (c *Core) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		kind, ended := step.NoteUnknownTask, c.executions.ended.tasks[u.TaskID]
-		if id, err := jobs.ParseTaskID(u.TaskID); ended.exec != nil || err == nil && c.config.jobs[id.Job] != nil {
+		kind, ended := step.NoteUnknownTask, c.executions.MustEndedTask(u.TaskID)
+		if id, err := jobs.ParseTaskID(u.TaskID); ended.Exec != nil || err == nil && c.config.jobs[id.Job] != nil {
 			kind = step.NoteFormerTask
 		}
 		c.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		c.Kill(u.TaskID, u.AgentID, c.executions.taskGrace(ended), "no shard knows it")
+		c.Kill(u.TaskID, u.AgentID, c.executions.TaskGrace(ended), "no shard knows it")
 	}
 }
 
 // learnPackage keeps which package an attempt runs with, and reports whether that was news.
-func (c *Core) learnPackage(ref taskRef, st *wire.Status) (changed bool) {
-	s := ref.shard()
+func (c *Core) learnPackage(ref executions.TaskRef, st *wire.Status) (changed bool) {
+	s := ref.Shard()
 	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package == st.PackageSHA256 {
 		return false
 	}
-	c.executions.ranWith(ref, st.PackageSHA256)
+	c.executions.RanWith(ref, st.PackageSHA256)
 	if st.PackageNote != "" {
-		c.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + store.Shorten(st.PackageNote), Problem: true})
+		c.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.Exec.Job, Execution: ref.Exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + store.Shorten(st.PackageNote), Problem: true})
 	}
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -156,13 +157,13 @@ type AgentDetail struct {
 
 // AgentTaskView is a task on an agent. State is Mesos' word without TASK_.
 type AgentTaskView struct {
-	ExecutionID string        `json:"executionId"`
-	JobName     string        `json:"jobName"`
-	Item        int           `json:"item"`
-	TaskID      string        `json:"taskId"`
-	State       cluster.State `json:"state"`
-	Since       time.Time     `json:"since"`
-	Progress    *ProgressView `json:"progress"`
+	ExecutionID string               `json:"executionId"`
+	JobName     string               `json:"jobName"`
+	Item        int                  `json:"item"`
+	TaskID      string               `json:"taskId"`
+	State       cluster.State        `json:"state"`
+	Since       time.Time            `json:"since"`
+	Progress    *executions.Progress `json:"progress"`
 }
 
 // startFailuresShown bounds how many start failures are listed.
@@ -205,10 +206,10 @@ func (c *Core) Agent(id string) (AgentDetail, error) {
 	}
 	v := AgentDetail{AgentView: c.viewAgent(a), Executors: c.executorsOn(id), Running: []AgentTaskView{}}
 	v.StartFailures, _ = c.startFailures(func(agent string) bool { return agent == id })
-	for _, ref := range c.executions.onAgent[id] {
-		if s := ref.shard(); s.live() {
-			v.Running = append(v.Running, AgentTaskView{ExecutionID: ref.exec.ID, JobName: ref.exec.Job, Item: s.Item, TaskID: s.TaskID,
-				State: s.clusterState(), Since: c.Shown(s.Launched).Truncate(time.Millisecond), Progress: s.shownProgress()})
+	for ref := range c.executions.On(id) {
+		if s := ref.Shard(); s.Live() {
+			v.Running = append(v.Running, AgentTaskView{ExecutionID: ref.Exec.ID, JobName: ref.Exec.Job, Item: s.Item, TaskID: s.TaskID,
+				State: s.ClusterState(), Since: c.Shown(s.Launched).Truncate(time.Millisecond), Progress: s.ShownProgress()})
 		}
 	}
 	slices.SortFunc(v.Running, func(a, b AgentTaskView) int {

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // BenchmarkCluster is what the loop waits for while somebody looks at a page of 100 of 5,000 agents, on which 100,000 tasks run, or at one of them.
@@ -21,13 +22,11 @@ func BenchmarkCluster(b *testing.B) {
 		s.core.flow.held.Add(offers.Offer{ID: fmt.Sprintf("O%d", i), Agent: id, Host: host, Free: resources.New(8, 8000), Received: s.core.Now()})
 		x := s.core.executors.Start("my_app", "my_app", id, cluster.Executor{ID: fmt.Sprintf("my_app@-@%s@-@%d", id, i), Resources: resources.New(0.1, 64)})
 		s.core.executors.Reported(x, true)
-		e := &execution{ID: fmt.Sprintf("job_%d@20261121T080000Z", i), Job: fmt.Sprintf("job_%d", i), Settings: &settings{}, Shards: make([]shard, perAgent)}
-		for item := range e.Shards {
-			e.Shards[item] = shard{Item: item, State: Running, attempt: attempt{TaskID: fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@0f8e1a2b-0000-4000-8000-000000000001", e.Job, item, id),
-				Agent: id, Executor: x.ID(), Seen: seenRunning, Launched: s.core.Now()}}
-			s.core.executions.begin(taskRef{e, item})
+		job := fmt.Sprintf("job_%d", i)
+		launched(s.core, executions.Made{ID: job + "@20261121T080000Z", Job: job}, perAgent, func(item int) executions.NewTask {
 			s.core.executors.Allot(x, resources.New(1, 512), false)
-		}
+			return executions.NewTask{TaskID: fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@0f8e1a2b-0000-4000-8000-000000000001", job, item, id), Agent: id, Executor: x.ID()}
+		})
 	}
 	b.Run("names", func(b *testing.B) {
 		for b.Loop() {

@@ -1,18 +1,18 @@
 package core
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // viewDaemon is what people see of the runs of a daemon's shard, nil for other shards.
-func (c *Core) viewDaemon(e *execution, item int) *DaemonView {
+func (c *Core) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	r := c.daemons.of(e.Job, item)
-	if !e.daemon() || e.Ended > 0 || r == nil {
+	if !e.Daemon() || e.Ended > 0 || r == nil {
 		return nil
 	}
 	v := &DaemonView{LastRun: viewRun(r.Last), Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
@@ -53,12 +53,12 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 	if run := c.daemonSummary(j.name, func(r *daemonRuns) *wire.Run { return r.LastFinished }); run != nil {
 		x.LastSuccess = run
 	}
-	e := c.executions.standing(j.name)
-	if e == nil || !e.launched() {
+	e := c.executions.Standing(j.name)
+	if e == nil || !e.Launched() {
 		return
 	}
 	failed := 0
-	for i := range e.Shards {
+	for i := range e.NumShards() {
 		r := c.daemons.of(e.Job, i)
 		if r == nil || r.Last == nil || r.Last.State == wire.RunFinished {
 			continue
@@ -72,15 +72,21 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 		x.note(reason.MoreLastRunsEnded(failed - failedRunsShown))
 	}
 	former := 0
-	for _, i := range e.outdated { // the others have been compared
-		if s := &e.Shards[i]; s.live() && c.isOutdated(e, s) {
+	for _, i := range e.Outdated { // the others have been compared
+		if s := e.Shard(i); s.Live() && c.isOutdated(e, s) {
 			former++
 		}
 	}
 	if former == 0 {
 		return
 	}
-	item := slices.IndexFunc(e.Shards, func(s shard) bool { return s.Replacing })
+	item := -1
+	for i := range e.NumShards() {
+		if e.Shard(i).Replacing {
+			item = i
+			break
+		}
+	}
 	comingUp := item < 0
 	if comingUp {
 		item, _ = c.comingUp(e)
@@ -91,10 +97,10 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 }
 
 // standingOf is the execution that a daemon's run belongs to, by the run's id; nil if it is none of a daemon that has one.
-func (c *Core) standingOf(run string) *execution {
+func (c *Core) standingOf(run string) *executions.Execution {
 	job, _, _ := strings.Cut(run, "@")
 	if j := c.config.jobs[job]; j != nil {
-		return c.executions.standing(j.name)
+		return c.executions.Standing(j.name)
 	}
 	return nil
 }
@@ -110,16 +116,16 @@ func (c *Core) daemonSummary(job string, pick func(*daemonRuns) *wire.Run) *Exec
 		run := pick(r)
 		fire := run.Fire.UTC()
 		if v == nil || fire.After(v.FireTime) {
-			v = &ExecutionSummary{ExecutionID: executionID(job, fire), JobName: job, FireTime: fire, Source: Source(run.Source), State: Finished, Shards: map[State]int{}}
+			v = &ExecutionSummary{ExecutionID: executionID(job, fire), JobName: job, FireTime: fire, Source: executions.Source(run.Source), State: executions.Finished, Shards: map[executions.State]int{}}
 		}
 		if !fire.Equal(v.FireTime) {
 			continue
 		}
-		v.Shards[State(run.State)]++
-		if run.State == wire.RunKilled && v.State == Finished {
-			v.State = Killed
+		v.Shards[executions.State(run.State)]++
+		if run.State == wire.RunKilled && v.State == executions.Finished {
+			v.State = executions.Killed
 		} else if run.State != wire.RunFinished && run.State != wire.RunKilled {
-			v.State = Failed
+			v.State = executions.Failed
 		}
 		if run.State != wire.RunFinished {
 			v.Why = whyOf(reason.OfItem(i, reason.FromText(run.Cause)))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // AppView is an app as people see it.
@@ -27,25 +28,16 @@ type JobView struct {
 	NotesView
 }
 
-// ProgressView is how far a task has come, as its program said last.
-type ProgressView struct {
-	// Fraction is from 0 to 1.
-	Fraction float64 `json:"fraction"`
-	Message  string  `json:"message"`
-	// At is when it said so, by the clock of its agent.
-	At time.Time `json:"at"`
-}
-
 // ShardView is one shard of an execution.
 type ShardView struct {
-	Item         int        `json:"item"`
-	State        State      `json:"state"`
-	Attempt      int        `json:"attempt"`
-	Agent        string     `json:"agent"`
-	TaskID       string     `json:"taskId"`
-	StartTime    *time.Time `json:"startTime"`
-	CompleteTime *time.Time `json:"completeTime"`
-	ExitStatus   *int       `json:"exitStatus"`
+	Item         int              `json:"item"`
+	State        executions.State `json:"state"`
+	Attempt      int              `json:"attempt"`
+	Agent        string           `json:"agent"`
+	TaskID       string           `json:"taskId"`
+	StartTime    *time.Time       `json:"startTime"`
+	CompleteTime *time.Time       `json:"completeTime"`
+	ExitStatus   *int             `json:"exitStatus"`
 	// FailureCause is why the last attempt ended, if not as FINISHED, and FailureCode and FailureArgs the same for programs.
 	FailureCause string         `json:"failureCause"`
 	FailureCode  string         `json:"failureCode,omitempty"`
@@ -59,7 +51,7 @@ type ShardView struct {
 	// Daemon is what is known of the runs of a daemon's shard.
 	Daemon *DaemonView `json:"daemon,omitempty"`
 	// Progress is nil for a task that is not on the cluster, or has said nothing.
-	Progress *ProgressView `json:"progress,omitempty"`
+	Progress *executions.Progress `json:"progress,omitempty"`
 }
 
 // AttemptView is an attempt that others have followed.
@@ -97,11 +89,11 @@ type RunView struct {
 
 // ExecutionView is one run of a job.
 type ExecutionView struct {
-	ExecutionID string    `json:"executionId"`
-	JobName     string    `json:"jobName"`
-	FireTime    time.Time `json:"fireTime"`
-	Source      Source    `json:"source"`
-	State       State     `json:"state"`
+	ExecutionID string            `json:"executionId"`
+	JobName     string            `json:"jobName"`
+	FireTime    time.Time         `json:"fireTime"`
+	Source      executions.Source `json:"source"`
+	State       executions.State  `json:"state"`
 	Why
 	Shards []ShardView `json:"shards"`
 	// Overrides are settings that hold for this run alone, without secrets; nil where it has none, or its job is of another app since.
@@ -118,25 +110,25 @@ type WaitingView struct {
 
 // RunningView is a task on the cluster.
 type RunningView struct {
-	ExecutionID string    `json:"executionId"`
-	Item        int       `json:"item"`
-	TaskID      string    `json:"taskId"`
-	State       State     `json:"state"`
-	Agent       string    `json:"agent"`
-	Since       time.Time `json:"since"`
+	ExecutionID string           `json:"executionId"`
+	Item        int              `json:"item"`
+	TaskID      string           `json:"taskId"`
+	State       executions.State `json:"state"`
+	Agent       string           `json:"agent"`
+	Since       time.Time        `json:"since"`
 	// OptionalWhy is what keeps it from beginning, as far as its agent says.
 	OptionalWhy
 	// Progress is nil while its program has said nothing of it.
-	Progress *ProgressView `json:"progress,omitempty"`
+	Progress *executions.Progress `json:"progress,omitempty"`
 }
 
 // EndedView is a shard that has ended, and not well, before the others of its run.
 type EndedView struct {
-	ExecutionID string `json:"executionId"`
-	Item        int    `json:"item"`
-	TaskID      string `json:"taskId"`
-	State       State  `json:"state"`
-	Agent       string `json:"agent"`
+	ExecutionID string           `json:"executionId"`
+	Item        int              `json:"item"`
+	TaskID      string           `json:"taskId"`
+	State       executions.State `json:"state"`
+	Agent       string           `json:"agent"`
 	Why
 }
 
@@ -171,8 +163,8 @@ type TaskView struct {
 	Type        string // READY or FAILOVER
 	Agent       string
 	ExecutionID string
-	State       State
-	Progress    *ProgressView
+	State       executions.State
+	Progress    *executions.Progress
 }
 
 // ReadyView is a job with runs that have not begun, and how many.
@@ -213,11 +205,11 @@ type SandboxView struct {
 
 // ExecutionSummary is one run of a job in a list: ExecutionView without its shards.
 type ExecutionSummary struct {
-	ExecutionID string    `json:"executionId"`
-	JobName     string    `json:"jobName"`
-	FireTime    time.Time `json:"fireTime"`
-	Source      Source    `json:"source"`
-	State       State     `json:"state"`
+	ExecutionID string            `json:"executionId"`
+	JobName     string            `json:"jobName"`
+	FireTime    time.Time         `json:"fireTime"`
+	Source      executions.Source `json:"source"`
+	State       executions.State  `json:"state"`
 	// Why is what a run that waits is waiting for, and why one that ended is not FINISHED.
 	Why
 	// LaunchTime is when its first task was launched.
@@ -226,7 +218,7 @@ type ExecutionSummary struct {
 	StartTime    *time.Time `json:"startTime"`
 	CompleteTime *time.Time `json:"completeTime"`
 	// Shards are how many of its shards are in which state; none before they are launched.
-	Shards map[State]int `json:"shards"`
+	Shards map[executions.State]int `json:"shards"`
 }
 
 // FiresView are fires of a job that became no run.

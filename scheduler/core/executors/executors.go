@@ -453,3 +453,6 @@ func (e *Executor) Used() resources.Amount { return e.tasks.Used() }
 func (es *Set) Usable(x *Executor) bool {
 	return x.rec.Role == role(es.Opt.Role) && (x.rec.Info.Version <= 1 || x.rec.Info.User == es.Opt.ExecutorUser)
 }
+
+// Stored is what is stored of an executor. Tests compare what two leaders know by it.
+func (e *Executor) Stored() []byte { return store.Encode(&e.rec) }

@@ -1,4 +1,4 @@
-package core
+package executions
 
 import (
 	"encoding/json"
@@ -13,13 +13,13 @@ import (
 
 // loading is what was read of executions, until join puts it together.
 type loading struct {
-	executions []*execution
-	chunks     map[string][]shard
+	executions []*Execution
+	chunks     map[string][]Shard
 }
 
 // restore takes in an execution that is stored.
-func (es *executions) restore(value []byte) error {
-	var e execution
+func (es *Set) Restore(value []byte) error {
+	var e Execution
 	if err := json.Unmarshal(value, &e); err != nil {
 		return err
 	}
@@ -28,20 +28,20 @@ func (es *executions) restore(value []byte) error {
 }
 
 // restoreShards takes in shards that are stored beside their execution, at a path.
-func (es *executions) restoreShards(path string, value []byte) error {
-	var part []shard
+func (es *Set) RestoreShards(path string, value []byte) error {
+	var part []Shard
 	if err := json.Unmarshal(value, &part); err != nil {
 		return err
 	}
 	if es.loading.chunks == nil {
-		es.loading.chunks = map[string][]shard{}
+		es.loading.chunks = map[string][]Shard{}
 	}
 	es.loading.chunks[path] = part
 	return nil
 }
 
 // restoreKey takes in a remembered Idempotency-Key.
-func (es *executions) restoreKey(id string, value []byte) error {
+func (es *Set) RestoreKey(id string, value []byte) error {
 	var at time.Time
 	if err := json.Unmarshal(value, &at); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (es *executions) restoreKey(id string, value []byte) error {
 }
 
 // join puts together what was restored, and returns the executions that have ended, in the order of their ends.
-func (es *executions) join() (ended []*execution, err error) {
+func (es *Set) Join() (ended []*Execution, err error) {
 	read := es.loading
 	es.loading = loading{}
 	for _, e := range read.executions {
@@ -69,11 +69,11 @@ func (es *executions) join() (ended []*execution, err error) {
 		es.Clamp(0, &e.Made, &e.endedAt)
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			s.runningSince = es.Now()
+			s.RunningSince = es.Now()
 			es.Clamp(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince, &s.RunningAt)
 			es.Clamp(es.longestDelay(e), &s.NotBefore)
-			if !s.State.terminal() {
-				e.shardsOpen++
+			if !s.State.Terminal() {
+				e.ShardsOpen++
 			}
 		}
 		if e.Ended > 0 {
@@ -83,7 +83,7 @@ func (es *executions) join() (ended []*execution, err error) {
 		es.open[e.ID] = e
 		es.queues[e.Job] = append(es.queues[e.Job], e)
 	}
-	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
+	slices.SortFunc(ended, func(a, b *Execution) int { return int(a.Ended - b.Ended) })
 	for _, e := range ended {
 		es.ended.seq = e.Ended
 		es.ended.add(e)
@@ -95,44 +95,46 @@ func (es *executions) join() (ended []*execution, err error) {
 }
 
 // queuesLoaded puts the queues of all jobs in order, once all that waits is in them.
-func (es *executions) queuesLoaded() {
+func (es *Set) QueuesLoaded() {
 	for _, queue := range es.queues {
-		slices.SortStableFunc(queue, func(a, b *execution) int {
-			if a.launched() != b.launched() {
-				if a.launched() {
+		slices.SortStableFunc(queue, func(a, b *Execution) int {
+			if a.Launched() != b.Launched() {
+				if a.Launched() {
 					return -1
 				}
 				return 1
 			}
-			return compareLaunchKeys(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
+			return compareLaunchKeys(LaunchKey{fire: a.Fire, id: a.ID}, LaunchKey{fire: b.Fire, id: b.ID})
 		})
 	}
 }
 
 // takeUp indexes a loaded execution's tasks.
-func (es *executions) takeUp(e *execution) {
+func (es *Set) TakeUp(e *Execution) {
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.TaskID != "" && s.State != Waiting {
-			es.begin(taskRef{e, i})
+			es.begin(TaskRef{e, i})
 		}
 	}
 }
 
 // setToWork lets the waiting shards of a loaded execution be launched.
-func (es *executions) setToWork(e *execution) {
+func (es *Set) SetToWork(e *Execution) {
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(es.Now()) {
 			es.waitsUntil(e, s)
 		}
 	}
 	es.liftShutdown(e)
-	if e.launched() && e.waiting() > 0 {
-		es.addLaunchable(e)
+	if e.Launched() && e.Waiting() > 0 {
+		es.AddLaunchable(e)
 	}
 }
 
 // imported opens an execution that waited in the original's queue.
-func (es *executions) imported(e *execution) {
+func (es *Set) Imported(m Made) { es.open1(es.newExecution(m)) }
+
+func (es *Set) open1(e *Execution) {
 	es.add(e)
 	es.queues[e.Job] = append(es.queues[e.Job], e)
 	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.Job, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
@@ -140,17 +142,18 @@ func (es *executions) imported(e *execution) {
 
 // importedLost opens an execution of shards that the original has lost: lost has the last task of each by its item. The
 // others have come to their end under the original, at a moment.
-func (es *executions) importedLost(e *execution, with *settings, lost map[int]string, ended time.Time) {
+func (es *Set) ImportedLost(m Made, with *Settings, lost map[int]string, ended time.Time) {
+	e := es.newExecution(m)
 	e.Settings = with
-	e.Shards = make([]shard, with.Job.ShardingTotalCount)
+	e.Shards = make([]Shard, with.Job.ShardingTotalCount)
 	for i := range e.Shards {
-		e.Shards[i] = shard{Item: i, State: Finished, attempt: attempt{Complete: ended}}
+		e.Shards[i] = Shard{Item: i, State: Finished, attempt: attempt{Complete: ended}}
 		if task, isLost := lost[i]; isLost {
-			e.Shards[i] = shard{Item: i, State: Waiting, Type: FailoverSource, Attempt: 1, WaitSince: es.Now(),
+			e.Shards[i] = Shard{Item: i, State: Waiting, Type: FailoverSource, Attempt: 1, WaitSince: es.Now(),
 				attempt: attempt{TaskID: task, Cause: reason.Of(reason.LostBeforeImport)}}
-			e.shardsOpen++
+			e.ShardsOpen++
 		}
 		es.touchShard(e, i)
 	}
-	es.imported(e)
+	es.open1(e)
 }

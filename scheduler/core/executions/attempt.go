@@ -1,4 +1,4 @@
-package core
+package executions
 
 import (
 	"slices"
@@ -63,23 +63,23 @@ type attempt struct {
 	// acceptSeq is the ACCEPT that was sent and not answered; 0 when it was
 	// answered or voided. An attempt loaded from the registry counts as voided
 	// with the first subscription (rule L4).
-	acceptSeq int64
+	AcceptSeq int64
 	// sentWith is the ACCEPT that launched it, in this term.
-	sentWith int64
+	SentWith int64
 	// known is set when the cluster reported anything of the task in this session.
-	known bool
+	Known bool
 	// killSent and killTry pace the repetition of kills.
-	killSent time.Time
-	killTry  int
+	KillSent time.Time
+	KillTry  int
 	// staged counts the sweeps that found it staged; stuckStaging: it got no further, in spite of a kill.
 	staged       int
-	stuckStaging bool
+	StuckStaging bool
 	// runningSince is when this leader heard that it runs, or took over.
-	runningSince time.Time
+	RunningSince time.Time
 	// waits is what keeps a task from beginning that is on its agent, in the words of the agent; nothing is decided by it.
-	waits string
+	Waits string
 	// progress is what its program said last, or nil; nothing is decided by it (executorreports.go).
-	progress *ProgressView
+	progress *Progress
 }
 
 // past is what stays of an attempt that ended while its shard waits for the next: where it ran, and why it ended.
@@ -97,32 +97,32 @@ type earlierAttempt struct {
 }
 
 // mostEarlier bounds how many of them a shard has: each takes as much as a quarter of a cause.
-const mostEarlier = 3
+const MostEarlier = 3
 
 const (
-	seenStaging  = 1
-	seenStarting = 2
-	seenRunning  = 3
+	SeenStaging  = 1
+	SeenStarting = 2
+	SeenRunning  = 3
 )
 
 // tries are how often attempts of a shard were refused by the master, were lost, failed and were retried, and failed to
 // start on agents (rules E1-E3, L6).
-type tries struct {
+type Tries struct {
 	Errors int `json:"ne,omitempty"`
 	Losses int `json:"nl,omitempty"`
 	Fails  int `json:"nf,omitempty"`
 	Starts int `json:"ns,omitempty"`
 }
 
-func (t tries) sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
+func (t Tries) Sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
 
 // keepOutput keeps where the output of an attempt is that others will follow.
-func (s *shard) keepOutput(path string) {
+func (s *Shard) keepOutput(path string) {
 	if path == "" {
 		return
 	}
 	s.Earlier = append(s.Earlier, earlierAttempt{Attempt: s.Attempt, TaskID: s.TaskID, AgentURL: s.AgentURL, Path: path})
-	if over := len(s.Earlier) - mostEarlier; over > 0 {
+	if over := len(s.Earlier) - MostEarlier; over > 0 {
 		s.Earlier = slices.Clone(s.Earlier[over:])
 	}
 }

@@ -1,4 +1,4 @@
-package core
+package executions
 
 import (
 	"cmp"
@@ -19,28 +19,28 @@ import (
 
 // settings are what an execution runs with: copied when it first launches, and
 // held to its end (rule F7).
-type settings struct {
+type Settings struct {
 	App app.Config  `json:"app"`
 	Job jobs.Config `json:"job"`
 }
 
 // execution is one run of a job. Before its first launch it has neither
 // settings nor shards.
-type execution struct {
+type Execution struct {
 	ID     string    `json:"id"`
 	Job    string    `json:"job"`
 	Fire   time.Time `json:"fire"`
 	Source Source    `json:"source"`
 	// Made is when it began to wait: who has waited longest gets the reservation (rule L2).
 	Made     time.Time `json:"made"`
-	Settings *settings `json:"settings,omitempty"`
+	Settings *Settings `json:"settings,omitempty"`
 	// Overrides are what the run has instead of its job's settings, and OverridesOf the app that the job was of when they were given.
 	Overrides   *jobs.Overrides `json:"overrides,omitempty"`
 	OverridesOf string          `json:"overridesOf,omitempty"`
 	// OverridesTo stands for the address that parameters with secrets among them were to be sent to, "" for none.
 	OverridesTo string `json:"overridesTo,omitempty"`
 	// Shards is empty in the stored header when Chunks is set (rule T5).
-	Shards []shard `json:"shards,omitempty"`
+	Shards []Shard `json:"shards,omitempty"`
 	Chunks int     `json:"chunks,omitempty"`
 	// Kill is why all that is left of it is to be killed, none while that is not wanted (rule K1).
 	Kill reason.Reason `json:"killReason,omitzero"`
@@ -60,12 +60,12 @@ type execution struct {
 	stored       bool
 	dirty        bool
 	dirtyChunks  map[int]bool
-	unplaced     unplaced
-	launchable   bool // in executions.launchable
-	launchKey    launchKey
+	Unplaced     Unplaced
+	Launchable   bool // in executions.launchable
+	LaunchKey    LaunchKey
 	prepared     *prepared // what all its tasks share
-	described    described
-	shardsOpen   int // shards that are not terminal
+	Described    Described
+	ShardsOpen   int // shards that are not terminal
 	storedChunks int
 	// settingsEncoded are the settings as stored; they never change.
 	settingsEncoded []byte
@@ -73,7 +73,7 @@ type execution struct {
 	ring  *ring
 	place *list.Element
 	// outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
-	outdated []int
+	Outdated []int
 	// What was last recorded of what it waits for, when, and how often.
 	waitRecorded   reason.Reason
 	waitRecordedAt time.Time
@@ -82,14 +82,14 @@ type execution struct {
 
 // daemon reports whether it is the standing execution of a daemon job: its shards end only to be replaced, and its
 // settings are always the newest (rule X8).
-func (e *execution) daemon() bool { return e.Source == DaemonSource }
+func (e *Execution) Daemon() bool { return e.Source == DaemonSource }
 
 // reruns reports whether a lost shard is run again (rule E2).
-func (e *execution) reruns() bool { return e.daemon() || e.Settings.Job.Failover }
+func (e *Execution) Reruns() bool { return e.Daemon() || e.Settings.Job.Failover }
 
 // needs is what the present attempt of a shard takes.
-func (e *execution) needs(s *shard) resources.Amount {
-	if e.daemon() {
+func (e *Execution) Needs(s *Shard) resources.Amount {
+	if e.Daemon() {
 		return s.Need
 	}
 	return e.Settings.Job.Resources()
@@ -97,7 +97,7 @@ func (e *execution) needs(s *shard) resources.Amount {
 
 // shard is one part of an execution, with its present attempt, or its last one while it waits for another and
 // when it has ended.
-type shard struct {
+type Shard struct {
 	Item  int   `json:"i"`
 	State State `json:"s"`
 	// Attempt counts the attempts, the present one included.
@@ -113,7 +113,7 @@ type shard struct {
 	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
 	NotBefore time.Time `json:"nb,omitzero"`
 	WaitSince time.Time `json:"ws,omitzero"`
-	tries
+	Tries
 	// Replacing is set on a daemon's shard from when it is killed for new settings until it runs well with them.
 	Replacing bool `json:"rp,omitempty"`
 
@@ -124,7 +124,7 @@ type shard struct {
 	encoded []byte
 }
 
-func (s State) terminal() bool {
+func (s State) Terminal() bool {
 	switch s {
 	case Finished, Failed, Killed, Lost, TimedOut:
 		return true
@@ -133,15 +133,15 @@ func (s State) terminal() bool {
 }
 
 // live reports whether a task of the shard is, or may be, on the cluster.
-func (s *shard) live() bool { return s.State == Launching || s.State == Running }
+func (s *Shard) Live() bool { return s.State == Launching || s.State == Running }
 
 // held reports whether its agent says what keeps its task from beginning.
-func (s *shard) held() bool { return s.live() && s.waits != "" }
+func (s *Shard) Held() bool { return s.Live() && s.Waits != "" }
 
-func (e *execution) launched() bool { return e.Settings != nil }
+func (e *Execution) Launched() bool { return e.Settings != nil }
 
 // waiting is how many of its shards wait for an attempt, those whose backoff has not passed included.
-func (e *execution) waiting() (n int) {
+func (e *Execution) Waiting() (n int) {
 	for i := range e.Shards {
 		if e.Shards[i].State == Waiting {
 			n++
@@ -151,7 +151,7 @@ func (e *execution) waiting() (n int) {
 }
 
 // settingsOf are the job's settings as this run would have them now.
-func (e *execution) settingsOf(cfg jobs.Config) jobs.Config {
+func (e *Execution) SettingsOf(cfg jobs.Config) jobs.Config {
 	if e.Overrides == nil {
 		return cfg
 	}
@@ -159,7 +159,7 @@ func (e *execution) settingsOf(cfg jobs.Config) jobs.Config {
 }
 
 // chunks is how many entries beside the header its shards are stored in (rule T5).
-func (e *execution) chunks() int {
+func (e *Execution) chunks() int {
 	if len(e.Shards) <= store.InlineShards {
 		return 0
 	}
@@ -167,17 +167,17 @@ func (e *execution) chunks() int {
 }
 
 // state of the execution as people see it.
-func (e *execution) state() State {
+func (e *Execution) State() State {
 	if e.ring != nil {
 		return e.ring.state // final, and known without a look at all shards
 	}
-	if !e.launched() {
+	if !e.Launched() {
 		if !e.Kill.IsZero() {
 			return Killed
 		}
 		return Waiting
 	}
-	if e.shardsOpen > 0 {
+	if e.ShardsOpen > 0 {
 		return Running
 	}
 	worst := Finished
@@ -194,15 +194,15 @@ func (e *execution) state() State {
 }
 
 // reason is why an ended execution is not FINISHED.
-func (e *execution) reason() reason.Reason {
-	if !e.launched() {
+func (e *Execution) Reason() reason.Reason {
+	if !e.Launched() {
 		return e.Kill
 	}
-	var first *shard
+	var first *Shard
 	bad := 0
 	for i := range e.Shards {
 		s := &e.Shards[i]
-		if s.State.terminal() && s.State != Finished && s.State != Killed {
+		if s.State.Terminal() && s.State != Finished && s.State != Killed {
 			bad++
 			if first == nil {
 				first = s
@@ -210,7 +210,7 @@ func (e *execution) reason() reason.Reason {
 		}
 	}
 	switch {
-	case e.state() == Finished:
+	case e.State() == Finished:
 		return reason.Reason{} // though a kill may have been requested
 	case bad == 0:
 		return e.Kill.Or(e.killedReason())
@@ -220,17 +220,17 @@ func (e *execution) reason() reason.Reason {
 
 // unplaced is what the last match made of an execution of which it left shards unplaced. The zero value is for one that no
 // match has looked at since something changed for it.
-type unplaced struct {
-	matched bool
+type Unplaced struct {
+	Matched bool
 	// never is set when no agent, even empty, can hold one shard of it.
-	never bool
+	Never bool
 	// reserved is set when agents that are reserved for another execution were left out.
-	reserved bool
-	why      reason.Reason
+	Reserved bool
+	Why      reason.Reason
 }
 
 // launchKey orders what waits: failover first, then by fire time, then by id.
-type launchKey struct {
+type LaunchKey struct {
 	class int
 	fire  time.Time
 	id    string
@@ -241,12 +241,12 @@ const (
 	classReady
 )
 
-type taskRef struct {
-	exec  *execution
+type TaskRef struct {
+	Exec  *Execution
 	index int
 }
 
-func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
+func (r TaskRef) Shard() *Shard { return &r.Exec.Shards[r.index] }
 
 // prepared is what all tasks of an execution share.
 type prepared struct {
@@ -261,7 +261,7 @@ type prepared struct {
 }
 
 // prepare reads the settings of an execution once, not for each of its shards.
-func (e *execution) prepare() *prepared {
+func (e *Execution) Prepare() *prepared {
 	if e.prepared != nil {
 		return e.prepared
 	}
@@ -281,8 +281,8 @@ func (e *execution) prepare() *prepared {
 }
 
 // killedReason says which shards of an execution were killed though the execution as a whole was not, if any were.
-func (e *execution) killedReason() reason.Reason {
-	var first *shard
+func (e *Execution) killedReason() reason.Reason {
+	var first *Shard
 	killed := 0
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.State == Killed {
@@ -299,7 +299,7 @@ func (e *execution) killedReason() reason.Reason {
 }
 
 // begin is when the first process of an execution began that is known, or zero.
-func (e *execution) begin() time.Time {
+func (e *Execution) Begin() time.Time {
 	first := e.Begun
 	for i := range e.Shards {
 		if at := e.Shards[i].Start; !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -310,7 +310,7 @@ func (e *execution) begin() time.Time {
 }
 
 // complete is when the last process of an execution that ended had ended, or, if it had none, when it ended.
-func (e *execution) complete() (last time.Time) {
+func (e *Execution) Complete() (last time.Time) {
 	for i := range e.Shards {
 		if s := &e.Shards[i]; !s.Start.IsZero() && s.Complete.After(last) {
 			last = s.Complete
@@ -323,47 +323,47 @@ func (e *execution) complete() (last time.Time) {
 }
 
 // compareLaunchKeys is by class, then by fire time, then by id.
-func compareLaunchKeys(a, b launchKey) int {
+func compareLaunchKeys(a, b LaunchKey) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), a.fire.Compare(b.fire), strings.Compare(a.id, b.id))
 }
 
-func (e *execution) goesOn() bool { return goesOn(e.Kill) }
+func (e *Execution) GoesOn() bool { return GoesOn(e.Kill) }
 
 // goesOn reports whether a run with such a kill is to go on, at the latest with the next server (rule O4).
-func goesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
+func GoesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
 
 // busyBy reports whether a shard of an execution runs, or may be launched by then: one that waits for a long backoff (rule E6) needs no
 // executor meanwhile. A standing execution needs the executors that it runs on, and others only for shards that wait.
-func (e *execution) busyBy(then time.Time) bool {
-	return slices.ContainsFunc(e.Shards, func(s shard) bool { return s.live() && !e.daemon() || s.State == Waiting && !s.NotBefore.After(then) })
+func (e *Execution) BusyBy(then time.Time) bool {
+	return slices.ContainsFunc(e.Shards, func(s Shard) bool { return s.Live() && !e.Daemon() || s.State == Waiting && !s.NotBefore.After(then) })
 }
 
 // shownProgress is the progress of a shard's task while that is on the cluster.
-func (s *shard) shownProgress() *ProgressView {
-	if !s.live() {
+func (s *Shard) ShownProgress() *Progress {
+	if !s.Live() {
 		return nil
 	}
 	return s.progress
 }
 
 // clusterState is the state of a live shard's task as the cluster has it, as far as that is known.
-func (s *shard) clusterState() cluster.State {
+func (s *Shard) ClusterState() cluster.State {
 	switch {
 	case !s.Unreachable.IsZero():
 		return cluster.Unreachable
-	case !s.KillSince.IsZero() && s.Seen >= seenStarting:
+	case !s.KillSince.IsZero() && s.Seen >= SeenStarting:
 		return cluster.Killing
-	case s.Seen >= seenRunning:
+	case s.Seen >= SeenRunning:
 		return cluster.Running
-	case s.Seen >= seenStarting:
+	case s.Seen >= SeenStarting:
 		return cluster.Starting
 	}
 	return cluster.Staging
 }
 
 // sourceOfRun is why an attempt was launched.
-func (s *shard) sourceOfRun(a *attempt) Source {
-	if id, err := jobs.ParseTaskID(a.TaskID); err == nil && id.Type == jobs.TaskFailover {
+func (s *Shard) SourceOfRun() Source {
+	if id, err := jobs.ParseTaskID(s.TaskID); err == nil && id.Type == jobs.TaskFailover {
 		return FailoverSource
 	}
 	return s.Type
@@ -371,7 +371,7 @@ func (s *shard) sourceOfRun(a *attempt) Source {
 
 // timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
 // executor: its tasks have no end.
-func (e *execution) timeout() time.Duration {
+func (e *Execution) Timeout() time.Duration {
 	if job := &e.Settings.Job; job.JobExecutionType != jobs.Daemon {
 		return time.Duration(job.TimeoutSeconds) * time.Second
 	}
@@ -380,16 +380,40 @@ func (e *execution) timeout() time.Duration {
 
 // overridesMoved reports whether an execution's own settings would go elsewhere than where they were given to:
 // whoever may change the job, or trigger it, may not know them.
-func (e *execution) overridesMoved(now *jobs.Config) bool {
-	return now.AppName != e.OverridesOf || secretsTo(e.Overrides, now) != e.OverridesTo
+func (e *Execution) OverridesMoved(now *jobs.Config) bool {
+	return now.AppName != e.OverridesOf || SecretsTo(e.Overrides, now) != e.OverridesTo
 }
 
 // secretsTo stands for the address that a run of an HTTP job sends secrets to which are among its own parameters; ""
 // if there are none.
-func secretsTo(own *jobs.Overrides, job *jobs.Config) string {
+func SecretsTo(own *jobs.Overrides, job *jobs.Config) string {
 	address := job.Prop(jobs.PropHTTPURL) + "\n" + job.Prop(jobs.PropHTTPURI)
 	if address == "\n" || !own.HasSecretParameters() {
 		return ""
 	}
 	return store.Fingerprint(address)
 }
+
+// numShards is how many shards it has: none before its first launch.
+func (e *Execution) NumShards() int { return len(e.Shards) }
+
+// shardAt is the shard with that item.
+func (e *Execution) Shard(item int) *Shard { return &e.Shards[item] }
+
+// ref names one of its shards.
+func (e *Execution) Ref(item int) TaskRef { return TaskRef{e, item} }
+
+// ExecutorKey is the executorKey.
+func (p *prepared) ExecutorKey() string { return p.executorKey }
+
+// Command is the command.
+func (p *prepared) Command() []string { return p.command }
+
+// Parameters is the parameters.
+func (p *prepared) Parameters() map[int]string { return p.parameters }
+
+// Env is the env.
+func (p *prepared) Env() jobs.Environment { return p.env }
+
+// Props is the props.
+func (p *prepared) Props() map[string]string { return p.props }

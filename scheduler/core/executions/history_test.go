@@ -1,24 +1,19 @@
-package core
+package executions
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // ended makes an execution that has ended, the n-th of a job.
-func ended(job string, n int, state State, shards int) *execution {
+func ended(job string, n int, state State, shards int) *Execution {
 	fire := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
-	e := &execution{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &settings{}, Ended: int64(n)}
+	e := &Execution{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &Settings{}, Ended: int64(n)}
 	for i := range shards {
-		e.Shards = append(e.Shards, shard{Item: i, State: state, attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.ID, i)}})
+		e.Shards = append(e.Shards, Shard{Item: i, State: state, attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.ID, i)}})
 	}
 	return e
 }
@@ -55,7 +50,7 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 		}
 		last = e.Ended
 	}
-	if e := h.lastOf("both", resultFinished, resultFailed); e == nil || e.state() != Failed {
+	if e := h.lastOf("both", ResultFinished, ResultFailed); e == nil || e.State() != Failed {
 		t.Errorf("the last run of both is %+v", e)
 	}
 	if len(h.byID) != h.order.Len() || len(h.tasks) != h.order.Len() || len(h.crowded) != 0 {
@@ -107,7 +102,7 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 		h.add(e)
 		h.trim(now, 100, math.MaxInt64)
 	}
-	kept := func(job string, r result) int {
+	kept := func(job string, r Result) int {
 		if h.jobs[job] == nil {
 			return 0
 		}
@@ -120,19 +115,19 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 		add("fast", now, false)
 		add("fast", now, true)
 	}
-	if kept("slow", resultFinished) != 20 || kept("fast", resultFinished) != 50 || kept("fast", resultDropped) != 1 {
-		t.Errorf("%d, %d and %d", kept("slow", resultFinished), kept("fast", resultFinished), kept("fast", resultDropped))
+	if kept("slow", ResultFinished) != 20 || kept("fast", ResultFinished) != 50 || kept("fast", resultDropped) != 1 {
+		t.Errorf("%d, %d and %d", kept("slow", ResultFinished), kept("fast", ResultFinished), kept("fast", resultDropped))
 	}
 	for range 500 {
 		add("fast", now, false)
 	}
-	if kept("slow", resultFinished) != 20 || kept("fast", resultFinished) != 79 || h.order.Len() != 100 {
-		t.Errorf("%d and %d of %d", kept("slow", resultFinished), kept("fast", resultFinished), h.order.Len())
+	if kept("slow", ResultFinished) != 20 || kept("fast", ResultFinished) != 79 || h.order.Len() != 100 {
+		t.Errorf("%d and %d of %d", kept("slow", ResultFinished), kept("fast", ResultFinished), h.order.Len())
 	}
 	now = now.Add(youngFor)
 	h.trim(now, 100, math.MaxInt64)
-	if kept("fast", resultFinished) != 20 || len(h.crowded) != 0 {
-		t.Errorf("%d are kept when they are old", kept("fast", resultFinished))
+	if kept("fast", ResultFinished) != 20 || len(h.crowded) != 0 {
+		t.Errorf("%d are kept when they are old", kept("fast", ResultFinished))
 	}
 }
 
@@ -145,68 +140,14 @@ func TestHistoryBoundsShards(t *testing.T) {
 		h.add(ended("huge", n+31, Failed, ringShards+1))
 		h.trim(time.Now(), 10_000, math.MaxInt64)
 	}
-	if big, huge := len(h.jobs["big"].rings[resultFinished].list), len(h.jobs["huge"].rings[resultFailed].list); big != 5 || huge != 1 {
+	if big, huge := len(h.jobs["big"].rings[ResultFinished].list), len(h.jobs["huge"].rings[ResultFailed].list); big != 5 || huge != 1 {
 		t.Errorf("%d and %d are kept, want 5 and 1", big, huge)
 	}
 }
 
 // A job that can't run drops a fire each second for hours. Another job's runs are still there, in the registry as well,
 // and explain says how many fires were dropped, also after a change of leader.
-func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.opt.QueuedFires = 3
-	s.restart()
-	s.app()
-	s.job(oneShard)
-	id, l := s.launch()
-	s.run(l)
-	s.update(l[0], cluster.Finished)
-	s.job(oneShard, withMisfire, func(j *jobs.Config) { j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?", 100 })
-	for range 2000 {
-		s.after(time.Second)
-	}
-	s.restart()
-	if v := s.execution(id); v.State != Finished {
-		t.Fatalf("%+v", v)
-	}
-	rows := 0
-	for path := range s.stored {
-		if strings.HasPrefix(path, store.PathExecution+"/too_big@") {
-			rows++
-		}
-	}
-	if rows > 3+2 { // those that wait, the one that was dropped last, and one that the next step takes out
-		t.Errorf("%d executions of the job that can't run are in the registry", rows)
-	}
-	j := s.core.config.jobs["too_big"]
-	if got := j.stored.Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() || !strings.Contains(got.DroppedWhy.String(), "3 fires wait already") {
-		t.Errorf("%+v", got)
-	}
-}
-
 // Counting fires must not make a commit of every step larger: the job's record is written once a minute for it.
-func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard, func(j *jobs.Config) { j.Cron = "* * * * * ?" })
-	writes := 0
-	for range 600 {
-		for _, w := range s.after(time.Second).Writes {
-			if w.Path == store.Under(store.PathJobState, "my_job") {
-				writes++
-			}
-		}
-	}
-	if writes < 9 || writes > 11 {
-		t.Errorf("the record was written %d times in 10 minutes", writes)
-	}
-	if got := s.core.config.jobs["my_job"].stored.Fires.Dropped; got < 590 {
-		t.Errorf("%d fires are counted as dropped", got)
-	}
-}
-
 // While the database is away what has ended is kept beyond the usual bounds, but not for ever: the oldest goes, and no more than must.
 func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	t.Parallel()
@@ -232,7 +173,7 @@ func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	}
 
 	h = newHistory()
-	shards := make([]shard, 100_000) // all have the same ones, which takes less memory
+	shards := make([]Shard, 100_000) // all have the same ones, which takes less memory
 	for n := range 25 {
 		e := ended("big", n+1, Finished, 0)
 		e.Shards = shards

@@ -1,4 +1,4 @@
-package core
+package executions
 
 import (
 	"slices"
@@ -10,14 +10,14 @@ import (
 // encodedExecution is an execution as it is stored: what changes seldom is encoded
 // once, what all its writes have in common is not encoded again for each.
 type encodedExecution struct {
-	*execution
+	*Execution
 	Settings *struct{} `json:"settings,omitempty"`
 	Shards   *struct{} `json:"shards,omitempty"`
 }
 
 // encodeHeader writes an execution, with its shards where they are inline.
-func (e *execution) encodeHeader() []byte {
-	b := store.Encode(encodedExecution{execution: e})
+func (e *Execution) encodeHeader() []byte {
+	b := store.Encode(encodedExecution{Execution: e})
 	if e.Settings != nil {
 		if e.settingsEncoded == nil {
 			e.settingsEncoded = store.Encode(e.Settings)
@@ -33,7 +33,7 @@ func (e *execution) encodeHeader() []byte {
 }
 
 // appendShards writes shards, of which only those that have changed are encoded again.
-func appendShards(b []byte, shards []shard) []byte {
+func appendShards(b []byte, shards []Shard) []byte {
 	size := 0
 	for i := range shards {
 		if shards[i].encoded == nil {
@@ -52,7 +52,7 @@ func appendShards(b []byte, shards []shard) []byte {
 }
 
 // write adds what of an execution has changed.
-func (e *execution) write(r *store.Commit) {
+func (e *Execution) write(r *store.Commit) {
 	if e.chunks() > 0 {
 		for _, i := range step.SortedKeys(e.dirtyChunks) {
 			r.Raw(store.ChunkPath(e.ID, i), appendShards(nil, e.Shards[i*store.ChunkShards:min((i+1)*store.ChunkShards, len(e.Shards))]))

@@ -1,4 +1,4 @@
-package core
+package executions
 
 import (
 	"container/list"
@@ -12,8 +12,8 @@ import (
 // all does the oldest go, whoever's it is. An execution's record stays where it was in the registry until it goes.
 type history struct {
 	seq    int64
-	byID   map[string]*execution
-	tasks  map[string]taskRef
+	byID   map[string]*Execution
+	tasks  map[string]TaskRef
 	jobs   map[string]*jobHistory
 	order  list.List // of *execution, the oldest end first
 	shards int       // of all executions
@@ -22,14 +22,14 @@ type history struct {
 }
 
 // stateOf is what each result is called.
-var stateOf = [results]State{resultFinished: Finished, resultFailed: Failed, resultKilled: Killed, resultDropped: Killed}
+var stateOf = [results]State{ResultFinished: Finished, ResultFailed: Failed, ResultKilled: Killed, resultDropped: Killed}
 
 // jobHistory is what is kept of one job's ended executions.
 type jobHistory struct{ rings [results]ring }
 
 // ring holds one job's executions of one result, the oldest end first.
 type ring struct {
-	list    []*execution
+	list    []*Execution
 	shards  int
 	most    int
 	state   State // of all of them
@@ -37,18 +37,18 @@ type ring struct {
 }
 
 // result is which ring an ended execution is kept in.
-type result int
+type Result int
 
 const (
-	resultFinished result = iota
-	resultFailed
-	resultKilled
+	ResultFinished Result = iota
+	ResultFailed
+	ResultKilled
 	resultDropped // a fire that was dropped while it waited: it never ran
 	results
 )
 
 // ringSizes are how many executions of each result a job's history keeps.
-var ringSizes = [results]int{resultFinished: 20, resultFailed: 100, resultKilled: 20, resultDropped: 1}
+var RingSizes = [results]int{ResultFinished: 20, ResultFailed: 100, ResultKilled: 20, resultDropped: 1}
 
 const (
 	// ringShards bounds the shards in one ring, and historyShards those in all: a run of 10,000 shards takes as much
@@ -58,40 +58,40 @@ const (
 )
 
 func newHistory() history {
-	return history{byID: map[string]*execution{}, tasks: map[string]taskRef{}, jobs: map[string]*jobHistory{}}
+	return history{byID: map[string]*Execution{}, tasks: map[string]TaskRef{}, jobs: map[string]*jobHistory{}}
 }
 
 // result of an execution that ended.
-func (e *execution) result() result {
+func (e *Execution) Result() Result {
 	switch {
 	case e.Dropped:
 		return resultDropped
-	case e.state() == Finished:
-		return resultFinished
-	case e.state() == Killed:
-		return resultKilled
+	case e.State() == Finished:
+		return ResultFinished
+	case e.State() == Killed:
+		return ResultKilled
 	}
-	return resultFailed
+	return ResultFailed
 }
 
 // add takes an execution that ended.
-func (h *history) add(e *execution) {
+func (h *history) add(e *Execution) {
 	of := h.jobs[e.Job]
 	if of == nil {
 		of = &jobHistory{}
 		for i := range of.rings {
-			of.rings[i].most, of.rings[i].state = ringSizes[i], stateOf[i]
+			of.rings[i].most, of.rings[i].state = RingSizes[i], stateOf[i]
 		}
 		h.jobs[e.Job] = of
 	}
-	e.ring, e.place = &of.rings[e.result()], h.order.PushBack(e)
+	e.ring, e.place = &of.rings[e.Result()], h.order.PushBack(e)
 	e.ring.list = append(e.ring.list, e)
 	e.ring.shards += len(e.Shards)
 	h.shards += len(e.Shards)
 	h.byID[e.ID] = e
 	for i := range e.Shards {
 		if id := e.Shards[i].TaskID; id != "" {
-			h.tasks[id] = taskRef{e, i}
+			h.tasks[id] = TaskRef{e, i}
 		}
 	}
 	if !e.ring.crowded && e.ring.isOver() {
@@ -107,16 +107,16 @@ func (r *ring) isOver() bool {
 // trim takes out what is too much and may be forgotten, the oldest first; most is how many are kept in all. What a ring has
 // too many of goes when it is old, or when there are too many in all: who has just asked for runs can look at each of them.
 // What ended after forgettable stays.
-func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*execution) {
+func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*Execution) {
 	full := func() bool {
 		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
 	}
-	take := func(e *execution) {
+	take := func(e *Execution) {
 		if h.take(e) {
 			dropped = append(dropped, e)
 		}
 	}
-	takeFrom := func(r *ring, mayToo func(*execution) bool) {
+	takeFrom := func(r *ring, mayToo func(*Execution) bool) {
 		if !r.isOver() || r.list[0].Ended > forgettable || !mayToo(r.list[0]) {
 			return
 		}
@@ -128,10 +128,10 @@ func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*e
 		}
 	}
 	for _, r := range h.crowded {
-		takeFrom(r, func(e *execution) bool { return e.Dropped || r.shards > ringShards || !isYoung(e, now) })
+		takeFrom(r, func(e *Execution) bool { return e.Dropped || r.shards > ringShards || !isYoung(e, now) })
 	}
 	for _, r := range h.crowded {
-		takeFrom(r, func(*execution) bool { return full() })
+		takeFrom(r, func(*Execution) bool { return full() })
 	}
 	h.crowded = slices.DeleteFunc(h.crowded, func(r *ring) bool {
 		r.crowded = r.isOver()
@@ -145,14 +145,14 @@ const unstoredShards = 2 * historyShards
 
 // trimUnstored takes the oldest out until most are left with unstoredShards, though they may not be stored: a database that is away for long
 // must not take all memory, nor the registry's. What ended after recorded stays.
-func (h *history) trimUnstored(most int, recorded int64) []*execution {
+func (h *history) trimUnstored(most int, recorded int64) []*Execution {
 	return h.takeOldest(func() bool { return h.order.Len() > most || h.shards > unstoredShards && h.order.Len() > 1 }, recorded)
 }
 
 // takeOldest takes the oldest out while there are too many, but nothing that ended after upto.
-func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*execution) {
+func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*Execution) {
 	for at := h.order.Front(); at != nil && tooMany(); {
-		e := at.Value.(*execution)
+		e := at.Value.(*Execution)
 		if at = at.Next(); e.Ended > upto {
 			break
 		}
@@ -164,7 +164,7 @@ func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*executio
 }
 
 // take takes an execution out, unless its end is not written yet: each end is written once, so that whoever reads the registry sees it.
-func (h *history) take(e *execution) bool {
+func (h *history) take(e *Execution) bool {
 	if e.dirty {
 		return false
 	}
@@ -176,9 +176,9 @@ func (h *history) take(e *execution) bool {
 const youngFor = 10 * time.Minute
 
 // isYoung reports whether an execution has just ended.
-func isYoung(e *execution, now time.Time) bool { return now.Sub(e.endedAt) < youngFor }
+func isYoung(e *Execution, now time.Time) bool { return now.Sub(e.endedAt) < youngFor }
 
-func (h *history) remove(e *execution) {
+func (h *history) remove(e *Execution) {
 	h.order.Remove(e.place)
 	i := slices.Index(e.ring.list, e)
 	e.ring.list = slices.Delete(e.ring.list, i, i+1)
@@ -206,10 +206,10 @@ func (of *jobHistory) isEmpty() bool {
 }
 
 // all are the executions in the order of their ends.
-func (h *history) all() iter.Seq[*execution] {
-	return func(yield func(*execution) bool) {
+func (h *history) all() iter.Seq[*Execution] {
+	return func(yield func(*Execution) bool) {
 		for at := h.order.Front(); at != nil; at = at.Next() {
-			if !yield(at.Value.(*execution)) {
+			if !yield(at.Value.(*Execution)) {
 				return
 			}
 		}
@@ -217,10 +217,10 @@ func (h *history) all() iter.Seq[*execution] {
 }
 
 // newest are the last n that ended, the newest first.
-func (h *history) newest(n int) iter.Seq[*execution] {
-	return func(yield func(*execution) bool) {
+func (h *history) newest(n int) iter.Seq[*Execution] {
+	return func(yield func(*Execution) bool) {
 		for at := h.order.Back(); at != nil && n > 0; at, n = at.Prev(), n-1 {
-			if !yield(at.Value.(*execution)) {
+			if !yield(at.Value.(*Execution)) {
 				return
 			}
 		}
@@ -228,7 +228,7 @@ func (h *history) newest(n int) iter.Seq[*execution] {
 }
 
 // lastOf is the last execution of a job that ended with one of the results, or nil.
-func (h *history) lastOf(job string, among ...result) (last *execution) {
+func (h *history) lastOf(job string, among ...Result) (last *Execution) {
 	of := h.jobs[job]
 	if of == nil {
 		return nil

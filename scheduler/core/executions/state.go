@@ -1,4 +1,4 @@
-package core
+package executions
 
 // Source says what asked for an execution, or for a repeated attempt.
 type Source string

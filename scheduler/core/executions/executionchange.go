@@ -1,4 +1,4 @@
-package core
+package executions
 
 import (
 	"time"
@@ -9,47 +9,47 @@ import (
 // change is something that has happened to an execution, or to one of its shards, of which other parts of the core must
 // hear: what is recorded, counted, accounted, sent and reported follows from changes alone (consequences.go). Transitions
 // make them, and nothing else does.
-type change struct {
-	kind changeKind
-	exec *execution
+type Change struct {
+	Kind ChangeKind
+	Exec *Execution
 	// index is that of the shard, for kinds that are about one.
-	index int
+	Index int
 	// why says why a kill is wanted, or why a task ended, and at when the shard may be launched again.
-	why reason.Reason
-	at  time.Time
+	Why reason.Reason
+	At  time.Time
 	// state is the one that an attempt is recorded with, or that its shard has ended as.
-	state State
+	State State
 	// failed is set when the attempt failed by itself, or its shard with it.
-	failed bool
+	Failed bool
 	// send is set when a kill is to be sent, and not only its reason is another.
-	send bool
+	Send bool
 }
 
-// changeKind says what has happened.
-type changeKind int
+// ChangeKind says what has happened.
+type ChangeKind int
 
 const (
 	// executionMade: an execution was opened.
-	executionMade changeKind = iota
+	ExecutionMade ChangeKind = iota
 	// executionLaunched: it has settings and shards, of which the first are about to be launched.
-	executionLaunched
+	ExecutionLaunched
 	// executionKilled: all that is left of it is to end, because of why.
-	executionKilled
+	ExecutionKilled
 	// executionEnded: it has ended, and is in no queue any more.
-	executionEnded
+	ExecutionEnded
 	// taskLaunched: a shard has a new attempt.
-	taskLaunched
+	TaskLaunched
 	// taskRuns: it was reported running.
-	taskRuns
+	TaskRuns
 	// taskKillWanted: its end is wanted. why is that of this task alone, none where its execution ends or it ran for
 	// too long.
-	taskKillWanted
+	TaskKillWanted
 	// taskEnds: its attempt ends; the shard still is as it was.
-	taskEnds
+	TaskEnds
 	// shardRequeued: a shard whose attempt has ended is to have another one, at the time at. It still has the last one.
-	shardRequeued
+	ShardRequeued
 	// taskEnded: a shard has ended with its attempt.
-	taskEnded
+	TaskEnded
 )
 
-func (c change) ref() taskRef { return taskRef{c.exec, c.index} }
+func (c Change) Ref() TaskRef { return TaskRef{c.Exec, c.Index} }

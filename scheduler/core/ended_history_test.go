@@ -1,0 +1,66 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.QueuedFires = 3
+	s.restart()
+	s.app()
+	s.job(oneShard)
+	id, l := s.launch()
+	s.run(l)
+	s.update(l[0], cluster.Finished)
+	s.job(oneShard, withMisfire, func(j *jobs.Config) { j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?", 100 })
+	for range 2000 {
+		s.after(time.Second)
+	}
+	s.restart()
+	if v := s.execution(id); v.State != executions.Finished {
+		t.Fatalf("%+v", v)
+	}
+	rows := 0
+	for path := range s.stored {
+		if strings.HasPrefix(path, store.PathExecution+"/too_big@") {
+			rows++
+		}
+	}
+	if rows > 3+2 { // those that wait, the one that was dropped last, and one that the next step takes out
+		t.Errorf("%d executions of the job that can't run are in the registry", rows)
+	}
+	j := s.core.config.jobs["too_big"]
+	if got := j.stored.Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() || !strings.Contains(got.DroppedWhy.String(), "3 fires wait already") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.Cron = "* * * * * ?" })
+	writes := 0
+	for range 600 {
+		for _, w := range s.after(time.Second).Writes {
+			if w.Path == store.Under(store.PathJobState, "my_job") {
+				writes++
+			}
+		}
+	}
+	if writes < 9 || writes > 11 {
+		t.Errorf("the record was written %d times in 10 minutes", writes)
+	}
+	if got := s.core.config.jobs["my_job"].stored.Fires.Dropped; got < 590 {
+		t.Errorf("%d fires are counted as dropped", got)
+	}
+}

@@ -1,0 +1,80 @@
+package executions
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// contradiction says which of the promises of executions does not hold, "" if all do. Tests ask for it after each step.
+func (es *Set) Contradiction() string {
+	queued := 0
+	for job, queue := range es.queues {
+		queued += len(queue)
+		for _, e := range queue {
+			if e.Job != job || es.open[e.ID] != e {
+				return "queue holds an ended execution " + e.ID
+			}
+		}
+	}
+	if queued != len(es.open) {
+		return fmt.Sprintf("%d executions are in queues, %d are open", queued, len(es.open))
+	}
+	for id, e := range es.open {
+		if e.ID != id || e.Ended > 0 {
+			return "execution " + id + " ended or misfiled"
+		}
+		open := 0
+		for i := range e.Shards {
+			s := &e.Shards[i]
+			if !s.State.Terminal() {
+				open++
+			}
+			if r, ok := es.tasks[s.TaskID]; s.Live() && (!ok || r.Exec != e || r.index != i) {
+				return "live task not indexed " + s.TaskID
+			}
+		}
+		if e.Launched() && open != e.ShardsOpen {
+			return fmt.Sprintf("%s: open %d, counted %d", id, open, e.ShardsOpen)
+		}
+		if e.Launched() && open == 0 {
+			return "all shards ended, execution did not: " + id
+		}
+	}
+	for id, r := range es.tasks {
+		if r.Shard().TaskID != id || es.open[r.Exec.ID] != r.Exec {
+			return "task misfiled " + id
+		}
+		if es.onAgent[r.Shard().Agent][id] != r {
+			return "task not indexed by its agent " + id
+		}
+	}
+	indexed := 0
+	for agent, of := range es.onAgent {
+		if indexed += len(of); len(of) == 0 {
+			return "an agent without tasks is indexed " + agent
+		}
+	}
+	if indexed != len(es.tasks) {
+		return fmt.Sprintf("%d tasks by agents, %d in all", indexed, len(es.tasks))
+	}
+	for _, e := range es.launchable {
+		if !e.Launchable || es.open[e.ID] != e {
+			return "launchable and ended " + e.ID
+		}
+	}
+	if !slices.IsSortedFunc(es.launchable, func(a, b *Execution) int { return compareLaunchKeys(a.LaunchKey, b.LaunchKey) }) {
+		return "launchable out of order"
+	}
+	return ""
+}
+
+// stored is what is stored of an execution, with all its shards. Tests compare what two leaders know by it.
+func (e *Execution) Stored() []byte {
+	return append(store.Encode(encodedExecution{Execution: e}), store.Encode(e.Shards)...)
+}
+
+// keyIDs are the executions whose Idempotency-Keys are remembered, sorted.
+func (es *Set) KeyIDs() []string { return step.SortedKeys(es.keys) }

@@ -1,0 +1,375 @@
+package executions
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// executions are all that are open, with the indexes over them, and those that ended and are kept. These hold between any two
+// steps:
+//
+//   - open has, by id, every execution that has not ended, and ended every one that is kept of those that have;
+//   - tasks has every live attempt of an open execution by its task's id, and no task of one that ended; onAgent has by agent
+//     exactly those of tasks;
+//   - launchable is sorted by launchKey and has exactly those with launchable set: at least every launched one that has a shard
+//     to place, and the head of each job's queue if it was not launched and the job's document can be used. What else is in it
+//     has nothing to place, and is passed over.
+type Set struct {
+	*step.Shared
+	// observe is told of each change, in its order.
+	observe    func(Change)
+	open       map[string]*Execution
+	tasks      map[string]TaskRef
+	onAgent    map[string]map[string]TaskRef
+	launchable []*Execution
+	// queues have the open executions of each job in order: the first one runs or is the next to.
+	queues map[string][]*Execution
+	ended  history
+	// changed has the id of every execution that differs from what is stored.
+	changed store.Changed
+	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
+	keys        map[string]time.Time
+	loading     loading
+	changedKeys store.Changed
+}
+
+func New(s *step.Shared) Set {
+	return Set{Shared: s, open: map[string]*Execution{}, tasks: map[string]TaskRef{}, onAgent: map[string]map[string]TaskRef{}, queues: map[string][]*Execution{}, ended: newHistory(), keys: map[string]time.Time{}}
+}
+
+// touch has an execution be written without its chunks of shards.
+func (es *Set) touch(e *Execution) {
+	e.dirty = true
+	es.changed.Add(e.ID)
+}
+
+// touchShard marks one shard of an execution as changed.
+func (es *Set) touchShard(e *Execution, index int) {
+	e.Shards[index].encoded = nil
+	es.changed.Add(e.ID)
+	if len(e.Shards) <= store.InlineShards {
+		e.dirty = true
+		return
+	}
+	if e.dirtyChunks == nil {
+		e.dirtyChunks = map[int]bool{}
+	}
+	e.dirtyChunks[index/store.ChunkShards] = true
+}
+
+// known reports whether an execution of that id is open, or has ended and is kept.
+func (es *Set) Known(id string) bool { return es.open[id] != nil || es.ended.byID[id] != nil }
+
+// add opens an execution.
+func (es *Set) add(e *Execution) {
+	es.open[e.ID] = e
+	es.touch(e)
+}
+
+// begin indexes the task of a shard's present attempt.
+func (es *Set) begin(ref TaskRef) {
+	s := ref.Shard()
+	es.tasks[s.TaskID] = ref
+	if es.onAgent[s.Agent] == nil {
+		es.onAgent[s.Agent] = map[string]TaskRef{}
+	}
+	es.onAgent[s.Agent][s.TaskID] = ref
+}
+
+// forgetTask takes a task out of the index: its attempt has ended, and another one of its shard may come.
+func (es *Set) ForgetTask(id string) {
+	ref, ok := es.tasks[id]
+	if !ok {
+		return
+	}
+	agent := ref.Shard().Agent
+	delete(es.tasks, id)
+	delete(es.onAgent[agent], id)
+	if len(es.onAgent[agent]) == 0 {
+		delete(es.onAgent, agent)
+	}
+}
+
+// end files an execution among the ended ones, with its tasks.
+func (es *Set) end(e *Execution) {
+	es.removeLaunchable(e)
+	delete(es.open, e.ID)
+	for i := range e.Shards {
+		es.ForgetTask(e.Shards[i].TaskID)
+	}
+	es.ended.seq++
+	e.Ended, e.EndedAt, e.endedAt = es.ended.seq, es.Wall(), es.Now()
+	es.touch(e)
+	es.ended.add(e)
+}
+
+func (es *Set) insertLaunchable(e *Execution, key LaunchKey) {
+	e.LaunchKey, e.Launchable = key, true
+	i, _ := slices.BinarySearchFunc(es.launchable, key, compareLaunch)
+	es.launchable = slices.Insert(es.launchable, i, e)
+}
+
+func (es *Set) removeLaunchable(e *Execution) {
+	if !e.Launchable {
+		return
+	}
+	if i, ok := slices.BinarySearchFunc(es.launchable, e.LaunchKey, compareLaunch); ok {
+		es.launchable = slices.Delete(es.launchable, i, i+1)
+	}
+	e.Launchable = false
+}
+
+func compareLaunch(e *Execution, k LaunchKey) int { return compareLaunchKeys(e.LaunchKey, k) }
+
+// keysKept is how long an Idempotency-Key is remembered.
+const keysKept = 24 * time.Hour
+
+// keepKey remembers a key, by the execution that it made, until it is old (rule T3).
+func (es *Set) KeepKey(id string, at time.Time) {
+	es.keys[id] = at
+	es.changedKeys.Add(id)
+	es.forgetKeyLater(id, at)
+}
+
+func (es *Set) forgetKeyLater(id string, at time.Time) {
+	es.Timers.At(at.Add(keysKept), func(time.Time) {
+		delete(es.keys, id)
+		es.changedKeys.Add(id)
+	})
+}
+
+// write adds what has changed, and removes what the history has no place for any more and may forget.
+// Those that ended up to stored are in the history for good; those up to recorded are at least in a batch (rule H1).
+func (es *Set) Write(r *store.Commit, stored, recorded int64) {
+	gone := es.ended.trim(es.Now(), es.Opt.EndedKept, stored)
+	gone = append(gone, es.ended.trimUnstored(es.Opt.UnstoredKept, recorded)...)
+	store.PutChanged(r, store.PathKey, es.keys, &es.changedKeys)
+	for _, id := range es.changed.Take() {
+		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {
+			e.write(r)
+		}
+	}
+	for _, e := range gone {
+		if !e.stored || es.open[e.ID] != nil {
+			continue // the id lives again
+		}
+		r.Remove(store.Under(store.PathExecution, e.ID))
+		for i := range e.storedChunks {
+			r.Remove(store.ChunkPath(e.ID, i))
+		}
+	}
+}
+
+// queue has the open executions of a job in order: the first one runs or is the next to.
+func (es *Set) Queue(job string) []*Execution { return es.queues[job] }
+
+// busy reports whether an execution of a job is open.
+func (es *Set) Busy(job string) bool { return len(es.queues[job]) > 0 }
+
+// standing is the execution of a daemon job that stays, nil if there is none, or only one that is being ended.
+func (es *Set) Standing(job string) *Execution {
+	for _, e := range es.queues[job] {
+		if e.Daemon() && e.GoesOn() {
+			return e
+		}
+	}
+	return nil
+}
+
+// made is an execution that is about to be opened.
+type Made struct {
+	ID, Job string
+	Fire    time.Time
+	Source  Source
+	// Overrides, OverridesOf and OverridesTo are as in execution.
+	Overrides                *jobs.Overrides
+	OverridesOf, OverridesTo string
+}
+
+func (es *Set) newExecution(m Made) *Execution {
+	return &Execution{ID: m.ID, Job: m.Job, Fire: m.Fire, Source: m.Source, Made: es.Now(),
+		Overrides: m.Overrides, OverridesOf: m.OverridesOf, OverridesTo: m.OverridesTo}
+}
+
+// enqueue opens an execution and adds it to its job's queue, in order of fire time.
+func (es *Set) Enqueue(m Made) *Execution {
+	e := es.newExecution(m)
+	es.add(e)
+	es.NeedChanged()
+	queue := es.queues[e.Job]
+	i := len(queue)
+	for i > 0 && !queue[i-1].Launched() && e.Fire.Before(queue[i-1].Fire) {
+		i--
+	}
+	queue = slices.Insert(queue, i, e)
+	es.queues[e.Job] = queue
+	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.Job, Execution: e.ID, Detail: string(e.Source)})
+	if i == 0 && len(queue) > 1 {
+		es.removeLaunchable(queue[1])
+	}
+	es.HeadOfQueue(e.Job)
+	es.tell(Change{Kind: ExecutionMade, Exec: e})
+	return e
+}
+
+// headOfQueue lets the first execution of a job's queue be launched (rule F5).
+func (es *Set) HeadOfQueue(job string) {
+	if queue := es.queues[job]; len(queue) > 0 && !queue[0].Launched() && queue[0].Kill.IsZero() {
+		es.AddLaunchable(queue[0])
+	}
+}
+
+// dequeue takes an execution that has ended out of its job's queue, and lets the next one be launched.
+func (es *Set) dequeue(e *Execution) {
+	queue := slices.DeleteFunc(es.queues[e.Job], func(q *Execution) bool { return q == e })
+	if len(queue) == 0 {
+		delete(es.queues, e.Job)
+		return
+	}
+	es.queues[e.Job] = queue
+	es.HeadOfQueue(e.Job)
+}
+
+// addLaunchable puts an execution where launch looks for work, or moves it
+// when its place has changed.
+func (es *Set) AddLaunchable(e *Execution) {
+	class := classReady
+	if e.Launched() {
+		class = classAgain
+	}
+	key := LaunchKey{class, e.Fire, e.ID}
+	if e.Launchable {
+		if e.LaunchKey == key {
+			return
+		}
+		es.removeLaunchable(e)
+	}
+	if !e.Launched() {
+		e.Unplaced.Never = false // its job may have changed while it was not the next
+	}
+	es.insertLaunchable(e, key)
+	es.MatchAgain()
+}
+
+// get is the open execution of that id, or nil.
+func (es *Set) Get(id string) *Execution { return es.open[id] }
+
+// find is the execution of that id that is open or kept, or nil.
+func (es *Set) Find(id string) *Execution { return cmp.Or(es.open[id], es.ended.byID[id]) }
+
+// allOpen are the open executions, in no order, and openIDs their ids, sorted.
+func (es *Set) AllOpen() iter.Seq[*Execution] { return maps.Values(es.open) }
+
+func (es *Set) OpenIDs() []string { return step.SortedKeys(es.open) }
+
+// numOpen is how many are open.
+func (es *Set) NumOpen() int { return len(es.open) }
+
+// task is the shard that a task of an open execution belongs to.
+func (es *Set) Task(id string) (ref TaskRef, ok bool) {
+	ref, ok = es.tasks[id]
+	return ref, ok
+}
+
+// taskRef is the same for a task that is known to be one.
+func (es *Set) MustTask(id string) TaskRef { return es.tasks[id] }
+
+// allTasks are the tasks of open executions by their ids, in no order, and taskIDs their ids, sorted.
+func (es *Set) AllTasks() iter.Seq2[string, TaskRef] { return maps.All(es.tasks) }
+
+func (es *Set) TaskIDs() []string { return step.SortedKeys(es.tasks) }
+
+// numTasks is how many tasks open executions have.
+func (es *Set) NumTasks() int { return len(es.tasks) }
+
+// on are the tasks on an agent, in no order.
+func (es *Set) On(agent string) iter.Seq[TaskRef] { return maps.Values(es.onAgent[agent]) }
+
+// waitingLine are the executions that may have something to launch, in the order of launches. It is not to be kept.
+func (es *Set) Launchable() []*Execution { return es.launchable }
+
+// waitingFrom is the same from a place in that order on.
+func (es *Set) LaunchableFrom(key LaunchKey) []*Execution {
+	from, _ := slices.BinarySearchFunc(es.launchable, key, compareLaunch)
+	return es.launchable[from:]
+}
+
+// keyKnown reports whether an execution was made with the Idempotency-Key that its id stands for.
+func (es *Set) KeyKnown(id string) bool {
+	_, known := es.keys[id]
+	return known
+}
+
+// endedOne is the execution of that id that has ended and is kept, or nil.
+func (es *Set) EndedByID(id string) *Execution { return es.ended.byID[id] }
+
+// endedTask is the shard whose last task it was, of executions that have ended and are kept.
+func (es *Set) EndedTask(id string) (ref TaskRef, ok bool) {
+	ref, ok = es.ended.tasks[id]
+	return ref, ok
+}
+
+func (es *Set) MustEndedTask(id string) TaskRef { return es.ended.tasks[id] }
+
+// allEnded are those that have ended and are kept, in the order of their ends, and newestEnded the last n, the newest first.
+func (es *Set) AllEnded() iter.Seq[*Execution] { return es.ended.all() }
+
+func (es *Set) NewestEnded(n int) iter.Seq[*Execution] { return es.ended.newest(n) }
+
+// lastEnded is the last execution of a job that ended with one of the results, or nil.
+func (es *Set) LastEnded(job string, among ...Result) *Execution {
+	return es.ended.lastOf(job, among...)
+}
+
+// anyEnded reports whether an execution of a job has ended and is kept.
+func (es *Set) AnyEnded(job string) bool { return es.ended.jobs[job] != nil }
+
+// of are the executions of a job that are open, in the order of its queue, or have ended and are kept, in no order.
+func (es *Set) Of(job string) iter.Seq[*Execution] {
+	return func(yield func(*Execution) bool) {
+		for _, e := range es.queues[job] {
+			if !yield(e) {
+				return
+			}
+		}
+		if of := es.ended.jobs[job]; of != nil {
+			for i := range of.rings {
+				for _, e := range of.rings[i].list {
+					if !yield(e) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// failures are how many executions of a job failed since the last that did not, and when the first of them ended.
+func (es *Set) Failures(job string) (n int, since time.Time) {
+	if es.ended.jobs[job] == nil {
+		return 0, since
+	}
+	var upTo int64
+	if well := es.ended.lastOf(job, ResultFinished, ResultKilled); well != nil {
+		upTo = well.Ended
+	}
+	failed := es.ended.jobs[job].rings[ResultFailed].list
+	first, _ := slices.BinarySearchFunc(failed, upTo, func(e *Execution, after int64) int { return cmp.Compare(e.Ended, after+1) })
+	if first == len(failed) {
+		return 0, since
+	}
+	return len(failed) - first, failed[first].EndedAt
+}
+
+// observeWith has each change told, in its order; nil is for nobody.
+func (es *Set) Observe(observe func(Change)) { es.observe = observe }
+
+// Keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
+func (e *Set) Keys() map[string]time.Time { return e.keys }

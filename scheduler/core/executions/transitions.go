@@ -1,0 +1,177 @@
+package executions
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// These are the transitions of a shard and its attempts: what can happen to them. Each keeps the indexes over the
+// executions true and marks what it changes for the commit; none decides anything. What follows from a transition
+// elsewhere is up to its caller. One that can't happen to a shard as it is is a bug of its caller, and panics: the term
+// ends, and nothing of the step is written (scheduler/term).
+
+// must panics unless a transition is possible. It says what would happen to the shard.
+func (r TaskRef) must(possible bool, transition string) {
+	if !possible {
+		s := r.Shard()
+		panic(fmt.Sprintf("item %d of %s, which is %s in attempt %d (task %q), %s",
+			s.Item, r.Exec.ID, s.State, s.Attempt, s.TaskID, transition))
+	}
+}
+
+// newTask is the task that a shard's next attempt is.
+type NewTask struct {
+	TaskID                string
+	Agent, AgentURL, Host string
+	// Original is the task that was lost, of an attempt by failover.
+	Original string
+	Executor string
+	// Accept is the number of the ACCEPT that launches it.
+	Accept int64
+	// Need, Settings and Grace are those of a daemon's attempt, see attempt.
+	Need     resources.Amount
+	Settings string
+	Grace    time.Duration
+}
+
+// launch gives a waiting shard its next attempt.
+func (es *Set) Launch(ref TaskRef, t NewTask) {
+	a := attempt{TaskID: t.TaskID, Agent: t.Agent, AgentURL: t.AgentURL, Host: t.Host, Original: t.Original, Executor: t.Executor,
+		Need: t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.Now(), AcceptSeq: t.Accept, SentWith: t.Accept}
+	s := ref.Shard()
+	ref.must(s.State == Waiting, "is launched")
+	s.State, s.NotBefore = Launching, time.Time{}
+	s.Attempt++
+	s.attempt = a
+	es.begin(ref)
+	es.touchShard(ref.Exec, ref.index)
+	es.tell(Change{Kind: TaskLaunched, Exec: ref.Exec, Index: ref.index})
+}
+
+// answered notes that the ACCEPT of an attempt is no longer under way (rule L4).
+func (es *Set) Answered(ref TaskRef) { ref.Shard().AcceptSeq = 0 }
+
+// sessionBegan voids what the last session knew of all tasks: their ACCEPTs can't arrive any more, and what was
+// reported of them, and sent to them, counts for nothing.
+func (es *Set) SessionBegan() {
+	for _, ref := range es.tasks {
+		s := ref.Shard()
+		s.Known, s.AcceptSeq, s.KillSent, s.KillTry = false, 0, time.Time{}, 0
+	}
+}
+
+// markedAway notes that a master had the agent of an attempt marked unreachable, and not only did not know the task.
+func (es *Set) MarkedAway(ref TaskRef) {
+	if s := ref.Shard(); !s.Away {
+		s.Away = true
+		es.touchShard(ref.Exec, ref.index)
+	}
+}
+
+// unreachable notes that the agent of an attempt does not answer the master since then (rule E4).
+func (es *Set) Unreachable(ref TaskRef, since time.Time) {
+	s := ref.Shard()
+	ref.must(s.Live(), "is unreachable")
+	s.Unreachable = since
+	es.touchShard(ref.Exec, ref.index)
+}
+
+// endUnclear notes that the cluster says of an attempt that it has ended, as that state, without a cause (rule S5).
+func (es *Set) EndUnclear(ref TaskRef, state string) {
+	if s := ref.Shard(); s.EndUnclear.IsZero() {
+		s.EndUnclear, s.EndState = es.Now(), state
+		es.touchShard(ref.Exec, ref.index)
+	}
+}
+
+// reached notes that an attempt was reported alive: its agent answers, and it has not ended. It returns whether that is
+// news.
+func (es *Set) Reached(ref TaskRef) (news bool) {
+	s := ref.Shard()
+	if s.Unreachable.IsZero() && s.EndUnclear.IsZero() {
+		return false
+	}
+	s.Unreachable, s.Away, s.EndUnclear, s.EndState = time.Time{}, false, time.Time{}, ""
+	es.touchShard(ref.Exec, ref.index)
+	return true
+}
+
+// running notes that an attempt runs, since then unless its executor has said when it began.
+func (es *Set) Running(ref TaskRef, since time.Time) {
+	s := ref.Shard()
+	ref.must(s.Live(), "runs")
+	s.State, s.RunningSince = Running, es.Now()
+	if s.Start.IsZero() {
+		es.Began(ref, since)
+	}
+	es.touchShard(ref.Exec, ref.index)
+	es.tell(Change{Kind: TaskRuns, Exec: ref.Exec, Index: ref.index})
+}
+
+// wantedKill says why a task is wanted to end, and how.
+type WantedKill struct {
+	Why     reason.Reason // of this task alone; none where its execution ends, or for its timeout
+	Drain   bool          // the run under way of a daemon's shard may come to its end (rule X12)
+	Timeout bool          // it ran for too long (rule K4)
+	Replace bool          // it is to have new settings (rule X8)
+}
+
+// wantKill notes that the task of a live shard is wanted to end (rule K1). A kill is sent for that, unless one is wanted
+// already that did not let the run under way end.
+func (es *Set) WantKill(ref TaskRef, k WantedKill) {
+	s := ref.Shard()
+	ref.must(s.Live(), "is to be killed")
+	send := s.KillSince.IsZero() || s.Drain && !k.Drain
+	if send {
+		s.KillSince, s.Drain, s.KillTry = es.Now(), k.Drain, 0
+	}
+	if !k.Why.IsZero() {
+		s.Kill = k.Why
+	}
+	s.TimedOut, s.Replacing = s.TimedOut || k.Timeout, s.Replacing || k.Replace
+	if send || !k.Why.IsZero() {
+		es.touchShard(ref.Exec, ref.index)
+		es.tell(Change{Kind: TaskKillWanted, Exec: ref.Exec, Index: ref.index, Why: k.Why, Send: send})
+	}
+}
+
+// killSent notes that a kill was sent.
+func (es *Set) KillSent(ref TaskRef) {
+	s := ref.Shard()
+	s.KillSent = es.Now()
+	s.KillTry++
+}
+
+// complete ends a shard, and returns whether its execution has ended with it.
+func (es *Set) complete(ref TaskRef, state State) (last bool) {
+	e, s := ref.Exec, ref.Shard()
+	ref.must(!s.State.Terminal() && state.Terminal(), "ends as "+string(state))
+	s.State = state
+	if s.Complete.IsZero() {
+		s.Complete = es.Wall()
+	}
+	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.AcceptSeq = 0
+	es.touchShard(e, ref.index)
+	e.ShardsOpen--
+	return e.ShardsOpen == 0
+}
+
+// requeue puts a shard back to wait for another attempt after a delay. Of the last one it keeps where it ran and why it
+// ended.
+func (es *Set) requeue(ref TaskRef, source Source, delay time.Duration) {
+	e, s := ref.Exec, ref.Shard()
+	ref.must(s.Live(), "is requeued")
+	es.ForgetTask(s.TaskID)
+	s.State, s.Type = Waiting, source
+	s.WaitSince, s.NotBefore = es.Now(), es.Now().Add(delay)
+	if !s.Start.IsZero() && (e.Begun.IsZero() || s.Start.Before(e.Begun)) {
+		e.Begun = s.Start
+		es.touch(e)
+	}
+	s.attempt = s.past()
+	es.touchShard(e, ref.index)
+}
