@@ -17,8 +17,8 @@ func (c *Core) abandon(ref executions.TaskRef, why reason.Reason) {
 	e, s := ref.Exec, ref.Shard()
 	o := c.newOrphan(ref)
 	o.Blocks = !e.Reruns()
-	if s.StuckStaging {
-		o.Staged = s.Launched
+	if s.StuckStaging() {
+		o.Staged = s.Launched()
 	}
 	o.Known = o.Known && !c.killsKept()
 	c.addOrphan(o)
@@ -26,7 +26,7 @@ func (c *Core) abandon(ref executions.TaskRef, why reason.Reason) {
 		c.killOrphan(&o)
 		c.askAgainSoon()
 	}
-	c.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: why, Problem: true})
+	c.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why, Problem: true})
 	c.executions.EndDecided(ref, why)
 	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost, 0)
@@ -45,8 +45,8 @@ func (c *Core) killOrphan(o *orphans.Orphan) {
 // newOrphan is what is kept of an attempt that may still run.
 func (c *Core) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
-	return orphans.Orphan{TaskID: s.TaskID, Job: ref.Exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.Exec.ID, Since: c.Now(), Framework: c.subscription.frameworkID,
-		Grace: c.executions.TaskGrace(ref), Known: ref.Shard().Known}
+	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(), Execution: ref.Exec.ID(), Since: c.Now(), Framework: c.subscription.frameworkID,
+		Grace: c.executions.TaskGrace(ref), Known: ref.Shard().Known()}
 }
 
 func (c *Core) addOrphan(o orphans.Orphan) {

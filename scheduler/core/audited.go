@@ -143,7 +143,7 @@ func (c *Core) auditKill(by event.Actor, e *executions.Execution, target, name s
 	row := event.Audit{Actor: by, Action: target + ".kill", Target: target, TargetName: name, Before: string(store.Encode(struct {
 		Job   string           `json:"job"`
 		State executions.State `json:"state"`
-	}{e.Job, state}))}
+	}{e.Job(), state}))}
 	if a := c.config.appOf(e); a != nil {
 		row.App = a.name
 	}

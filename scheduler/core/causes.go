@@ -12,7 +12,7 @@ func (c *Core) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 	s := ref.Shard()
 	end := executions.End{UUID: u.UUID, Complete: c.timeOf(u)}
 	if u.ExecutorID == "" {
-		u.ExecutorID = s.Executor
+		u.ExecutorID = s.Executor()
 	}
 	if st := u.Status; st != nil {
 		c.learnSandbox(ref, st)
@@ -24,7 +24,7 @@ func (c *Core) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 		}
 		end.Exit, end.Cause = st.ExitStatus, reason.FromText(st.Cause)
 	}
-	if u.State == cluster.Killed && s.KillSince.IsZero() && u.Reason != "" {
+	if u.State == cluster.Killed && s.KillSince().IsZero() && u.Reason != "" {
 		end.Cause = describeEnd(u) // its executor only knows that somebody asked for it
 	}
 	if end.Cause.IsZero() && u.State != cluster.Finished {

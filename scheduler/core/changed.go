@@ -134,12 +134,12 @@ func (c *Core) applyJobState(j *jobState) {
 // fewer shards. With other settings than were asked for it must not run.
 func (c *Core) checkOverrides(j *jobState) {
 	for _, e := range slices.Clone(c.executions.Queue(j.name)) {
-		if e.Launched() || e.Overrides == nil {
+		if e.Launched() || e.Overrides() == nil {
 			continue
 		}
 		if e.OverridesMoved(j.cfg) {
 			c.executions.Kill(e, reason.Of(reason.DestinationMoved))
-		} else if bad := e.Overrides.Check(*j.cfg); len(bad) > 0 {
+		} else if bad := e.Overrides().Check(*j.cfg); len(bad) > 0 {
 			c.executions.Kill(e, reason.OverridesDoNotFit(bad.Error()))
 		}
 	}

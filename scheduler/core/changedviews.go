@@ -51,8 +51,8 @@ func (c *Core) nameChanged() {
 	if nothing := c.flow.held.Len() == 0; nothing != c.seen.nothingHeld {
 		c.seen.nothingHeld, out.Cluster = nothing, true
 		for _, e := range c.executions.Launchable() {
-			if e.Unplaced.Why.IsZero() { // else that is what it waits for
-				c.SeeExecution(e.ID, e.Job)
+			if e.Unplaced().Why.IsZero() { // else that is what it waits for
+				c.SeeExecution(e.ID(), e.Job())
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (c *Core) nameWritten() {
 			if j := c.config.jobs[job]; j != nil {
 				for _, e := range c.executions.Queue(j.name) {
 					if e.Daemon() {
-						c.SeeExecution(e.ID, e.Job)
+						c.SeeExecution(e.ID(), e.Job())
 					}
 				}
 			}
@@ -115,7 +115,7 @@ func (c *Core) nameWaiting() {
 			continue
 		}
 		for _, e := range c.executions.Queue(j.name) {
-			c.Effects().Changed.Executions = step.AppendNew(c.Effects().Changed.Executions, e.ID)
+			c.Effects().Changed.Executions = step.AppendNew(c.Effects().Changed.Executions, e.ID())
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (c *Core) seeRunning(match func(*executions.Shard) bool) {
 	var jobs []string
 	for _, ref := range c.executions.AllTasks() {
 		if match(ref.Shard()) {
-			jobs = append(jobs, ref.Exec.Job)
+			jobs = append(jobs, ref.Exec.Job())
 		}
 	}
 	slices.Sort(jobs)

@@ -27,7 +27,7 @@ type progressSoFar struct {
 }
 
 func soFar(s *executions.Shard) progressSoFar {
-	return progressSoFar{seen: s.Seen, fetching: s.Fetching, away: s.Away, killWanted: !s.KillSince.IsZero()}
+	return progressSoFar{seen: s.Seen(), fetching: s.Fetching(), away: s.Away(), killWanted: !s.KillSince().IsZero()}
 }
 
 // classify says what a terminal update means for an attempt. heard is whether an update of the attempt's executor,

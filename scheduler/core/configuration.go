@@ -316,9 +316,9 @@ func (k *configuration) fireCountsChanged(j *jobState) {
 // appOf is the app that an execution runs, or will run, with; nil if it is not registered.
 func (k *configuration) appOf(e *executions.Execution) *appState {
 	if e.Launched() {
-		return k.apps[e.Settings.App.AppName]
+		return k.apps[e.Settings().App.AppName]
 	}
-	if j := k.jobs[e.Job]; j != nil && j.cfg != nil {
+	if j := k.jobs[e.Job()]; j != nil && j.cfg != nil {
 		return k.apps[j.cfg.AppName]
 	}
 	return nil

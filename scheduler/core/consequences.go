@@ -19,14 +19,14 @@ func (c *Core) follow(ch executions.Change) {
 	switch ch.Kind {
 	case executions.ExecutionMade:
 		c.recording.changed(e)
-		if j := c.config.jobs[e.Job]; c.executions.Queue(e.Job)[0] != e {
+		if j := c.config.jobs[e.Job()]; c.executions.Queue(e.Job())[0] != e {
 			c.recording.waits(e, c.waitReason(j, e))
 		}
 	case executions.ExecutionLaunched:
 		c.recording.changed(e)
 		c.countLaunch(e)
 	case executions.ExecutionKilled:
-		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: ch.Why},
+		c.recording.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem, Message: ch.Why},
 			string(store.Encode(ch.Why)))
 	case executions.ExecutionEnded:
 		c.executionEnded(e)
@@ -34,19 +34,19 @@ func (c *Core) follow(ch executions.Change) {
 		s := ch.Ref().Shard()
 		c.Numbers.TasksLaunched++
 		c.traceDecided(ch.Ref(), cluster.Staging, reason.Reason{})
-		c.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: "on agent " + s.Agent})
+		c.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: "on agent " + s.Agent()})
 	case executions.TaskRuns:
 		s := ch.Ref().Shard()
 		if !e.Daemon() && c.recording.on() {
 			c.recording.run(e, s, executions.Running, reason.Reason{})
 		}
 		c.daemonRunning(ch.Ref())
-		if s.Replacing || len(e.Outdated) > 0 {
-			c.daemons.look(e.Job)
+		if s.Replacing() || len(e.Outdated()) > 0 {
+			c.daemons.look(e.Job())
 		}
 	case executions.TaskKillWanted:
 		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
-			c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: ch.Why}, s.TaskID)
+			c.recording.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(), Task: s.TaskID(), Message: ch.Why}, s.TaskID())
 		}
 		if ch.Send {
 			c.sendKill(ch.Ref())
@@ -58,12 +58,12 @@ func (c *Core) follow(ch executions.Change) {
 		c.releaseTask(e, s)
 		c.countEnd(ch.State)
 		failed := ch.State == executions.Failed || ch.State == executions.TimedOut
-		c.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(ch.State), Why: whyNot(s),
-			Problem: ch.State != executions.Finished && ch.State != executions.Killed && !(failed && c.ignoresFailures(e.Job))})
+		c.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: string(ch.State), Why: whyNot(s),
+			Problem: ch.State != executions.Finished && ch.State != executions.Killed && !(failed && c.ignoresFailures(e.Job()))})
 	case executions.ShardRequeued:
 		s := ch.Ref().Shard()
-		c.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Why: s.Cause, Problem: s.Kill.IsZero()})
-		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
+		c.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: s.Cause(), Problem: s.Kill().IsZero()})
+		c.recording.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(), Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
 		c.releaseTask(e, s)
 		c.Numbers.TasksRequeued++
 		c.daemonCannotRun(ch.Ref())
@@ -77,8 +77,8 @@ func (c *Core) attemptEnds(ch executions.Change) {
 	if e.Daemon() {
 		return // a daemon's runs are counted and recorded one by one
 	}
-	stats.ObserveRun(&c.Numbers.TaskRun, s.Start, s.Complete)
-	if s.Start.IsZero() && !ch.Failed {
+	stats.ObserveRun(&c.Numbers.TaskRun, s.Start(), s.Complete())
+	if s.Start().IsZero() && !ch.Failed {
 		return // it had no process, and nobody looks for the reason why its shard failed
 	}
 	if c.recording.on() {
@@ -90,7 +90,7 @@ func (c *Core) attemptEnds(ch executions.Change) {
 func (c *Core) executionEnded(e *executions.Execution) {
 	state := e.State()
 	switch {
-	case e.Dropped: // counted with the fires that became no run
+	case e.Dropped(): // counted with the fires that became no run
 	case state == executions.Finished:
 		c.Numbers.ExecutionsFinished++
 	case state == executions.Killed:
@@ -101,26 +101,26 @@ func (c *Core) executionEnded(e *executions.Execution) {
 	c.recording.ended(e)
 	c.countRun(e)
 	if state == executions.Failed {
-		c.reportFailure(e.Job, failureOf(e))
+		c.reportFailure(e.Job(), failureOf(e))
 	}
-	if !e.Dropped { // else its drop has been reported
-		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.ignoresFailures(e.Job)})
+	if !e.Dropped() { // else its drop has been reported
+		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.ignoresFailures(e.Job())})
 	}
 	if e.Daemon() {
-		c.daemons.look(e.Job)
+		c.daemons.look(e.Job())
 	}
-	if j := c.config.jobs[e.Job]; j != nil {
-		c.config.removeEndedJob(j, c.executions.Busy(e.Job))
+	if j := c.config.jobs[e.Job()]; j != nil {
+		c.config.removeEndedJob(j, c.executions.Busy(e.Job()))
 	}
 }
 
 // releaseTask takes a task that has ended off the account of its executor or its agent.
 func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
-	if x := c.executors.Get(s.Executor); x != nil {
+	if x := c.executors.Get(s.Executor()); x != nil {
 		c.executors.Release(x, e.Needs(s), e.Daemon())
 		c.checkIdle(x)
-	} else if s.Executor == "" {
-		c.agents.Release(s.Agent, e.Needs(s), e.Daemon())
+	} else if s.Executor() == "" {
+		c.agents.Release(s.Agent(), e.Needs(s), e.Daemon())
 	}
 	c.flow.taskHasEnded()
 	c.MatchAgain()
@@ -128,8 +128,8 @@ func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
 
 // whyNot is why a shard has not finished, none if it has.
 func whyNot(s *executions.Shard) reason.Reason {
-	if s.State == executions.Finished {
+	if s.State() == executions.Finished {
 		return reason.Reason{}
 	}
-	return s.Cause
+	return s.Cause()
 }

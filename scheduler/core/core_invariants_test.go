@@ -32,29 +32,29 @@ func (s *stage) contradiction() string {
 	}
 	on := map[string]*acc{}
 	for e := range c.executions.AllOpen() {
-		id, waiting := e.ID, false
+		id, waiting := e.ID(), false
 		for i := range e.NumShards() {
 			sh := e.Shard(i)
-			waiting = waiting || sh.State == executions.Waiting
+			waiting = waiting || sh.State() == executions.Waiting
 			if sh.Live() {
-				if on[sh.Executor] == nil {
-					on[sh.Executor] = &acc{}
+				if on[sh.Executor()] == nil {
+					on[sh.Executor()] = &acc{}
 				}
-				on[sh.Executor].n++
-				on[sh.Executor].used = on[sh.Executor].used.Plus(e.Settings.Job.Resources())
-				if o, blocks := c.orphans.Blocking(e.Job, sh.Item); blocks && !o.Alive && !e.Settings.Job.Failover && o.Framework != "" {
-					return "live beside a blocking orphan " + sh.TaskID
+				on[sh.Executor()].n++
+				on[sh.Executor()].used = on[sh.Executor()].used.Plus(e.Settings().Job.Resources())
+				if o, blocks := c.orphans.Blocking(e.Job(), sh.Item()); blocks && !o.Alive && !e.Settings().Job.Failover && o.Framework != "" {
+					return "live beside a blocking orphan " + sh.TaskID()
 				}
 			}
 		}
-		if e.Launched() && waiting && !e.Launchable {
+		if e.Launched() && waiting && !e.Launchable() {
 			return "waits and is not launchable " + id
 		}
-		j := c.config.jobs[e.Job]
+		j := c.config.jobs[e.Job()]
 		if j == nil || !slices.Contains(c.executions.Queue(j.name), e) {
 			return "not in a queue " + id
 		}
-		if !e.Launched() && c.executions.Queue(j.name)[0] == e && j.cfg != nil && !e.Launchable && !c.config.isFaulty(j) {
+		if !e.Launched() && c.executions.Queue(j.name)[0] == e && j.cfg != nil && !e.Launchable() && !c.config.isFaulty(j) {
 			return "head is not launchable " + id
 		}
 	}

@@ -114,7 +114,7 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 		s.apply(s.core.planDisableApp("my_app", true))
 		var order []string
 		for e := range s.core.executions.AllEnded() {
-			order = append(order, e.Job)
+			order = append(order, e.Job())
 		}
 		if i == 0 {
 			first = order

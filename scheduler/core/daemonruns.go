@@ -34,15 +34,15 @@ type daemonRuns struct {
 
 // daemonLaunched makes the record of a shard's runs ready for its next attempt.
 func (c *Core) daemonLaunched(e *executions.Execution, item int, next *executions.NewTask) {
-	next.Need, next.Settings, next.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, item), c.executions.KillGrace(e)
-	first := c.daemons.of(e.Job, item) == nil
-	c.daemons.change(e.Job, item, func(r *daemonRuns) {
+	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), c.settingsPrint(e, item), c.executions.KillGrace(e)
+	first := c.daemons.of(e.Job(), item) == nil
+	c.daemons.change(e.Job(), item, func(r *daemonRuns) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
-		if !e.Settings.Job.Failover {
+		if !e.Settings().Job.Failover {
 			r.Rerun = time.Time{} // it may have had failover when that fire was cut off
 		}
 		if first {
-			r.Down = e.Fire // since then it has waited to be placed
+			r.Down = e.Fire() // since then it has waited to be placed
 		}
 	})
 }
@@ -51,13 +51,13 @@ func (c *Core) daemonLaunched(e *executions.Execution, item int, next *execution
 // late update change nothing.
 func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
 	e, s := ref.Exec, ref.Shard()
-	r := c.daemons.of(e.Job, s.Item)
+	r := c.daemons.of(e.Job(), s.Item())
 	if !e.Daemon() || r == nil {
 		return
 	}
 	if st.Totals != nil {
 		c.tally(ref, r.Totals, *st.Totals, st.Run)
-		c.learnTotals(e.Job, s.Item, r, *st.Totals)
+		c.learnTotals(e.Job(), s.Item(), r, *st.Totals)
 	}
 	if st.Run == nil || st.Run.Number <= r.Ended {
 		return
@@ -67,14 +67,14 @@ func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
 	switch run.State {
 	case wire.RunRunning, wire.RunKilled: // the latter was cut off: the end of its attempt says by what
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {
-			c.daemons.change(e.Job, s.Item, func(r *daemonRuns) { r.Open = &run })
+			c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) { r.Open = &run })
 			if run.State == wire.RunRunning {
 				c.recordRun(ref, &run)
 			}
 		}
 		return
 	}
-	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
+	c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) {
 		r.Last, r.Open, r.Ended = &run, nil, run.Number
 		if run.Retried {
 			open := run
@@ -87,7 +87,7 @@ func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
 			r.Rerun = time.Time{}
 		}
 	})
-	c.OfJobs.RunEnded(e.Job, &run)
+	c.OfJobs.RunEnded(e.Job(), &run)
 	c.recordRun(ref, &run)
 	stats.ObserveRun(&c.Numbers.DaemonRun, run.Start, run.Complete)
 	if run.State == wire.RunFinished {
@@ -116,13 +116,13 @@ func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals)
 // daemonRunning counts the fires that a shard has missed since its last attempt ended (rule X8).
 func (c *Core) daemonRunning(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	r := c.daemons.of(e.Job, s.Item)
+	r := c.daemons.of(e.Job(), s.Item())
 	if !e.Daemon() || r == nil || r.Down.IsZero() {
 		return
 	}
 	from, upto := r.Down, c.Wall()
-	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) { r.Down = time.Time{} })
-	j := c.config.jobs[e.Job]
+	c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) { r.Down = time.Time{} })
+	j := c.config.jobs[e.Job()]
 	if j == nil || j.schedule == nil {
 		return
 	}
@@ -135,22 +135,22 @@ func (c *Core) daemonRunning(ref executions.TaskRef) {
 	if next := j.schedule.Next(from); next.IsZero() || next.After(upto) {
 		return
 	}
-	why := reason.ShardWasDown(s.Item, from.UTC(), upto.UTC())
+	why := reason.ShardWasDown(s.Item(), from.UTC(), upto.UTC())
 	c.config.countMissed(j, why)
-	c.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job, Why: why})
+	c.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
 // daemonAttemptEnds closes the run that the end of an attempt cut off. With failover it is run again, unless somebody asked for
 // its end. An attempt that ran well for a while has made good for the failures before it.
 func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	if s.State == executions.Running && c.Now().Sub(s.RunningSince) >= healthyAfter {
+	if s.State() == executions.Running && c.Now().Sub(s.RunningSince()) >= healthyAfter {
 		c.executions.RanWell(ref)
 	}
-	ended := !e.GoesOn() || s.Kill.Is(reason.KilledOnRequest)
-	again := e.Settings.Job.Failover && !ended
+	ended := !e.GoesOn() || s.Kill().Is(reason.KilledOnRequest)
+	again := e.Settings().Job.Failover && !ended
 	var cut, lost *wire.Run
-	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
+	c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) {
 		if r.Down.IsZero() {
 			r.Down = c.Wall()
 		}
@@ -161,7 +161,7 @@ func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
 			if again {
 				r.Rerun = cut.Fire
 			}
-			why := "cut off by the end of its task: " + s.Cause.String()
+			why := "cut off by the end of its task: " + s.Cause().String()
 			switch {
 			case cut.Retried:
 				cut.Cause += "; its retry was " + why
@@ -170,7 +170,7 @@ func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
 			}
 			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.Wall(), again
 			r.Last, r.Open = cut, nil
-			if !again && s.Kill.IsZero() && e.Kill.IsZero() {
+			if !again && s.Kill().IsZero() && e.Kill().IsZero() {
 				lost = cut
 			}
 		}
@@ -181,20 +181,20 @@ func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
 	if lost != nil {
 		c.Numbers.DaemonRuns++
 		c.Numbers.DaemonRunsFailed++
-		c.OfJobs.CountRuns(e.Job, 1, 1)
+		c.OfJobs.CountRuns(e.Job(), 1, 1)
 		c.runFailed(ref, lost)
 	}
-	c.daemons.look(e.Job)
+	c.daemons.look(e.Job())
 }
 
 // runFailed has people be notified of a run that did not finish, unless it is run again.
 func (c *Core) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
-	id := executionID(e.Job, run.Fire)
-	c.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job, Execution: id, Task: s.TaskID, Problem: !c.ignoresFailures(e.Job),
-		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
+	id := executionID(e.Job(), run.Fire)
+	c.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(), Problem: !c.ignoresFailures(e.Job()),
+		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item(), run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
 	if !run.Retried {
-		c.reportFailure(e.Job, Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: executions.State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: reason.FromText(run.Cause)}}})
+		c.reportFailure(e.Job(), Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item(), State: executions.State(run.State), TaskID: s.TaskID(), Agent: s.Agent(), Cause: reason.FromText(run.Cause)}}})
 	}
 }
 
@@ -204,11 +204,11 @@ const cannotRunAfter = 5
 // daemonCannotRun has people be notified of a shard that does not stay on the cluster, once for each such time: its fires are missed meanwhile.
 func (c *Core) daemonCannotRun(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	if tries := s.Fails + s.Losses + s.Errors + s.Starts; !e.Daemon() || tries != cannotRunAfter {
+	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != cannotRunAfter {
 		return
 	}
-	c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: c.Wall(), Shards: []FailedShard{{Item: s.Item, State: executions.Failed, TaskID: s.TaskID, Agent: s.Agent,
-		Cause: reason.CannotStay(cannotRunAfter, s.Cause)}}})
+	c.reportFailure(e.Job(), Failure{Execution: e.ID(), Fire: c.Wall(), Shards: []FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(), Agent: s.Agent(),
+		Cause: reason.CannotStay(cannotRunAfter, s.Cause())}}})
 }
 
 // recordRun records one run of a daemon's shard.
@@ -218,7 +218,7 @@ func (c *Core) recordRun(ref executions.TaskRef, run *wire.Run) {
 	}
 	s := ref.Shard()
 	row := c.recording.runRow(ref.Exec, s)
-	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID, strconv.FormatInt(run.Number, 10)), run.Number, run.Attempt, run.Source, run.State
+	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID(), strconv.FormatInt(run.Number, 10)), run.Number, run.Attempt, run.Source, run.State
 	row.Fire, row.Start = run.Fire, run.Start
 	if row.Revision = event.Begun; run.State != wire.RunRunning {
 		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, reason.FromText(run.Cause)
@@ -246,6 +246,6 @@ func (c *Core) tally(ref executions.TaskRef, was, now wire.Totals, reported *wir
 		return
 	}
 	s := ref.Shard()
-	c.recording.rows.Tallies = append(c.recording.rows.Tallies, event.Tally{ID: event.ID(s.TaskID, "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
-		Job: ref.Exec.Job, Task: s.TaskID, Success: max(runs-failed, 0), Failed: failed, Time: c.Wall()})
+	c.recording.rows.Tallies = append(c.recording.rows.Tallies, event.Tally{ID: event.ID(s.TaskID(), "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
+		Job: ref.Exec.Job(), Task: s.TaskID(), Success: max(runs-failed, 0), Failed: failed, Time: c.Wall()})
 }

@@ -132,7 +132,7 @@ func (c *Core) tendDaemon(j *jobState) {
 		}
 	}
 	switch {
-	case c.Draining(), e != nil && !e.Kill.IsZero():
+	case c.Draining(), e != nil && !e.Kill().IsZero():
 	case e == nil:
 		c.executions.Enqueue(executions.Made{ID: executionID(j.name, c.Wall()) + "-" + c.UUID()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
 	case e.Launched() && c.held != "": // what is killed would get no successor
@@ -156,11 +156,11 @@ func (c *Core) rollOut(j *jobState, e *executions.Execution) {
 	c.executions.TakeSettings(e, executions.Settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()})
 	for i := range e.NumShards() {
 		s := e.Shard(i)
-		if !s.Replacing {
+		if !s.Replacing() {
 			continue
 		}
-		switch until := s.RunningSince.Add(healthyAfter); {
-		case s.State != executions.Running || !s.KillSince.IsZero():
+		switch until := s.RunningSince().Add(healthyAfter); {
+		case s.State() != executions.Running || !s.KillSince().IsZero():
 			return
 		case c.isOutdated(e, s): // its settings have changed again: it is the next to be replaced
 		case until.After(c.Now()):
@@ -169,13 +169,13 @@ func (c *Core) rollOut(j *jobState, e *executions.Execution) {
 		}
 		c.executions.Replaced(e.Ref(i))
 	}
-	for ; len(e.Outdated) > 0; c.executions.UpToDate(e) {
-		i := e.Outdated[0]
+	for ; len(e.Outdated()) > 0; c.executions.UpToDate(e) {
+		i := e.Outdated()[0]
 		s := e.Shard(i)
 		if !s.Live() || !c.isOutdated(e, s) {
 			continue // what waits takes the settings of now
 		}
-		if s.KillSince.IsZero() {
+		if s.KillSince().IsZero() {
 			if other, until := c.comingUp(e); other >= 0 {
 				if !until.IsZero() {
 					c.daemons.lookAt(j.name, until)
@@ -194,11 +194,11 @@ func (c *Core) rollOut(j *jobState, e *executions.Execution) {
 func (c *Core) comingUp(e *executions.Execution) (item int, until time.Time) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
-		switch s.State {
+		switch s.State() {
 		case executions.Waiting:
-			until = s.NotBefore.Add(healthyAfter)
+			until = s.NotBefore().Add(healthyAfter)
 		case executions.Running:
-			until = s.RunningSince.Add(healthyAfter)
+			until = s.RunningSince().Add(healthyAfter)
 		case executions.Launching:
 			until = time.Time{}
 		}
@@ -212,17 +212,17 @@ func (c *Core) comingUp(e *executions.Execution) (item int, until time.Time) {
 // isOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an executor that takes no
 // more tasks.
 func (c *Core) isOutdated(e *executions.Execution, s *executions.Shard) bool {
-	x := c.executors.Get(s.Executor)
-	return s.Settings != c.settingsPrint(e, s.Item) || x != nil && x.IsClosing()
+	x := c.executors.Get(s.Executor())
+	return s.Settings() != c.settingsPrint(e, s.Item()) || x != nil && x.IsClosing()
 }
 
 // settingsPrint is the fingerprint of all that a launch of a shard would have.
 func (c *Core) settingsPrint(e *executions.Execution, item int) string {
 	t := c.taskOf(e, item)
-	if e.Settings.Job.Prop(jobs.PropScript) == "" {
+	if e.Settings().Job.Prop(jobs.PropScript) == "" {
 		t.PlainCommand = false // as in fingerprints of earlier releases: an update of the scheduler replaces no daemon
 	}
-	return store.Fingerprint(string(store.Encode([]any{t, e.Settings.Job.Resources(), e.Prepare().ExecutorKey()})))
+	return store.Fingerprint(string(store.Encode([]any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()})))
 }
 
 // daemonOf is what an executor has to know to fire a daemon's shard.
@@ -244,7 +244,7 @@ func (c *Core) heldByDaemons() map[string]resources.Amount {
 	held := map[string]resources.Amount{}
 	for _, ref := range c.executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && ref.Exec.Daemon() {
-			held[s.Agent] = held[s.Agent].Plus(s.Need)
+			held[s.Agent()] = held[s.Agent()].Plus(s.Need())
 		}
 	}
 	for agent := range held {
@@ -262,6 +262,6 @@ const drainGrace = 7 * 24 * time.Hour
 
 // heldBack reports whether the waiting shards of a standing execution are not to be placed now: its job is paused, or can't be run.
 func (c *Core) heldBack(e *executions.Execution) bool {
-	j := c.config.jobs[e.Job]
+	j := c.config.jobs[e.Job()]
 	return e.Daemon() && (j == nil || c.config.inactive(j) != active)
 }

@@ -32,8 +32,8 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 		t.Fatal("there is no standing execution any more")
 	}
 	for i := range e.NumShards() {
-		if sh := e.Shard(i); sh.State != executions.Waiting {
-			t.Errorf("item %d is %s, %q; want it to wait for the next server", i, sh.State, sh.Cause)
+		if sh := e.Shard(i); sh.State() != executions.Waiting {
+			t.Errorf("item %d is %s, %q; want it to wait for the next server", i, sh.State(), sh.Cause())
 		}
 	}
 }

@@ -21,18 +21,18 @@ func (c *Core) demands() (ds []demand, more bool) {
 	c.placement.upTo = executions.LaunchKey{}
 	for _, e := range line {
 		if len(ds) >= c.Opt.DemandsPerStep {
-			c.placement.upTo = e.LaunchKey
+			c.placement.upTo = e.LaunchKey()
 			return ds, true
 		}
-		if !e.Kill.IsZero() || c.heldBack(e) {
+		if !e.Kill().IsZero() || c.heldBack(e) {
 			continue
 		}
 		d := demand{exec: e}
 		var items []int
 		if e.Launched() {
-			d.with, d.executorKey, items = e.Settings, e.Prepare().ExecutorKey(), c.itemsWaiting(e)
+			d.with, d.executorKey, items = e.Settings(), e.Prepare().ExecutorKey(), c.itemsWaiting(e)
 		} else {
-			j := c.config.jobs[e.Job]
+			j := c.config.jobs[e.Job()]
 			if !c.canLaunch(j) {
 				continue
 			}
@@ -44,9 +44,9 @@ func (c *Core) demands() (ds []demand, more bool) {
 			continue
 		}
 		a := c.config.apps[d.with.App.AppName]
-		if wait := c.starts.wait(a, e.ID); wait.waits() {
+		if wait := c.starts.wait(a, e.ID()); wait.waits() {
 			c.executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: c.starts.waitReason(wait)})
-			c.recording.waits(e, e.Unplaced.Why)
+			c.recording.waits(e, e.Unplaced().Why)
 			continue
 		}
 		if why := c.tooLarge(e, d.with); !why.IsZero() {
@@ -54,8 +54,8 @@ func (c *Core) demands() (ds []demand, more bool) {
 			c.recording.waits(e, why)
 			continue
 		}
-		c.starts.tried(a, e.ID)
-		d.Demand = c.demandOf(e.ID, &d.with.App, &d.with.Job, d.executorKey, items, maintained)
+		c.starts.tried(a, e.ID())
+		d.Demand = c.demandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, maintained)
 		d.Together, d.Bytes = !e.Launched(), c.describedSize(e, d.with).Each
 		ds = append(ds, d)
 	}
@@ -66,8 +66,8 @@ func (c *Core) demands() (ds []demand, more bool) {
 func (c *Core) itemsWaiting(e *executions.Execution) (items []int) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
-		if s.State == executions.Waiting && !s.NotBefore.After(c.Now()) && !c.isBlocked(e, s) {
-			items = append(items, s.Item)
+		if s.State() == executions.Waiting && !s.NotBefore().After(c.Now()) && !c.orphans.Blocks(e.Job(), s.Item()) {
+			items = append(items, s.Item())
 		}
 	}
 	return items
@@ -97,10 +97,4 @@ func (c *Core) canLaunch(j *jobState) bool {
 	}
 	_, blocked := c.orphans.BlockingAmong(j.name, j.cfg.ShardingTotalCount)
 	return !blocked
-}
-
-// isBlocked reports whether an orphan of a shard keeps it from being launched (rule E5).
-func (c *Core) isBlocked(e *executions.Execution, s *executions.Shard) bool {
-	_, blocked := c.orphans.Blocking(e.Job, s.Item)
-	return blocked
 }

@@ -14,10 +14,10 @@ const besidesDescription = 768
 
 // describeTask is what the executor gets of a task.
 func (c *Core) describeTask(e *executions.Execution, s *executions.Shard, id string) wire.Task {
-	t := c.taskOf(e, s.Item)
-	t.TaskID, t.Attempt, t.Source = id, s.Attempt, string(s.Type)
+	t := c.taskOf(e, s.Item())
+	t.TaskID, t.Attempt, t.Source = id, s.Attempt(), string(s.Type())
 	if t.Daemon != nil {
-		t.Daemon.Rerun = c.daemons.of(e.Job, s.Item).Rerun
+		t.Daemon.Rerun = c.daemons.of(e.Job(), s.Item()).Rerun
 	}
 	return t
 }
@@ -35,10 +35,10 @@ func (c *Core) describeAll(e *executions.Execution) wire.Shared {
 func (c *Core) describedSize(e *executions.Execution, with *executions.Settings) executions.Described {
 	key := executions.Described{}
 	if !e.Launched() {
-		j := c.config.jobs[e.Job]
+		j := c.config.jobs[e.Job()]
 		key = executions.Described{Job: j.cfg, App: c.config.apps[j.cfg.AppName].version}
 	}
-	if d := e.Described; d.Each > 0 && d.Job == key.Job && d.App == key.App {
+	if d := e.Described(); d.Each > 0 && d.Job == key.Job && d.App == key.App {
 		return d
 	}
 	of := e.With(with)
@@ -73,5 +73,5 @@ func (c *Core) tooLarge(e *executions.Execution, with *executions.Settings) reas
 	if n*each <= c.Opt.RunBytes {
 		return reason.Reason{}
 	}
-	return reason.SettingsTooLarge(e.Launched(), n, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(c.Opt.RunBytes), e.ID)
+	return reason.SettingsTooLarge(e.Launched(), n, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(c.Opt.RunBytes), e.ID())
 }

@@ -225,7 +225,7 @@ func TestWhoseCommandGetsTheContext(t *testing.T) {
 		}
 		e := s.core.executions.Get(task.ExecutionID)
 		before := s.core.settingsPrint(e, 0)
-		delete(e.Settings.Job.Props, jobs.PropScriptContext)
+		delete(e.Settings().Job.Props, jobs.PropScriptContext)
 		if changed := s.core.settingsPrint(e, 0) != before; changed != (name == "without it") {
 			t.Errorf("%s: other settings by the property that was removed: %v", name, changed)
 		}

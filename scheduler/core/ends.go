@@ -24,14 +24,14 @@ func (c *Core) endAttempt(ref executions.TaskRef, how outcome, lingers time.Dura
 	in := c.endingOf(ref, how)
 	v := next(in)
 	c.executions.Ends(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause, v.counts)
-	if v.blameAgent && c.config.apps[e.Settings.App.AppName] != nil {
+	if v.blameAgent && c.config.apps[e.Settings().App.AppName] != nil {
 		// Shards that bring their executors are launched together, and fail so.
-		start := cmp.Or(s.Executor, fmt.Sprintf("%s#%d", e.ID, s.Attempt))
-		c.MatchAt(c.starts.record(e.Settings.App.AppName, s.Agent, start, in.cause))
+		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
+		c.MatchAt(c.starts.record(e.Settings().App.AppName, s.Agent(), start, in.cause))
 	}
-	if x := c.executors.Get(s.Executor); x != nil && v.closeExecutor {
+	if x := c.executors.Get(s.Executor()); x != nil && v.closeExecutor {
 		if v.mismatch {
-			detail := s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
+			detail := s.Executor() + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
 			c.Note(step.Note{Kind: step.NoteExecutor, Detail: detail, Problem: true})
 		}
 		c.executors.Close(x)

@@ -97,7 +97,7 @@ func (c *Core) appBusyUntil(x *executors.Executor) time.Time {
 	var next time.Time
 	for _, j := range a.jobs {
 		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps no executor.
-		if len(c.executions.Queue(j.name)) > 0 && !c.executions.Queue(j.name)[0].Unplaced.Never && !c.heldBack(c.executions.Queue(j.name)[0]) && (c.executions.Queue(j.name)[0].BusyBy(again) || !c.executions.Queue(j.name)[0].Launched() && c.canLaunch(j)) {
+		if len(c.executions.Queue(j.name)) > 0 && !c.executions.Queue(j.name)[0].Unplaced().Never && !c.heldBack(c.executions.Queue(j.name)[0]) && (c.executions.Queue(j.name)[0].BusyBy(again) || !c.executions.Queue(j.name)[0].Launched() && c.canLaunch(j)) {
 			return again
 		}
 		if known || c.Opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {

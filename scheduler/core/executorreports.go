@@ -26,7 +26,7 @@ func (c *Core) reported(m cluster.Message) {
 		return
 	}
 	if c.Opt.TaskExecutors {
-		c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent == m.AgentID })
+		c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent() == m.AgentID })
 		return
 	}
 	x := c.executors.Get(m.ExecutorID)
@@ -34,13 +34,13 @@ func (c *Core) reported(m cluster.Message) {
 		return
 	}
 	if c.executors.HeardReport(x) {
-		c.seeRunning(func(s *executions.Shard) bool { return s.Executor == x.ID() })
+		c.seeRunning(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
 	}
 	if c.agents.ClockReported(x.Agent(), r.Time) {
-		c.seeRunning(func(s *executions.Shard) bool { return s.Agent == x.Agent() })
+		c.seeRunning(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
 	}
-	c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor == x.ID() })
+	c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
 
 // learnProgress takes the progress of those of the tasks that are the reporter's.
@@ -88,11 +88,11 @@ const quietAfter = time.Minute
 // quietFor is for how long nothing has come from the executor of a daemon's shard, nor anything else that would explain it; 0
 // while that is less than quietAfter.
 func (c *Core) quietFor(e *executions.Execution, s *executions.Shard) time.Duration {
-	x, a := c.executors.Get(s.Executor), c.agents.Get(s.Agent)
-	if x == nil || a == nil || !a.Registered() || !c.subscription.open || s.State != executions.Running || !s.Unreachable.IsZero() || e.Settings.Job.JobExecutionType != jobs.Daemon {
+	x, a := c.executors.Get(s.Executor()), c.agents.Get(s.Agent())
+	if x == nil || a == nil || !a.Registered() || !c.subscription.open || s.State() != executions.Running || !s.Unreachable().IsZero() || e.Settings().Job.JobExecutionType != jobs.Daemon {
 		return 0
 	}
-	since := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate(), a.RegisteredAt(), s.Launched}, time.Time.Compare)
+	since := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate(), a.RegisteredAt(), s.Launched()}, time.Time.Compare)
 	if quiet := c.Now().Sub(since); quiet >= quietAfter {
 		return quiet
 	}
@@ -101,7 +101,7 @@ func (c *Core) quietFor(e *executions.Execution, s *executions.Shard) time.Durat
 
 func (c *Core) quietNote(e *executions.Execution, s *executions.Shard) reason.Reason {
 	if quiet := c.quietFor(e, s); quiet > 0 {
-		return reason.ExecutorQuiet(quiet.Round(time.Second), s.Agent)
+		return reason.ExecutorQuiet(quiet.Round(time.Second), s.Agent())
 	}
 	return reason.Reason{}
 }
@@ -112,9 +112,9 @@ func (c *Core) noteQuiet(e *executions.Execution, s *executions.Shard) {
 	if quiet == 0 {
 		return
 	}
-	if x := c.executors.Get(s.Executor); c.executors.BecameQuiet(x) {
-		c.SeeJob(e.Job)
-		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job, Task: s.TaskID, Problem: true,
+	if x := c.executors.Get(s.Executor()); c.executors.BecameQuiet(x) {
+		c.SeeJob(e.Job())
+		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
 			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(), quiet.Round(time.Second), x.Agent())})
 	}
 }

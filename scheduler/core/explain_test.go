@@ -157,8 +157,8 @@ func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 	}
 	s.offer("S1", 1.5, 1024, l[0].Executor.ID)
 	for _, e := range s.core.executions.Launchable() {
-		if e.Unplaced.Never {
-			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.Unplaced.Why)
+		if e.Unplaced().Never {
+			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.Unplaced().Why)
 		}
 	}
 }
@@ -234,7 +234,7 @@ func TestIDOfADaemonsRun(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "* * * * * ?" })
-	standing := s.core.executions.Standing("my_job").ID
+	standing := s.core.executions.Standing("my_job").ID()
 	if _, err := s.core.Execution("my_job@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+standing) {
 		t.Errorf("%v; want a word of %s", err, standing)
 	}

@@ -40,7 +40,7 @@ func (c *Core) frameworkRemoved(by string) {
 		// agent to count as away (rule E4).
 		g.Blocks = true
 		if ref.Exec.Reruns() {
-			g.Alive, g.Away = true, s.Unreachable
+			g.Alive, g.Away = true, s.Unreachable()
 		}
 		c.addOrphan(g)
 		c.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})

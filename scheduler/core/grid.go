@@ -7,15 +7,15 @@ func (c *Core) Cells(job string, ids []string) map[string][]search.Cell {
 	cells := make(map[string][]search.Cell, len(ids))
 	for _, id := range ids {
 		e := c.executions.Find(id)
-		if e == nil || e.Job != job {
+		if e == nil || e.Job() != job {
 			continue
 		}
 		of, durations := make([]search.Cell, e.NumShards()), make([]int64, e.NumShards())
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			of[i] = search.Cell{Item: s.Item, State: string(s.State), Attempt: s.Attempt, TaskID: s.TaskID}
-			if s.State.Terminal() && !s.Start.IsZero() && !s.Complete.IsZero() {
-				durations[i] = max(s.Complete.Sub(s.Start).Milliseconds(), 0)
+			of[i] = search.Cell{Item: s.Item(), State: string(s.State()), Attempt: s.Attempt(), TaskID: s.TaskID()}
+			if s.State().Terminal() && !s.Start().IsZero() && !s.Complete().IsZero() {
+				durations[i] = max(s.Complete().Sub(s.Start()).Milliseconds(), 0)
 				of[i].DurationMillis = &durations[i]
 			}
 		}

@@ -104,20 +104,20 @@ func (c *Core) countExecution(r *JobRow, j *jobState, e *executions.Execution) (
 			shards = j.cfg.ShardingTotalCount
 		}
 		r.Waiting += shards
-		oldest(e.Made)
+		oldest(e.Made())
 		return 0
 	}
 	r.RunningExecutions++
 	for i := range e.NumShards() {
 		switch s := e.Shard(i); {
-		case s.State == executions.Waiting:
+		case s.State() == executions.Waiting:
 			r.Waiting++
-			oldest(s.WaitSince)
+			oldest(s.WaitSince())
 		case s.Live():
 			r.Running++
 			if s.Held() {
 				held++
-				oldest(s.Launched)
+				oldest(s.Launched())
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func (c *Core) lastRun(r *JobRow, j *jobState) {
 	if e == nil {
 		return
 	}
-	r.LastState, r.LastFire, r.LastStart, r.LastComplete = e.State(), e.Fire, e.Begin(), e.Complete()
+	r.LastState, r.LastFire, r.LastStart, r.LastComplete = e.State(), e.Fire(), e.Begin(), e.Complete()
 	if r.LastState == executions.Failed {
 		r.Failures, r.FailingSince = c.executions.Failures(j.name)
 	}
@@ -194,9 +194,11 @@ func (c *Core) jobDetail(j *jobState, runs int) JobDetail {
 			last = append(last, e)
 		}
 	})
-	slices.SortFunc(last, func(a, b *executions.Execution) int { return cmp.Or(a.Fire.Compare(b.Fire), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(last, func(a, b *executions.Execution) int {
+		return cmp.Or(a.Fire().Compare(b.Fire()), cmp.Compare(a.ID(), b.ID()))
+	})
 	for _, e := range last[max(len(last)-runs, 0):] {
-		row := RunRow{ExecutionID: e.ID, State: e.State(), Fire: e.Fire, Start: e.Begin()}
+		row := RunRow{ExecutionID: e.ID(), State: e.State(), Fire: e.Fire(), Start: e.Begin()}
 		if row.State.Terminal() {
 			row.Complete = e.Complete()
 		}
@@ -216,15 +218,15 @@ func (c *Core) waitingFor(j *jobState) reason.Reason {
 	}
 	for _, e := range c.executions.Queue(j.name) {
 		if !e.Launched() {
-			wait(e.Made, func() reason.Reason { return c.waitReason(j, e) })
+			wait(e.Made(), func() reason.Reason { return c.waitReason(j, e) })
 			continue
 		}
 		for i := range e.NumShards() {
 			switch s := e.Shard(i); {
-			case s.State == executions.Waiting:
-				wait(s.WaitSince, func() reason.Reason { return c.shardWaitReason(e, s) })
+			case s.State() == executions.Waiting:
+				wait(s.WaitSince(), func() reason.Reason { return c.shardWaitReason(e, s) })
 			case s.Held():
-				wait(s.Launched, func() reason.Reason { return reason.FromText(s.Waits) })
+				wait(s.Launched(), func() reason.Reason { return reason.FromText(s.Waits()) })
 			}
 		}
 	}

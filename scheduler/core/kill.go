@@ -10,16 +10,16 @@ import (
 // sendKill sends a kill, unless the task's ACCEPT is still under way (rule L4).
 func (c *Core) sendKill(ref executions.TaskRef) {
 	s := ref.Shard()
-	if s.AcceptSeq != 0 || !c.subscription.open {
+	if s.AcceptSeq() != 0 || !c.subscription.open {
 		return
 	}
 	c.executions.KillSent(ref)
 	grace := c.executions.TaskGrace(ref)
-	if s.Drain {
+	if s.Drain() {
 		grace += drainGrace
 	}
-	c.Kill(s.TaskID, s.Agent, grace, s.Kill.Or(ref.Exec.Kill).String())
-	c.WakeToResend(s.KillTry)
+	c.Kill(s.TaskID(), s.Agent(), grace, s.Kill().Or(ref.Exec.Kill()).String())
+	c.WakeToResend(s.KillTry())
 }
 
 // resendKills repeats wanted kills with backoff: the master forgets kills of
@@ -32,10 +32,10 @@ func (c *Core) resendKills() {
 	for _, id := range c.executions.TaskIDs() {
 		ref := c.executions.MustTask(id)
 		s := ref.Shard()
-		if !s.Live() || s.KillSince.IsZero() {
+		if !s.Live() || s.KillSince().IsZero() {
 			continue
 		}
-		if step.ResendDue(c.Now(), s.KillSent, c.Opt.ResendFirst, c.Opt.ResendMost, s.KillTry) {
+		if step.ResendDue(c.Now(), s.KillSent(), c.Opt.ResendFirst, c.Opt.ResendMost, s.KillTry()) {
 			c.sendKill(ref)
 		}
 	}

@@ -29,7 +29,7 @@ func (c *Core) killExecutionByID(id string, by event.Actor) *problem.Error {
 		}
 		return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
 	}
-	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: id})
+	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: id})
 	c.NeedChanged()
 	if e.GoesOn() {
 		c.auditKill(by, e, auditExecution, id, e.State())
@@ -42,17 +42,17 @@ func (c *Core) killTaskByID(id string, by event.Actor) *problem.Error {
 	ref, known := c.executions.Task(id)
 	if !known {
 		if old := c.executions.MustEndedTask(id); old.Exec != nil {
-			return taskHasEnded(id, old.Shard().State)
+			return taskHasEnded(id, old.Shard().State())
 		}
 		return c.noTaskToKill(id)
 	}
 	e, s := ref.Exec, ref.Shard()
 	if !s.Live() {
-		return taskHasEnded(id, s.State)
+		return taskHasEnded(id, s.State())
 	}
-	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
-	if !s.Kill.Is(reason.KilledOnRequest) || s.KillSince.IsZero() || s.Drain {
-		c.auditKill(by, e, auditTask, id, s.State)
+	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: e.ID(), Task: id})
+	if !s.Kill().Is(reason.KilledOnRequest) || s.KillSince().IsZero() || s.Drain() {
+		c.auditKill(by, e, auditTask, id, s.State())
 	}
 	why := reason.Of(reason.KilledOnRequest)
 	c.executions.WantKill(ref, executions.WantedKill{Why: why})
@@ -71,8 +71,8 @@ func (c *Core) noTaskToKill(id string) *problem.Error {
 	if parsed, err := jobs.ParseTaskID(id); err == nil && c.config.jobs[parsed.Job] != nil {
 		for _, e := range c.executions.Queue(parsed.Job) {
 			for i := range e.NumShards() {
-				if s := e.Shard(i); s.TaskID == id {
-					return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID)
+				if s := e.Shard(i); s.TaskID() == id {
+					return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID())
 				}
 			}
 		}

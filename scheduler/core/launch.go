@@ -173,13 +173,13 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Exe
 	e := d.exec
 	s := e.Shard(item)
 	kind := jobs.TaskReady
-	if s.Type == executions.FailoverSource {
+	if s.Type() == executions.FailoverSource {
 		kind = jobs.TaskFailover
 	}
-	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.UUID()}.String()
+	id := jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID, UUID: c.UUID()}.String()
 	lost := ""
-	if s.Type == executions.FailoverSource {
-		lost = s.TaskID
+	if s.Type() == executions.FailoverSource {
+		lost = s.TaskID()
 	}
 	on := c.agents.Get(agentID)
 	var info cluster.Executor
@@ -193,7 +193,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Exe
 	}
 	c.executions.Launch(e.Ref(item), next)
 	return cluster.TaskLaunch{
-		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
+		TaskID: id, Name: jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: executors.Container(&d.with.App),
 		Task: c.describeTask(e, s, id), Shared: c.describeAll(e), Size: d.Bytes,
 	}
@@ -201,10 +201,10 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Exe
 
 // taskOf is what of a task's description is the same for all attempts with the present settings.
 func (c *Core) taskOf(e *executions.Execution, item int) wire.Task {
-	cfg, a, shared := &e.Settings.Job, &e.Settings.App, e.Prepare()
+	cfg, a, shared := &e.Settings().Job, &e.Settings().App, e.Prepare()
 	t := wire.Task{
-		ExecutionID: e.ID, JobName: e.Job, Item: item, Total: e.NumShards(),
-		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire.UTC(),
+		ExecutionID: e.ID(), JobName: e.Job(), Item: item, Total: e.NumShards(),
+		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire().UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
 		AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files, EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
 		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(), KillGraceMillis: c.executions.KillGrace(e).Milliseconds(),

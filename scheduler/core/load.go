@@ -171,7 +171,7 @@ func (c *Core) joinLoaded() error {
 		return err
 	}
 	for e := range c.executions.AllOpen() {
-		c.config.jobOrRemoved(e.Job)
+		c.config.jobOrRemoved(e.Job())
 	}
 	c.audit.loaded()
 	c.recording.loaded(ended, c.audit.rows)
@@ -208,7 +208,7 @@ func (c *Core) takeUp(e *executions.Execution) {
 	if e.Daemon() && e.Launched() {
 		c.recording.changed(e) // it runs for months, and a former leader's disk may never be read again
 		c.executions.Outdate(e)
-		c.daemons.look(e.Job)
+		c.daemons.look(e.Job())
 	}
 	c.executions.TakeUp(e)
 	for i := range e.NumShards() {
@@ -216,10 +216,10 @@ func (c *Core) takeUp(e *executions.Execution) {
 		if !s.Live() {
 			continue
 		}
-		if x := c.executors.Get(s.Executor); x != nil || s.Executor == "" {
-			c.allot(s.Agent, x, e.Needs(s), e.Daemon())
+		if x := c.executors.Get(s.Executor()); x != nil || s.Executor() == "" {
+			c.allot(s.Agent(), x, e.Needs(s), e.Daemon())
 		}
-		c.agents.Restore(s.Agent, s.AgentURL)
+		c.agents.Restore(s.Agent(), s.AgentURL())
 	}
 	c.executions.SetToWork(e)
 }

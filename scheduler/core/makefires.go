@@ -176,7 +176,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source executions.Source) 
 	}
 	if len(c.executions.Queue(j.name)) > 0 && !onlyEnding(c.executions.Queue(j.name)) {
 		if !j.cfg.Misfire {
-			why := reason.FireFoundBusy(at, c.executions.Queue(j.name)[0].ID, string(c.executions.Queue(j.name)[0].State()))
+			why := reason.FireFoundBusy(at, c.executions.Queue(j.name)[0].ID(), string(c.executions.Queue(j.name)[0].State()))
 			c.config.countDropped(j, 1, why)
 			c.recording.dropped(j.name, at, why)
 			c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Why: why})
@@ -193,7 +193,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source executions.Source) 
 // them (rule K2).
 func onlyEnding(queue []*executions.Execution) bool {
 	for _, e := range queue {
-		if !e.Launched() || e.Kill.IsZero() {
+		if !e.Launched() || e.Kill().IsZero() {
 			return false
 		}
 	}
@@ -214,7 +214,7 @@ func (c *Core) dropOldestFire(j *jobState) {
 		if e.Launched() {
 			continue
 		}
-		if e.Source == executions.Triggered {
+		if e.Source() == executions.Triggered {
 			continue
 		}
 		if waiting++; oldest < 0 {
@@ -226,13 +226,13 @@ func (c *Core) dropOldestFire(j *jobState) {
 		return
 	}
 	e := c.executions.Queue(j.name)[oldest]
-	why := reason.OldestDropped(waiting, e.Fire)
+	why := reason.OldestDropped(waiting, e.Fire())
 	kill := reason.DroppedFromQueue(c.Opt.QueuedFires)
 	if most < c.Opt.QueuedFires {
-		why = reason.OldestOfAllDropped(c.executions.NumOpen(), e.Fire)
+		why = reason.OldestOfAllDropped(c.executions.NumOpen(), e.Fire())
 		kill = reason.DroppedOfTooMany(c.Opt.OpenExecutions)
 	}
 	c.config.countDropped(j, 1, why)
-	c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Execution: e.ID, Why: why})
+	c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Execution: e.ID(), Why: why})
 	c.executions.Drop(e, kill)
 }

@@ -44,7 +44,7 @@ func (c *Core) sample(at time.Time) {
 	for _, ref := range c.executions.AllTasks() {
 		if ref.Shard().Live() {
 			tasks++
-			running[ref.Exec.Job] = true
+			running[ref.Exec.Job()] = true
 		}
 	}
 	for _, j := range c.config.jobs {
@@ -54,8 +54,8 @@ func (c *Core) sample(at time.Time) {
 	}
 	for e := range c.executions.AllOpen() {
 		if e.Launched() {
-			waiting += int64(e.ShardsOpen) // with those that run
-		} else if j := c.config.jobs[e.Job]; j != nil && j.cfg != nil {
+			waiting += int64(e.ShardsOpen()) // with those that run
+		} else if j := c.config.jobs[e.Job()]; j != nil && j.cfg != nil {
 			waiting += int64(j.cfg.ShardingTotalCount)
 		}
 	}

@@ -239,14 +239,14 @@ func (v verdict) counting(counts executions.Tries) verdict {
 // endingOf is what is known of a shard whose attempt has ended.
 func (c *Core) endingOf(ref executions.TaskRef, how outcome) ending {
 	e, s := ref.Exec, ref.Shard()
-	job := &e.Settings.Job
+	job := &e.Settings().Job
 	first, most := c.executions.RetryBackoff(job)
 	in := ending{
-		how: how, cause: s.Cause, agent: s.Agent,
-		away:   !s.Unreachable.IsZero() || !c.agents.Registered(s.Agent),
-		wanted: !s.KillSince.IsZero(), kill: s.Kill, timedOut: s.TimedOut,
-		tries: s.Attempt, counts: s.Tries, next: s.Type,
-		daemon: e.Daemon(), runEnds: e.Kill, source: e.Source, failover: job.Failover,
+		how: how, cause: s.Cause(), agent: s.Agent(),
+		away:   !s.Unreachable().IsZero() || !c.agents.Registered(s.Agent()),
+		wanted: !s.KillSince().IsZero(), kill: s.Kill(), timedOut: s.TimedOut(),
+		tries: s.Attempt(), counts: s.Tries(), next: s.Type(),
+		daemon: e.Daemon(), runEnds: e.Kill(), source: e.Source(), failover: job.Failover,
 		retry:         retryLimits{max: job.MaxRetries, first: first, most: most, timeoutSeconds: job.TimeoutSeconds},
 		taskExecutors: c.Opt.TaskExecutors,
 		limits: attemptLimits{
@@ -254,10 +254,10 @@ func (c *Core) endingOf(ref executions.TaskRef, how outcome) ending {
 			first: c.Opt.BackoffFirst, most: c.Opt.BackoffMost,
 		},
 	}
-	if s.TimedOut {
-		in.ran = c.Now().Sub(s.RunningAt).Round(100 * time.Millisecond)
+	if s.TimedOut() {
+		in.ran = c.Now().Sub(s.RunningAt()).Round(100 * time.Millisecond)
 	}
-	if x := c.executors.Get(s.Executor); x != nil {
+	if x := c.executors.Get(s.Executor()); x != nil {
 		in.servedElsewhere, in.ranBefore = x.Info().BinaryURI != c.Opt.ExecutorBinary, x.Ran()
 	}
 	return in

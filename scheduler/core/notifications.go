@@ -227,15 +227,15 @@ func (c *Core) notificationSent(e NotificationSent) {
 
 // failureOf is what a notification of an execution that failed says.
 func failureOf(e *executions.Execution) Failure {
-	f := Failure{Execution: e.ID, Fire: e.Fire}
+	f := Failure{Execution: e.ID(), Fire: e.Fire()}
 	for i := range e.NumShards() {
 		s := e.Shard(i)
-		if s.State == executions.Finished || s.State == executions.Killed {
+		if s.State() == executions.Finished || s.State() == executions.Killed {
 			continue
 		}
 		f.FailedShards++
 		if len(f.Shards) < failedShardsShown {
-			f.Shards = append(f.Shards, FailedShard{Item: s.Item, State: s.State, TaskID: s.TaskID, Agent: s.Agent, Cause: s.Cause})
+			f.Shards = append(f.Shards, FailedShard{Item: s.Item(), State: s.State(), TaskID: s.TaskID(), Agent: s.Agent(), Cause: s.Cause()})
 		}
 	}
 	return f

@@ -8,7 +8,6 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -86,7 +85,7 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	}
 	s.step(ReconcileRequested{Token: 2, Explicit: true})
 	s.until(5 * time.Minute)
-	if s.core.orphans.Len() != 1 || !s.core.isBlocked(&executions.Execution{Job: "my_job"}, &executions.Shard{}) {
+	if s.core.orphans.Len() != 1 || !s.core.orphans.Blocks("my_job", 0) {
 		t.Fatalf("orphans %v", s.core.orphans.All())
 	}
 	s.trigger()

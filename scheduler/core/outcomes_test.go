@@ -104,7 +104,7 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 		s.run(l)
 		s.update(l[0], state, fromMaster(cluster.ReasonReconciliation))
 		s.until(16 * time.Minute)
-		cause := s.core.executions.EndedByID(id).Shards[0].Cause
+		cause := s.core.executions.EndedByID(id).Shard(0).Cause()
 		if v := s.execution(id); (v.State == executions.Finished) != (state == cluster.Finished) || cause.String() != want {
 			t.Errorf("%s: the cause is %q, %+v", state, cause, v)
 		}

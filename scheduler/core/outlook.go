@@ -27,25 +27,25 @@ func (c *Core) manageOffers() {
 // whether one waits that fits no agent: no offer is held for that one.
 func (c *Core) anyWaiting() (waits, hopeless bool) {
 	for _, e := range c.executions.Launchable() {
-		if !e.Kill.IsZero() || c.heldBack(e) {
+		if !e.Kill().IsZero() || c.heldBack(e) {
 			continue
 		}
-		if e.Unplaced.Never {
+		if e.Unplaced().Never {
 			hopeless = true
 			continue
 		}
-		if c.starts.wait(c.config.appOf(e), e.ID).waits() {
+		if c.starts.wait(c.config.appOf(e), e.ID()).waits() {
 			continue
 		}
 		if !e.Launched() {
-			if j := c.config.jobs[e.Job]; c.canLaunch(j) {
+			if j := c.config.jobs[e.Job()]; c.canLaunch(j) {
 				return true, hopeless
 			}
 			continue
 		}
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State == executions.Waiting && !c.isBlocked(e, s) && !s.NotBefore.After(c.Now()) {
+			if s.State() == executions.Waiting && !c.orphans.Blocks(e.Job(), s.Item()) && !s.NotBefore().After(c.Now()) {
 				return true, hopeless
 			}
 		}
@@ -87,16 +87,16 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		var first time.Time
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State != executions.Waiting || !e.Kill.IsZero() || !s.NotBefore.After(c.Now()) || s.NotBefore.After(upTo) || c.isBlocked(e, s) {
+			if s.State() != executions.Waiting || !e.Kill().IsZero() || !s.NotBefore().After(c.Now()) || s.NotBefore().After(upTo) || c.orphans.Blocks(e.Job(), s.Item()) {
 				continue
 			}
-			items = append(items, s.Item)
-			if first.IsZero() || s.NotBefore.Before(first) {
-				first = s.NotBefore
+			items = append(items, s.Item())
+			if first.IsZero() || s.NotBefore().Before(first) {
+				first = s.NotBefore()
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, c.demandOf(e.ID, &e.Settings.App, &e.Settings.Job, e.Prepare().ExecutorKey(), items, maintained)), append(at, first)
+			ds, at = append(ds, c.demandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(), items, maintained)), append(at, first)
 		}
 		if len(ds) >= fewFires {
 			return nil, nil, true

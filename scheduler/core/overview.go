@@ -112,15 +112,15 @@ func (c *Core) awayAgents() map[string]*Trouble {
 	away := map[string]*Trouble{}
 	for _, ref := range c.executions.AllTasks() {
 		s := ref.Shard()
-		if s.Unreachable.IsZero() || !s.Live() {
+		if s.Unreachable().IsZero() || !s.Live() {
 			continue
 		}
-		t := away[s.Agent]
+		t := away[s.Agent()]
 		if t == nil {
-			t = &Trouble{Kind: TroubleAgentUnreachable, Agent: s.Agent}
-			away[s.Agent] = t
+			t = &Trouble{Kind: TroubleAgentUnreachable, Agent: s.Agent()}
+			away[s.Agent()] = t
 		}
-		if since := c.Shown(s.Unreachable); t.Since.IsZero() || since.Before(t.Since) {
+		if since := c.Shown(s.Unreachable()); t.Since.IsZero() || since.Before(t.Since) {
 			t.Since = since
 		}
 		t.Count++
@@ -194,7 +194,7 @@ func (c *Core) silentTroubles(f *Facts) {
 				continue
 			}
 			if since := c.Wall().Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
-				t.Since, t.Agent, t.Why = since, s.Agent, c.quietNote(e, s)
+				t.Since, t.Agent, t.Why = since, s.Agent(), c.quietNote(e, s)
 			}
 			t.Count++
 		}

@@ -52,7 +52,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) { u.UnreachableSince = since })
 			left := func() (lost, waiting bool) {
 				for e := range s.core.executions.AllEnded() {
-					lost = lost || e.Shard(0).State == executions.Lost
+					lost = lost || e.Shard(0).State() == executions.Lost
 				}
 				return lost, len(s.core.FailoverShards()) == 1
 			}

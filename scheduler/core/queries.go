@@ -151,23 +151,23 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *executions.Execu
 			shards = j.cfg.ShardingTotalCount
 		}
 		for item := range min(shards, explainItems) {
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: c.Shown(e.Made).Truncate(time.Millisecond), Why: whyOf(why)})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID(), Item: item, Since: c.Shown(e.Made()).Truncate(time.Millisecond), Why: whyOf(why)})
 		}
 		return
 	}
 	for i := range e.NumShards() {
 		s := e.Shard(i)
 		switch {
-		case s.State == executions.Waiting:
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.Shown(s.WaitSince).Truncate(time.Millisecond), Why: whyOf(c.shardWaitReason(e, s))})
+		case s.State() == executions.Waiting:
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID(), Item: s.Item(), Since: c.Shown(s.WaitSince()).Truncate(time.Millisecond), Why: whyOf(c.shardWaitReason(e, s))})
 		case s.Live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.Shown(s.Launched).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.Waits))), Progress: s.ShownProgress()})
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(), Agent: s.Agent(), Since: c.Shown(s.Launched()).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.Waits()))), Progress: s.ShownProgress()})
 			if why := c.runningNote(s).Or(c.quietNote(e, s)); !why.IsZero() {
-				x.note(reason.OfItem(s.Item, why))
+				x.note(reason.OfItem(s.Item(), why))
 			}
-		case s.State != executions.Finished:
+		case s.State() != executions.Finished:
 			x.Ended = append(x.Ended, EndedView{
-				ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Why: whyOf(s.Cause)})
+				ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(), Agent: s.Agent(), Why: whyOf(s.Cause())})
 		}
 	}
 }
@@ -177,16 +177,16 @@ const explainItems = 1000
 
 func (c *Core) runningNote(s *executions.Shard) reason.Reason {
 	switch {
-	case s.TimedOut:
-		return reason.TimeoutKillRequested(c.Shown(s.KillSince))
-	case s.Drain:
-		return reason.EndsWithRun(s.Kill)
-	case !s.KillSince.IsZero():
-		return reason.KillRequested(c.Shown(s.KillSince))
-	case !s.Unreachable.IsZero():
-		return reason.AgentSilent(s.Agent, c.Shown(s.Unreachable))
-	case !s.EndUnclear.IsZero():
-		return reason.CauseMissing(string(s.EndState))
+	case s.TimedOut():
+		return reason.TimeoutKillRequested(c.Shown(s.KillSince()))
+	case s.Drain():
+		return reason.EndsWithRun(s.Kill())
+	case !s.KillSince().IsZero():
+		return reason.KillRequested(c.Shown(s.KillSince()))
+	case !s.Unreachable().IsZero():
+		return reason.AgentSilent(s.Agent(), c.Shown(s.Unreachable()))
+	case !s.EndUnclear().IsZero():
+		return reason.CauseMissing(string(s.EndState()))
 	}
 	return reason.Reason{}
 }
@@ -194,13 +194,13 @@ func (c *Core) runningNote(s *executions.Shard) reason.Reason {
 // waitReason says what an execution that was not launched yet waits for.
 func (c *Core) waitReason(j *jobState, e *executions.Execution) reason.Reason {
 	if first := c.executions.Queue(j.name)[0]; first != e {
-		if j.cfg != nil && first.Launched() && first.Settings.Job.JobName == j.name && !first.Kill.IsZero() {
-			return reason.BeingEnded(first.ID, first.Kill)
+		if j.cfg != nil && first.Launched() && first.Settings().Job.JobName == j.name && !first.Kill().IsZero() {
+			return reason.BeingEnded(first.ID(), first.Kill())
 		}
 		if first.Daemon() {
-			return reason.DaemonBeingEnded(first.ID)
+			return reason.DaemonBeingEnded(first.ID())
 		}
-		return reason.OneAtATime(first.ID, strings.ToLower(string(first.State())))
+		return reason.OneAtATime(first.ID(), strings.ToLower(string(first.State())))
 	}
 	if why := c.config.inactiveReason(j); !why.IsZero() {
 		return why
@@ -212,20 +212,20 @@ func (c *Core) waitReason(j *jobState, e *executions.Execution) reason.Reason {
 }
 
 func (c *Core) shardWaitReason(e *executions.Execution, s *executions.Shard) reason.Reason {
-	if !e.Kill.IsZero() {
-		return e.Kill
+	if !e.Kill().IsZero() {
+		return e.Kill()
 	}
-	if j := c.config.jobs[e.Job]; j != nil && c.heldBack(e) {
+	if j := c.config.jobs[e.Job()]; j != nil && c.heldBack(e) {
 		return c.config.inactiveReason(j)
 	}
-	if o, blocks := c.orphans.Blocking(e.Job, s.Item); blocks {
-		return reason.AfterAttempt(c.orphanReason(&o), s.Cause)
+	if o, blocks := c.orphans.Blocking(e.Job(), s.Item()); blocks {
+		return reason.AfterAttempt(c.orphanReason(&o), s.Cause())
 	}
 	why := c.placeReason(e)
-	if s.NotBefore.After(c.Now()) {
-		why = reason.RetryAt(c.Shown(s.NotBefore))
+	if s.NotBefore().After(c.Now()) {
+		why = reason.RetryAt(c.Shown(s.NotBefore()))
 	}
-	return reason.AfterAttempt(why, s.Cause)
+	return reason.AfterAttempt(why, s.Cause())
 }
 
 // placeReason says why the last match placed nothing.
@@ -235,8 +235,8 @@ func (c *Core) placeReason(e *executions.Execution) reason.Reason {
 		return why
 	case c.flow.held.Len() == 0 && !c.agents.AllClosed().IsZero():
 		return c.agents.AllClosed()
-	case !e.Unplaced.Why.IsZero():
-		return e.Unplaced.Why
+	case !e.Unplaced().Why.IsZero():
+		return e.Unplaced().Why
 	case c.flow.held.Len() == 0:
 		return reason.Of(reason.NothingOffered)
 	}
@@ -264,11 +264,11 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	if e == nil {
 		return ExecutionView{}, c.executionNotFound(id)
 	}
-	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.State(), Shards: []ShardView{},
+	v := ExecutionView{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(), State: e.State(), Shards: []ShardView{},
 		Overrides: c.shownOverrides(e)}
 	if v.State.Terminal() {
 		v.Why = whyOf(e.Reason())
-	} else if j := c.config.jobs[e.Job]; j != nil && !e.Launched() {
+	} else if j := c.config.jobs[e.Job()]; j != nil && !e.Launched() {
 		v.Why = whyOf(c.waitReason(j, e))
 		if j.cfg != nil {
 			for i := range j.cfg.ShardingTotalCount {
@@ -289,7 +289,7 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 
 func (c *Core) executionNotFound(id string) *problem.Error {
 	if of := c.standingOf(id); of != nil {
-		return problem.Errorf(problem.NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID)
+		return problem.Errorf(problem.NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID())
 	}
 	kept := c.keptText()
 	if c.Opt.History {
@@ -299,24 +299,24 @@ func (c *Core) executionNotFound(id string) *problem.Error {
 }
 
 func viewShard(s *executions.Shard) ShardView {
-	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package, Progress: s.ShownProgress()}
+	v := ShardView{Item: s.Item(), State: s.State(), Attempt: s.Attempt(), Agent: s.Agent(), TaskID: s.TaskID(), ExitStatus: s.Exit(), PackageSHA256: s.Package(), Progress: s.ShownProgress()}
 	if s.Live() {
-		v.OptionalWhy = OptionalWhy(whyOf(reason.FromText(s.Waits)))
+		v.OptionalWhy = OptionalWhy(whyOf(reason.FromText(s.Waits())))
 	}
-	if s.State != executions.Finished {
-		v.setFailure(s.Cause)
+	if s.State() != executions.Finished {
+		v.setFailure(s.Cause())
 	}
-	for _, a := range s.Earlier {
-		if a.TaskID != s.TaskID { // else it is the last one
+	for _, a := range s.Earlier() {
+		if a.TaskID != s.TaskID() { // else it is the last one
 			v.Earlier = append(v.Earlier, AttemptView{a.Attempt, a.TaskID})
 		}
 	}
-	if !s.Start.IsZero() {
-		t := s.Start.UTC().Truncate(time.Millisecond)
+	if !s.Start().IsZero() {
+		t := s.Start().UTC().Truncate(time.Millisecond)
 		v.StartTime = &t
 	}
-	if s.State.Terminal() && !s.Complete.IsZero() {
-		t := s.Complete.UTC().Truncate(time.Millisecond)
+	if s.State().Terminal() && !s.Complete().IsZero() {
+		t := s.Complete().UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
 	}
 	return v
@@ -332,10 +332,10 @@ func (c *Core) RunningTasks() []TaskView {
 			continue
 		}
 		kind := jobs.TaskReady
-		if s.Type == executions.FailoverSource {
+		if s.Type() == executions.FailoverSource {
 			kind = jobs.TaskFailover
 		}
-		out = append(out, TaskView{TaskID: id, JobName: ref.Exec.Job, Item: s.Item, Type: string(kind), Agent: s.Agent, ExecutionID: ref.Exec.ID, State: s.State, Progress: s.ShownProgress()})
+		out = append(out, TaskView{TaskID: id, JobName: ref.Exec.Job(), Item: s.Item(), Type: string(kind), Agent: s.Agent(), ExecutionID: ref.Exec.ID(), State: s.State(), Progress: s.ShownProgress()})
 	}
 	return out
 }
@@ -345,7 +345,7 @@ func (c *Core) ReadyJobs() []ReadyView {
 	times := map[string]int{}
 	for e := range c.executions.AllOpen() {
 		if !e.Launched() {
-			times[e.Job]++
+			times[e.Job()]++
 		}
 	}
 	out := []ReadyView{}
@@ -361,8 +361,8 @@ func (c *Core) FailoverShards() []FailoverView {
 	out := []FailoverView{}
 	for _, e := range c.executions.Launchable() {
 		for i := range e.NumShards() {
-			if s := e.Shard(i); s.State == executions.Waiting && s.Type == executions.FailoverSource {
-				out = append(out, FailoverView{JobName: e.Job, Item: s.Item, OriginalTaskID: s.TaskID})
+			if s := e.Shard(i); s.State() == executions.Waiting && s.Type() == executions.FailoverSource {
+				out = append(out, FailoverView{JobName: e.Job(), Item: s.Item(), OriginalTaskID: s.TaskID()})
 			}
 		}
 	}

@@ -32,8 +32,8 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	}
 	for e := range c.executions.AllOpen() {
 		one := e.Shard(0)
-		if !e.Kill.Is(reason.ServerStopped) || !one.Kill.Is(reason.KilledOnRequest) || !one.Cause.Equal(reason.FromText("exit status 3")) {
-			t.Errorf("%s: %+v", e.Kill, one)
+		if !e.Kill().Is(reason.ServerStopped) || !one.Kill().Is(reason.KilledOnRequest) || !one.Cause().Equal(reason.FromText("exit status 3")) {
+			t.Errorf("%s: %+v", e.Kill(), one)
 		}
 	}
 	if c.executions.NumOpen() != 1 {

@@ -124,7 +124,7 @@ func (h *recording) loaded(ended []*executions.Execution, audits []auditRow) {
 	}
 	h.recorded = h.stored
 	for _, e := range ended {
-		if e.Ended > h.stored {
+		if e.Ended() > h.stored {
 			h.of.RecordAgain(e)
 			h.toRecord = append(h.toRecord, e)
 		}
@@ -165,7 +165,7 @@ func (h *recording) storedUpTo(batches int64) {
 // changed has an execution's row be written as it will be at the end of the step.
 func (h *recording) changed(e *executions.Execution) {
 	if h.on() {
-		h.executions[e.ID] = e
+		h.executions[e.ID()] = e
 	}
 }
 
@@ -179,7 +179,7 @@ func (h *recording) audited(r auditRow) {
 // ended takes an execution that has just ended.
 func (h *recording) ended(e *executions.Execution) {
 	if h.on() {
-		delete(h.executions, e.ID)
+		delete(h.executions, e.ID())
 		h.toRecord = append(h.toRecord, e)
 	}
 }
@@ -200,7 +200,7 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 			break
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
-		shards, ends, h.recorded = shards+e.NumShards()+1, ends+1, e.Ended
+		shards, ends, h.recorded = shards+e.NumShards()+1, ends+1, e.Ended()
 		h.lastRuns(e)
 	}
 	h.toRecord = slices.Delete(h.toRecord, 0, ends)
@@ -258,7 +258,7 @@ func (h *recording) step(s event.Step, id ...string) {
 // waits records what an execution waits for, if it waits for anything.
 func (h *recording) waits(e *executions.Execution, why reason.Reason) {
 	if h.on() && h.of.RecordWait(e, why) {
-		h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
+		h.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
 	}
 }
 
@@ -274,17 +274,17 @@ func (h *recording) missed(job string, upto time.Time, why reason.Reason) {
 
 // executionRow is an execution as it is now.
 func (h *recording) executionRow(e *executions.Execution) event.Execution {
-	row := event.Execution{ID: e.ID, Revision: event.Begun, Job: e.Job, Source: string(e.Source), State: string(e.State()),
-		Fire: e.Fire, Made: h.Shown(e.Made), Shards: e.NumShards()}
+	row := event.Execution{ID: e.ID(), Revision: event.Begun, Job: e.Job(), Source: string(e.Source()), State: string(e.State()),
+		Fire: e.Fire(), Made: h.Shown(e.Made()), Shards: e.NumShards()}
 	if e.Launched() {
-		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings.App.AppName, e.LaunchedAt, e.Begin()
+		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings().App.AppName, e.LaunchedAt(), e.Begin()
 	}
-	if e.Ended == 0 {
+	if e.Ended() == 0 {
 		return row
 	}
 	row.Revision, row.End, row.Reason, row.States = event.Ended, e.Complete(), e.Reason(), map[string]int{}
 	for i := range e.NumShards() {
-		row.States[string(e.Shard(i).State)]++
+		row.States[string(e.Shard(i).State())]++
 	}
 	return row
 }
@@ -292,8 +292,8 @@ func (h *recording) executionRow(e *executions.Execution) event.Execution {
 // lastRuns records the last run of each shard that ended in a former term.
 func (h *recording) lastRuns(e *executions.Execution) {
 	for _, ref := range h.of.Unrecorded(e) {
-		if s := ref.Shard(); s.TaskID != "" && !e.Daemon() && (!s.Start.IsZero() || s.State == executions.Failed) {
-			h.run(e, s, s.State, s.Cause)
+		if s := ref.Shard(); s.TaskID() != "" && !e.Daemon() && (!s.Start().IsZero() || s.State() == executions.Failed) {
+			h.run(e, s, s.State(), s.Cause())
 		}
 	}
 }
@@ -301,9 +301,9 @@ func (h *recording) lastRuns(e *executions.Execution) {
 // run records the end of an attempt's run, or its begin while its state is Running.
 func (h *recording) run(e *executions.Execution, s *executions.Shard, state executions.State, cause reason.Reason) {
 	row := h.runRow(e, s)
-	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(s.TaskID), string(state), string(s.SourceOfRun()), e.Fire, s.Start
+	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(s.TaskID()), string(state), string(s.SourceOfRun()), e.Fire(), s.Start()
 	if row.Revision = event.Begun; state.Terminal() {
-		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == executions.Finished, s.Exit, s.Complete
+		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == executions.Finished, s.Exit(), s.Complete()
 		if row.End.IsZero() {
 			row.End = h.Wall()
 		}
@@ -318,8 +318,8 @@ func (h *recording) run(e *executions.Execution, s *executions.Shard, state exec
 }
 
 func (h *recording) runRow(e *executions.Execution, s *executions.Shard) event.Run {
-	host, ip := s.Host, ""
-	if u, err := url.Parse(s.AgentURL); err == nil {
+	host, ip := s.Host(), ""
+	if u, err := url.Parse(s.AgentURL()); err == nil {
 		if _, err = netip.ParseAddr(u.Hostname()); err == nil {
 			ip = u.Hostname()
 		}
@@ -327,7 +327,7 @@ func (h *recording) runRow(e *executions.Execution, s *executions.Shard) event.R
 	if host == "" {
 		host = ip
 	}
-	return event.Run{Job: e.Job, Task: s.TaskID, Execution: e.ID, Item: s.Item, Attempt: s.Attempt, Agent: s.Agent, Host: host, IP: ip}
+	return event.Run{Job: e.Job(), Task: s.TaskID(), Execution: e.ID(), Item: s.Item(), Attempt: s.Attempt(), Agent: s.Agent(), Host: host, IP: ip}
 }
 
 // trace records the state of a shard's present task. at is when it came about, and id tells repeated ones apart.
@@ -340,8 +340,8 @@ func (h *recording) trace(ref executions.TaskRef, state cluster.State, source, r
 	if s.SourceOfRun() == executions.FailoverSource {
 		kind = jobs.TaskFailover
 	}
-	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(s.TaskID, name, id), Job: e.Job, OriginalTask: s.Original, Task: s.TaskID, Agent: s.Agent,
-		Source: source, Type: kind, Item: s.Item, State: name, Reason: reported, Message: message, Execution: e.ID, Attempt: s.Attempt, Time: at})
+	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(s.TaskID(), name, id), Job: e.Job(), OriginalTask: s.Original(), Task: s.TaskID(), Agent: s.Agent(),
+		Source: source, Type: kind, Item: s.Item(), State: name, Reason: reported, Message: message, Execution: e.ID(), Attempt: s.Attempt(), Time: at})
 }
 
 // traceUpdate records what the cluster reports of a shard's task.

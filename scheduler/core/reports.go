@@ -132,7 +132,7 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 	}
 	for _, id := range sent.tasks {
 		ref, ok := c.executions.Task(id)
-		if !ok || ref.Shard().AcceptSeq != a.Seq {
+		if !ok || ref.Shard().AcceptSeq() != a.Seq {
 			continue
 		}
 		s := ref.Shard()
@@ -144,7 +144,7 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 			c.executions.EndDecided(ref, why)
 			c.traceDecided(ref, cluster.Dropped, why)
 			c.endAttempt(ref, outcomeNeverStarted, 0)
-		case !s.KillSince.IsZero():
+		case !s.KillSince().IsZero():
 			c.sendKill(ref)
 		}
 	}

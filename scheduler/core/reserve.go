@@ -40,7 +40,7 @@ func (c *Core) expireReservation() {
 	}
 	e := c.executions.Get(r.exec)
 	c.noteDrained(r)
-	waits := e != nil && e.Launchable && !e.Launched() && c.canLaunch(c.config.jobs[e.Job])
+	waits := e != nil && e.Launchable() && !e.Launched() && c.canLaunch(c.config.jobs[e.Job()])
 	if waits && !r.expired(c.Now(), c.Opt.ReserveBeyond) {
 		return
 	}
@@ -52,8 +52,8 @@ func (c *Core) expireReservation() {
 	c.flow.wantRefusedBack()
 	c.reserve()
 	for _, other := range c.executions.Launchable() {
-		if other.Unplaced.Reserved {
-			u := other.Unplaced
+		if other.Unplaced().Reserved {
+			u := other.Unplaced()
 			u.Why = reason.Reason{}
 			c.executions.SetUnplaced(other, u) // it is true no more, whenever the next match is
 		}
@@ -81,10 +81,10 @@ func (c *Core) measureAgain(agents map[string]bool) {
 // waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended without a launch comes after
 // those that waited by then, and before all that came later.
 func (c *Core) waitsSince(e *executions.Execution) time.Time {
-	if last := c.placement.lastReservation[e.ID]; last.After(e.Made) {
+	if last := c.placement.lastReservation[e.ID()]; last.After(e.Made()) {
 		return last
 	}
-	return e.Made
+	return e.Made()
 }
 
 // reserve picks the execution that has waited longest, if it may be launched and the agents seen could hold it, and
@@ -105,14 +105,14 @@ func (c *Core) reserve() {
 		if e.Launched() {
 			continue // single shards need no room of their own
 		}
-		if wait := e.Made.Add(c.Opt.ReserveAfter); wait.After(c.Now()) {
+		if wait := e.Made().Add(c.Opt.ReserveAfter); wait.After(c.Now()) {
 			if looked == 0 {
 				c.MatchAt(wait)
 			}
 			break
 		}
 		looked++
-		if e.Unplaced.Never || !e.Unplaced.Matched || !c.canLaunch(c.config.jobs[e.Job]) || c.starts.wait(c.config.appOf(e), e.ID).waits() {
+		if e.Unplaced().Never || !e.Unplaced().Matched || !c.canLaunch(c.config.jobs[e.Job()]) || c.starts.wait(c.config.appOf(e), e.ID()).waits() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
@@ -127,7 +127,7 @@ func (c *Core) reserve() {
 	if best == nil {
 		return
 	}
-	c.placement.reservation = &reservation{exec: best.ID, agents: agents, since: c.Now(), until: c.Now().Add(c.longestRun(agents) + c.Opt.ReserveBeyond)}
+	c.placement.reservation = &reservation{exec: best.ID(), agents: agents, since: c.Now(), until: c.Now().Add(c.longestRun(agents) + c.Opt.ReserveBeyond)}
 	c.MatchAt(c.placement.reservation.until)
 	c.flow.wantRefusedBack()
 }
@@ -139,8 +139,8 @@ const longestRunAmong = 1000
 // all that runs there should have ended.
 func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 	for _, ref := range c.executions.AllTasks() {
-		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent] && s.Unreachable.IsZero() {
-			longest = max(longest, c.Now().Sub(s.Launched))
+		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent()] && s.Unreachable().IsZero() {
+			longest = max(longest, c.Now().Sub(s.Launched()))
 		}
 	}
 	for e := range c.executions.NewestEnded(longestRunAmong) {
@@ -149,8 +149,8 @@ func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 				break
 			}
 			// How long a lost one ran is not known.
-			if s := e.Shard(i); agents[s.Agent] && !s.Start.IsZero() && (s.State == executions.Finished || s.State == executions.Failed) {
-				longest = max(longest, s.Complete.Sub(s.Start))
+			if s := e.Shard(i); agents[s.Agent()] && !s.Start().IsZero() && (s.State() == executions.Finished || s.State() == executions.Failed) {
+				longest = max(longest, s.Complete().Sub(s.Start()))
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 // agentsFor picks agents that would hold all shards of an execution if they were
 // empty, or nil.
 func (c *Core) agentsFor(e *executions.Execution) map[string]bool {
-	j := c.config.jobs[e.Job]
+	j := c.config.jobs[e.Job()]
 	if j == nil || j.cfg == nil || c.config.apps[j.cfg.AppName] == nil {
 		return nil
 	}

@@ -175,7 +175,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 		s.until(10 * time.Second)
 	}
 	s.offer("S1", 2, 2048)
-	if r := s.core.placement.reservation; r == nil || s.core.executions.Get(r.exec).Job != "big" {
+	if r := s.core.placement.reservation; r == nil || s.core.executions.Get(r.exec).Job() != "big" {
 		t.Fatalf("reservation %+v, want one for big", r)
 	}
 }

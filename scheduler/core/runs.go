@@ -34,17 +34,17 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 	}
 	var picked []*executions.Execution
 	newestFirst := func(a, b *executions.Execution) int {
-		if d := b.Fire.Compare(a.Fire); d != 0 {
+		if d := b.Fire().Compare(a.Fire()); d != 0 {
 			return d
 		}
-		return strings.Compare(b.ID, a.ID)
+		return strings.Compare(b.ID(), a.ID())
 	}
 	cut := func() {
 		slices.SortFunc(picked, newestFirst)
 		picked = picked[:min(len(picked), f.Limit)]
 	}
 	look := func(e *executions.Execution) {
-		if f.Job != "" && e.Job != f.Job || e.Fire.Before(f.Since) || len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isBefore(e) {
+		if f.Job != "" && e.Job() != f.Job || e.Fire().Before(f.Since) || len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isBefore(e) {
 			return
 		}
 		if picked = append(picked, e); len(picked) >= 2*f.Limit+100 {
@@ -61,7 +61,7 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 }
 
 func (f *ExecutionFilter) isBefore(e *executions.Execution) bool {
-	return f.Before.IsZero() || e.Fire.Before(f.Before) || e.Fire.Equal(f.Before) && e.ID < f.BeforeID
+	return f.Before.IsZero() || e.Fire().Before(f.Before) || e.Fire().Equal(f.Before) && e.ID() < f.BeforeID
 }
 
 // eachExecution looks at all executions that live or are kept, of one job if it is named.
@@ -81,15 +81,15 @@ func (c *Core) eachExecution(job string, look func(*executions.Execution)) {
 }
 
 func (c *Core) summary(e *executions.Execution) ExecutionSummary {
-	v := ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.State(), Shards: map[executions.State]int{}}
+	v := ExecutionSummary{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(), State: e.State(), Shards: map[executions.State]int{}}
 	if v.State.Terminal() {
 		v.Why = whyOf(e.Reason())
 		t := e.Complete().UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
-	} else if j := c.config.jobs[e.Job]; j != nil && !e.Launched() {
+	} else if j := c.config.jobs[e.Job()]; j != nil && !e.Launched() {
 		v.Why = whyOf(c.waitReason(j, e))
 	}
-	if at := e.LaunchedAt; !at.IsZero() {
+	if at := e.LaunchedAt(); !at.IsZero() {
 		t := at.UTC().Truncate(time.Millisecond)
 		v.LaunchTime = &t
 	}
@@ -98,7 +98,7 @@ func (c *Core) summary(e *executions.Execution) ExecutionSummary {
 		v.StartTime = &t
 	}
 	for i := range e.NumShards() {
-		v.Shards[e.Shard(i).State]++
+		v.Shards[e.Shard(i).State()]++
 	}
 	return v
 }

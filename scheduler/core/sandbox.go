@@ -48,12 +48,12 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 func (c *Core) learnSandbox(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
 	changed = c.executions.WritesTo(ref, st.Dir)
-	workDir, container, found := strings.Cut(st.Sandbox, sandboxRuns(s.Agent, c.frameworkOf(s.Framework, s.Executor), s.Executor))
+	workDir, container, found := strings.Cut(st.Sandbox, sandboxRuns(s.Agent(), c.frameworkOf(s.Framework(), s.Executor()), s.Executor()))
 	if !found || container == "" || strings.Contains(container, "/") || !strings.HasPrefix(st.Sandbox, "/") {
 		return changed
 	}
 	changed = c.executions.RanIn(ref, workDir, container) || changed
-	if x := c.executors.Get(s.Executor); x != nil {
+	if x := c.executors.Get(s.Executor()); x != nil {
 		c.executors.ReportedSandbox(x, st.Sandbox)
 	}
 	return changed
@@ -61,11 +61,11 @@ func (c *Core) learnSandbox(ref executions.TaskRef, st *wire.Status) (changed bo
 
 // sandboxOf is the sandbox that an attempt ran in, as its agent's files API takes it.
 func (c *Core) sandboxOf(s *executions.Shard) string {
-	framework := c.frameworkOf(s.Framework, s.Executor)
-	if s.Container == "" {
-		return latestSandbox(framework, s.Executor)
+	framework := c.frameworkOf(s.Framework(), s.Executor())
+	if s.Container() == "" {
+		return latestSandbox(framework, s.Executor())
 	}
-	return s.WorkDir + sandboxRuns(s.Agent, framework, s.Executor) + s.Container
+	return s.WorkDir() + sandboxRuns(s.Agent(), framework, s.Executor()) + s.Container()
 }
 
 // Sandboxes lists where the executors of an app keep their files, by executor id, or
@@ -101,7 +101,7 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 	if ref, ok := c.executions.Task(taskID); ok {
 		return c.placeOf(ref.Shard())
 	}
-	if ref, ok := c.executions.EndedTask(taskID); ok && ref.Shard().Dir != "" {
+	if ref, ok := c.executions.EndedTask(taskID); ok && ref.Shard().Dir() != "" {
 		return c.placeOf(ref.Shard())
 	}
 	return c.earlierPlace(taskID)
@@ -110,25 +110,25 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 // placeOf is where the output of a shard's present attempt is.
 func (c *Core) placeOf(s *executions.Shard) (LogPlace, error) {
 	switch {
-	case s.State.Terminal() && (s.Dir == "" || s.Start.IsZero()):
+	case s.State().Terminal() && (s.Dir() == "" || s.Start().IsZero()):
 		return LogPlace{}, noOutput(s)
-	case s.Dir == "":
-		return LogPlace{}, problem.Errorf(problem.Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID)
+	case s.Dir() == "":
+		return LogPlace{}, problem.Errorf(problem.Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID())
 	}
-	return LogPlace{AgentURL: s.AgentURL, Dir: c.outputOf(s), Live: s.Live()}, nil
+	return LogPlace{AgentURL: s.AgentURL(), Dir: c.outputOf(s), Live: s.Live()}, nil
 }
 
 // outputOf is where the output of an attempt is, "" if it has none. Where a task has an executor of its own there is no sandbox to find: the cluster's
 // driver has said where.
 func (c *Core) outputOf(s *executions.Shard) string {
-	if s.Executor == "" || s.Dir == "" {
-		return s.Dir
+	if s.Executor() == "" || s.Dir() == "" {
+		return s.Dir()
 	}
-	return c.sandboxOf(s) + "/" + s.Dir
+	return c.sandboxOf(s) + "/" + s.Dir()
 }
 
 func noOutput(s *executions.Shard) error {
-	return problem.Errorf(problem.LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID, s.Cause)
+	return problem.Errorf(problem.LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID(), s.Cause())
 }
 
 // earlierPlace is where the output of an attempt is that ended while its shard went on.
@@ -143,10 +143,10 @@ func (c *Core) earlierPlace(taskID string) (place LogPlace, err error) {
 			return
 		}
 		s := e.Shard(id.Item)
-		if s.TaskID == taskID {
+		if s.TaskID() == taskID {
 			err = noOutput(s)
 		}
-		for _, a := range s.Earlier {
+		for _, a := range s.Earlier() {
 			if a.TaskID == taskID {
 				place, err = LogPlace{AgentURL: a.AgentURL, Dir: a.Path}, nil
 				return

@@ -289,8 +289,8 @@ func (s *scene) reportExplanation(x Explanation) {
 func (s *scene) reportExecutions(job string) {
 	var ids []string
 	for e := range s.core.executions.AllEnded() {
-		if e.Job == job {
-			ids = append(ids, e.ID)
+		if e.Job() == job {
+			ids = append(ids, e.ID())
 		}
 	}
 	if older := len(ids) - 3; older > 0 {
@@ -299,7 +299,7 @@ func (s *scene) reportExecutions(job string) {
 	}
 	if j := s.core.config.jobs[job]; j != nil {
 		for _, e := range s.core.executions.Queue(j.name) {
-			ids = append(ids, e.ID)
+			ids = append(ids, e.ID())
 		}
 	}
 	for _, id := range ids {

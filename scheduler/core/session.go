@@ -111,7 +111,7 @@ func (c *Core) reconcileDue() {
 	if s.askAgainAt.IsZero() || c.Now().Before(s.askAgainAt) {
 		return
 	}
-	if c.askAbout(func(s *executions.Shard) bool { return !s.Known }) == 0 {
+	if c.askAbout(func(s *executions.Shard) bool { return !s.Known() }) == 0 {
 		s.askAgainAt = time.Time{}
 		return
 	}
@@ -151,8 +151,8 @@ func (c *Core) askAboutAgentsBack() {
 	var refs []cluster.TaskRef
 	for _, id := range c.executions.TaskIDs() {
 		s := c.executions.MustTask(id).Shard()
-		if s.Live() && s.AcceptSeq == 0 && !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) {
-			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
+		if s.Live() && s.AcceptSeq() == 0 && !s.Unreachable().IsZero() && c.agents.Registered(s.Agent()) {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}
 	for _, o := range c.orphans.All() {
@@ -179,8 +179,8 @@ func (c *Core) askAboutAgentsBack() {
 func (c *Core) askAbout(want func(*executions.Shard) bool) int {
 	var refs []cluster.TaskRef
 	for _, id := range c.executions.TaskIDs() {
-		if s := c.executions.MustTask(id).Shard(); s.Live() && s.AcceptSeq == 0 && want(s) {
-			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
+		if s := c.executions.MustTask(id).Shard(); s.Live() && s.AcceptSeq() == 0 && want(s) {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}
 	n := len(refs)

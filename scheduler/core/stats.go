@@ -9,16 +9,16 @@ import (
 
 // countRun counts the end of an execution with its job.
 func (c *Core) countRun(e *executions.Execution) {
-	j := c.config.jobs[e.Job]
-	if j == nil || j.cfg == nil || e.Dropped || e.Daemon() { // runs of daemons are counted one by one
+	j := c.config.jobs[e.Job()]
+	if j == nil || j.cfg == nil || e.Dropped() || e.Daemon() { // runs of daemons are counted one by one
 		return
 	}
 	stats.ObserveRun(&c.Numbers.ExecutionRun, e.Begin(), e.Complete())
-	s := c.OfJobs.Of(e.Job)
+	s := c.OfJobs.Of(e.Job())
 	if s == nil {
 		return
 	}
-	s.Last(e.Result() == executions.ResultFinished, e.EndedAt, e.Begin(), e.Complete())
+	s.Last(e.Result() == executions.ResultFinished, e.EndedAt(), e.Begin(), e.Complete())
 	switch e.Result() {
 	case executions.ResultFinished:
 		s.Finished++
@@ -32,11 +32,11 @@ func (c *Core) countRun(e *executions.Execution) {
 // loadJobStats takes what the history has of last runs; a new leader counts from 0.
 func (c *Core) loadJobStats() {
 	for e := range c.executions.AllEnded() {
-		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped || e.Daemon() {
+		if j := c.config.jobs[e.Job()]; j == nil || j.cfg == nil || e.Dropped() || e.Daemon() {
 			continue
 		}
-		if s := c.OfJobs.Of(e.Job); s != nil {
-			s.Last(e.Result() == executions.ResultFinished, e.EndedAt, e.Begin(), e.Complete())
+		if s := c.OfJobs.Of(e.Job()); s != nil {
+			s.Last(e.Result() == executions.ResultFinished, e.EndedAt(), e.Begin(), e.Complete())
 		}
 	}
 }
@@ -83,29 +83,29 @@ func (c *Core) measureQueues(s *stats.Stats) {
 		q.Oldest = max(q.Oldest, c.Now().Sub(since))
 	}
 	for _, e := range c.executions.Launchable() {
-		if !e.Kill.IsZero() || c.heldBack(e) {
+		if !e.Kill().IsZero() || c.heldBack(e) {
 			continue
 		}
 		if !e.Launched() {
-			switch j := c.config.jobs[e.Job]; {
+			switch j := c.config.jobs[e.Job()]; {
 			case !c.canLaunch(j):
 			case e.Daemon():
-				wait(&s.Daemon, j.cfg.ShardingTotalCount, e.Made)
+				wait(&s.Daemon, j.cfg.ShardingTotalCount, e.Made())
 			default:
-				wait(&s.Ready, 1, e.Made)
+				wait(&s.Ready, 1, e.Made())
 				s.ExecutionsBlocked--
 			}
 			continue
 		}
 		for i := range e.NumShards() {
 			switch sh := e.Shard(i); {
-			case sh.State != executions.Waiting:
+			case sh.State() != executions.Waiting:
 			case e.Daemon():
-				wait(&s.Daemon, 1, sh.WaitSince)
-			case sh.Type == executions.FailoverSource:
-				wait(&s.Failover, 1, sh.WaitSince)
+				wait(&s.Daemon, 1, sh.WaitSince())
+			case sh.Type() == executions.FailoverSource:
+				wait(&s.Failover, 1, sh.WaitSince())
 			default:
-				wait(&s.Retry, 1, sh.WaitSince)
+				wait(&s.Retry, 1, sh.WaitSince())
 			}
 		}
 	}
@@ -116,9 +116,9 @@ func (c *Core) countLaunch(e *executions.Execution) {
 	if e.Daemon() {
 		return
 	}
-	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.Made), 0).Seconds())
-	if e.Source == executions.NormalTrigger {
-		c.Numbers.FireDelay.Observe(max(c.Wall().Sub(e.Fire), 0).Seconds())
+	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.Made()), 0).Seconds())
+	if e.Source() == executions.NormalTrigger {
+		c.Numbers.FireDelay.Observe(max(c.Wall().Sub(e.Fire()), 0).Seconds())
 	}
 }
 

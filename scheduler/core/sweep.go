@@ -34,57 +34,57 @@ func (c *Core) sweepTasks() {
 func (c *Core) sweepTask(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	c.watchTimeout(ref)
-	if !c.subscription.open || !s.Known {
+	if !c.subscription.open || !s.Known() {
 		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
 	c.noteQuiet(e, s)
-	if !s.KillSince.IsZero() && !s.Drain {
+	if !s.KillSince().IsZero() && !s.Drain() {
 		c.endSilentExecutor(ref)
 	}
 	switch {
-	case !s.EndUnclear.IsZero():
-		if c.Now().Sub(s.EndUnclear) >= c.Opt.EndUnclear {
-			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent}
+	case !s.EndUnclear().IsZero():
+		if c.Now().Sub(s.EndUnclear()) >= c.Opt.EndUnclear {
+			u := cluster.Update{TaskID: s.TaskID(), AgentID: s.Agent(), State: cluster.State(s.EndState()), Source: cluster.FromAgent}
 			end := c.endOf(ref, u)
 			if u.State != cluster.Finished {
-				end.Cause = reason.EndUnexplained(s.EndState)
+				end.Cause = reason.EndUnexplained(s.EndState())
 			}
 			c.executions.EndReported(ref, end)
-			c.traceDecided(ref, u.State, s.Cause)
-			c.endAttempt(ref, classify(soFar(s), u, c.executors.Heard(s.Executor)), 0)
+			c.traceDecided(ref, u.State, s.Cause())
+			c.endAttempt(ref, classify(soFar(s), u, c.executors.Heard(s.Executor())), 0)
 		}
-	case !s.Unreachable.IsZero() && c.agents.Registered(s.Agent) && !s.StuckStaging:
+	case !s.Unreachable().IsZero() && c.agents.Registered(s.Agent()) && !s.StuckStaging():
 		// Its agent is back: the master has been asked whether the task is, too.
-	case !s.Unreachable.IsZero():
-		wait, gone := c.Opt.UnreachableLost, c.Now().Sub(s.Unreachable)
+	case !s.Unreachable().IsZero():
+		wait, gone := c.Opt.UnreachableLost, c.Now().Sub(s.Unreachable())
 		if e.Reruns() {
 			wait = c.Opt.UnreachableFailover
 		}
 		switch {
 		case gone < wait:
-		case s.StuckStaging:
-			staged := c.Now().Sub(s.Launched).Round(time.Second)
-			c.abandon(ref, reason.StuckStaging(s.Agent, staged))
+		case s.StuckStaging():
+			staged := c.Now().Sub(s.Launched()).Round(time.Second)
+			c.abandon(ref, reason.StuckStaging(s.Agent(), staged))
 		default:
-			c.abandon(ref, reason.AgentUnreachable(s.Agent, gone.Round(time.Second)))
+			c.abandon(ref, reason.AgentUnreachable(s.Agent(), gone.Round(time.Second)))
 		}
-	case s.Seen < executions.SeenStarting && s.AcceptSeq == 0 && !s.Launched.IsZero():
+	case s.Seen() < executions.SeenStarting && s.AcceptSeq() == 0 && !s.Launched().IsZero():
 		// Silence needs no timer: it means that an agent is still to come
 		// back. A task known to be staged must get on.
-		if s.Seen < executions.SeenStaging {
+		if s.Seen() < executions.SeenStaging {
 			return
 		}
 		if c.executions.FoundStaged(ref) < stagedSweeps {
 			return
 		}
-		switch since := c.Now().Sub(s.Launched); {
-		case since >= c.Opt.StagingKill && s.KillSent.IsZero():
+		switch since := c.Now().Sub(s.Launched()); {
+		case since >= c.Opt.StagingKill && s.KillSent().IsZero():
 			c.sendKill(ref)
-			c.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
-		case since >= c.Opt.StagingLost && c.Now().Sub(s.KillSent) >= c.Opt.StagingLost-c.Opt.StagingKill:
+			c.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID(), AgentID: s.Agent()}}})
+		case since >= c.Opt.StagingLost && c.Now().Sub(s.KillSent()) >= c.Opt.StagingLost-c.Opt.StagingKill:
 			c.executions.Stuck(ref)
 			c.unreachable(ref, c.Now())
-			if x := c.executors.Get(s.Executor); x != nil {
+			if x := c.executors.Get(s.Executor()); x != nil {
 				c.executors.Close(x) // it would not take up the next attempt, either
 			}
 		}
@@ -102,8 +102,8 @@ func (c *Core) askAboutUnreachable(last time.Time) {
 	var refs []cluster.TaskRef
 	for _, id := range c.executions.TaskIDs() {
 		s := c.executions.MustTask(id).Shard()
-		if s.Live() && s.AcceptSeq == 0 && s.Known && !s.Unreachable.IsZero() && doublings(c.Now(), s.Unreachable) > doublings(last, s.Unreachable) {
-			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
+		if s.Live() && s.AcceptSeq() == 0 && s.Known() && !s.Unreachable().IsZero() && doublings(c.Now(), s.Unreachable()) > doublings(last, s.Unreachable()) {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}
 	c.Reconcile(refs)
@@ -120,15 +120,15 @@ const stagedSweeps = 6
 // answers the kill itself.
 func (c *Core) endSilentExecutor(ref executions.TaskRef) {
 	s := ref.Shard()
-	x := c.executors.Get(s.Executor)
-	there := c.agents.Registered(s.Agent) || s.Known // an agent whose offers are not asked for is known by its tasks
-	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable.IsZero() || s.Seen < executions.SeenStaging || s.AcceptSeq != 0 {
+	x := c.executors.Get(s.Executor())
+	there := c.agents.Registered(s.Agent()) || s.Known() // an agent whose offers are not asked for is known by its tasks
+	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable().IsZero() || s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {
 		return
 	}
 	if !c.executors.KillUnanswered(x, c.nextSweep, c.executions.TaskGrace(ref)) {
 		return
 	}
 	c.executors.Close(x)
-	c.Note(step.Note{Kind: step.NoteExecutor, Task: s.TaskID, Problem: true,
-		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.ID(), s.Agent)})
+	c.Note(step.Note{Kind: step.NoteExecutor, Task: s.TaskID(), Problem: true,
+		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.ID(), s.Agent())})
 }

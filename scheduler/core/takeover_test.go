@@ -157,7 +157,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	s.storeOriginal(nodes)
 	s.restart()
 	check(t, s)
-	ended := slices.IndexFunc(slices.Collect(s.core.executions.AllEnded()), func(e *executions.Execution) bool { return e.Job == "disabled_job" && e.State() == executions.Killed })
+	ended := slices.IndexFunc(slices.Collect(s.core.executions.AllEnded()), func(e *executions.Execution) bool { return e.Job() == "disabled_job" && e.State() == executions.Killed })
 	if ended < 0 {
 		t.Error("what waited of a disabled job does not end as killed (rule F6)")
 	}

@@ -11,7 +11,7 @@ import (
 // so that a new leader goes on counting from it (rule F8). beginTimeout reports whether it is news.
 func (c *Core) beginTimeout(ref executions.TaskRef) bool {
 	s := ref.Shard()
-	if !s.RunningAt.IsZero() || ref.Exec.Timeout() == 0 {
+	if !s.RunningAt().IsZero() || ref.Exec.Timeout() == 0 {
 		return false
 	}
 	c.executions.TimeoutBegan(ref)
@@ -23,14 +23,14 @@ func (c *Core) beginTimeout(ref executions.TaskRef) bool {
 // are never more timers than tasks that are about to be killed, however many short tasks have a long timeout.
 func (c *Core) watchTimeout(ref executions.TaskRef) {
 	s := ref.Shard()
-	if s.RunningAt.IsZero() || !s.KillSince.IsZero() {
+	if s.RunningAt().IsZero() || !s.KillSince().IsZero() {
 		return
 	}
-	at := s.RunningAt.Add(ref.Exec.Timeout())
+	at := s.RunningAt().Add(ref.Exec.Timeout())
 	if at.After(c.nextSweep) {
 		return
 	}
-	id := s.TaskID
+	id := s.TaskID()
 	c.Timers.At(at, func(time.Time) {
 		if ref, ok := c.executions.Task(id); ok {
 			c.killTimedOut(ref)
@@ -41,9 +41,9 @@ func (c *Core) watchTimeout(ref executions.TaskRef) {
 // killTimedOut wants a task killed that has run for too long, unless its kill is wanted already: then that reason holds (rule K1).
 func (c *Core) killTimedOut(ref executions.TaskRef) {
 	s := ref.Shard()
-	if !s.Live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.Now().Before(s.RunningAt.Add(ref.Exec.Timeout())) {
+	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() || c.Now().Before(s.RunningAt().Add(ref.Exec.Timeout())) {
 		return
 	}
-	c.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job, Execution: ref.Exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
+	c.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
 	c.executions.WantKill(ref, executions.WantedKill{Timeout: true})
 }

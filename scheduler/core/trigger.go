@@ -58,7 +58,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	}
 	waiting := 0
 	for _, e := range c.executions.Queue(j.name) {
-		if !e.Launched() && (e.Source == executions.Triggered || j.cfg.Misfire) {
+		if !e.Launched() && (e.Source() == executions.Triggered || j.cfg.Misfire) {
 			waiting++
 		}
 	}
@@ -92,30 +92,30 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 	if e == nil {
 		return c.executionNotFound(t.Again)
 	}
-	t.Job = e.Job
-	if e.Overrides == nil {
+	t.Job = e.Job()
+	if e.Overrides() == nil {
 		return nil
 	}
-	t.Overrides = *e.Overrides
-	j := c.config.jobs[e.Job]
+	t.Overrides = *e.Overrides()
+	j := c.config.jobs[e.Job()]
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
-		return problem.Errorf(problem.Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID, e.Job)
+		return problem.Errorf(problem.Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
 	case j != nil && j.cfg != nil && e.OverridesMoved(j.cfg):
 		return problem.Errorf(problem.Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app "+
 			"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
-			"POST /api/job/%s/trigger", e.ID, e.Job)
+			"POST /api/job/%s/trigger", e.ID(), e.Job())
 	}
 	return nil
 }
 
 // shownOverrides are an execution's own settings as people may see them.
 func (c *Core) shownOverrides(e *executions.Execution) *jobs.Overrides {
-	j := c.config.jobs[e.Job]
-	if e.Overrides == nil || j == nil || j.cfg == nil || j.cfg.AppName != e.OverridesOf {
+	j := c.config.jobs[e.Job()]
+	if e.Overrides() == nil || j == nil || j.cfg == nil || j.cfg.AppName != e.OverridesOf() {
 		return nil // whoever may see the job may not know what was given to another app's
 	}
-	shown := e.Overrides.WithoutSecrets(*j.cfg)
+	shown := e.Overrides().WithoutSecrets(*j.cfg)
 	return &shown
 }
 

@@ -17,22 +17,22 @@ func (c *Core) Unplaced(limit int) []cluster.Unplaced {
 	var out []cluster.Unplaced
 	add := func(e *executions.Execution, j *jobs.Config, a *app.Config, item int) {
 		if len(out) < limit {
-			out = append(out, cluster.Unplaced{Execution: e.ID, Job: e.Job, Item: item, Resources: j.Resources(), Container: executors.Container(a), Why: c.placeReason(e).String()})
+			out = append(out, cluster.Unplaced{Execution: e.ID(), Job: e.Job(), Item: item, Resources: j.Resources(), Container: executors.Container(a), Why: c.placeReason(e).String()})
 		}
 	}
 	for _, e := range c.executions.Launchable() {
 		if len(out) == limit {
 			break
 		}
-		notMatched := e.Unplaced.Why.IsZero() && c.flow.held.Len() > 0 // there may be room for it
-		if notMatched || !e.Kill.IsZero() || c.heldBack(e) || c.starts.wait(c.config.appOf(e), e.ID).waits() {
+		notMatched := e.Unplaced().Why.IsZero() && c.flow.held.Len() > 0 // there may be room for it
+		if notMatched || !e.Kill().IsZero() || c.heldBack(e) || c.starts.wait(c.config.appOf(e), e.ID()).waits() {
 			continue
 		}
 		if e.Launched() {
 			for _, item := range c.itemsWaiting(e) {
-				add(e, &e.Settings.Job, &e.Settings.App, item)
+				add(e, &e.Settings().Job, &e.Settings().App, item)
 			}
-		} else if j := c.config.jobs[e.Job]; c.canLaunch(j) {
+		} else if j := c.config.jobs[e.Job()]; c.canLaunch(j) {
 			with := e.SettingsOf(*j.cfg)
 			for item := range with.ShardingTotalCount {
 				add(e, &with, &c.config.apps[with.AppName].cfg, item)

@@ -81,7 +81,7 @@ func (c *Core) learnExecutor(x *executors.Executor, u cluster.Update) {
 	if u.Source != cluster.FromMaster && x.Pending() == 0 {
 		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
 		// after that, may have been on their way since before that ACCEPT (rule X3).
-		if ref, ok := c.executions.Task(u.TaskID); ok && ref.Shard().SentWith == x.SentWith() {
+		if ref, ok := c.executions.Task(u.TaskID); ok && ref.Shard().SentWith() == x.SentWith() {
 			c.executors.Confirm(x)
 		}
 	}
@@ -90,12 +90,12 @@ func (c *Core) learnExecutor(x *executors.Executor, u cluster.Update) {
 // updateAttempt applies an update of a task of an open execution.
 func (c *Core) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
-	if s.State.Terminal() {
+	if s.State().Terminal() {
 		c.afterTheEnd(ref, u)
 		return
 	}
 	c.executions.KnownAgain(ref)
-	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID) && s.Unreachable.IsZero() {
+	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID()) && s.Unreachable().IsZero() {
 		return // S1; of a task that was called unreachable it says that it is back
 	}
 	switch u.State {
@@ -119,7 +119,7 @@ func (c *Core) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 func (c *Core) alive(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	seen := map[cluster.State]int{cluster.Staging: executions.SeenStaging, cluster.Starting: executions.SeenStarting, cluster.Running: executions.SeenRunning, cluster.Killing: executions.SeenRunning}[u.State]
-	if s.StuckStaging && seen == executions.SeenStaging {
+	if s.StuckStaging() && seen == executions.SeenStaging {
 		return // it counts as unreachable until it gets on
 	}
 	changed := c.executions.Reached(ref)
@@ -133,28 +133,28 @@ func (c *Core) alive(ref executions.TaskRef, u cluster.Update) {
 	if st != nil {
 		changed = c.learnSandbox(ref, st) || changed
 		changed = c.learnPackage(ref, st) || changed
-		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
+		if !st.StartTime.IsZero() && !s.Start().Equal(st.StartTime) {
 			c.executions.Began(ref, st.StartTime)
 			changed = true
 		}
 		c.learnRuns(ref, st)
 	}
-	if s.Seen >= executions.SeenRunning && s.State == executions.Launching {
+	if s.Seen() >= executions.SeenRunning && s.State() == executions.Launching {
 		c.traceUpdate(ref, u, reason.Reason{})
 		c.executions.Running(ref, c.timeOf(u))
 		changed = true
 	}
-	if s.Seen >= executions.SeenStarting && !(s.Fetching && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
-		c.starts.forget(ref.Exec.Settings.App.AppName, s.Agent)
+	if s.Seen() >= executions.SeenStarting && !(s.Fetching() && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
+		c.starts.forget(ref.Exec.Settings().App.AppName, s.Agent())
 	}
-	if s.Seen >= executions.SeenRunning {
+	if s.Seen() >= executions.SeenRunning {
 		changed = c.beginTimeout(ref) || changed
 		c.packageFetched(ref)
 	}
 	if changed {
 		c.executions.Reported(ref, u.UUID)
 	}
-	if !s.KillSince.IsZero() {
+	if !s.KillSince().IsZero() {
 		c.sendKill(ref) // K1: at every sign of the task
 	}
 }
@@ -163,7 +163,7 @@ func (c *Core) alive(ref executions.TaskRef, u cluster.Update) {
 // about the question, not the task.
 func (c *Core) learnWait(ref executions.TaskRef, u cluster.Update) (changed bool) {
 	s, waits := ref.Shard(), ""
-	if s.Seen < executions.SeenRunning {
+	if s.Seen() < executions.SeenRunning {
 		if u.State != cluster.Starting || u.Source != cluster.FromAgent {
 			return false
 		}
@@ -184,19 +184,19 @@ func (c *Core) timeOf(u cluster.Update) time.Time {
 // clock of the rule counts from since.
 func (c *Core) unreachable(ref executions.TaskRef, since time.Time) {
 	s := ref.Shard()
-	if !s.Unreachable.IsZero() {
+	if !s.Unreachable().IsZero() {
 		return
 	}
 	c.executions.Unreachable(ref, since)
-	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent+" does not answer"), c.Wall(), since.Format(time.RFC3339Nano))
-	c.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job, Execution: ref.Exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
+	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent()+" does not answer"), c.Wall(), since.Format(time.RFC3339Nano))
+	c.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
 }
 
 // unknown: the master does not know the task. It has ended only if this very
 // master has had the agent registered in this subscription.
 func (c *Core) unknown(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
-	if c.agents.Registered(s.Agent) {
+	if c.agents.Registered(s.Agent()) {
 		c.terminal(ref, u)
 		return
 	}
@@ -214,20 +214,20 @@ func (c *Core) terminal(ref executions.TaskRef, u cluster.Update) {
 			return
 		}
 	}
-	if x := c.executors.Get(s.Executor); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+	if x := c.executors.Get(s.Executor()); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
 		c.executors.Close(x) // FAILURE may get lost (rules X1, X3)
-		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.SentWith != 0 && s.SentWith == x.SentWith() {
+		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.SentWith() != 0 && s.SentWith() == x.SentWith() {
 			c.executors.Ended(x)
 		}
 	}
 	if u.Source == cluster.FromExecutor {
-		c.starts.forget(ref.Exec.Settings.App.AppName, s.Agent) // a short task is reported by its end alone
+		c.starts.forget(ref.Exec.Settings().App.AppName, s.Agent()) // a short task is reported by its end alone
 	}
 	end := c.endOf(ref, u)
 	c.executions.EndReported(ref, end)
-	c.traceUpdate(ref, u, s.Cause)
+	c.traceUpdate(ref, u, s.Cause())
 	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
-		if x := c.executors.Get(s.Executor); x != nil && st.SupervisorLost {
+		if x := c.executors.Get(s.Executor()); x != nil && st.SupervisorLost {
 			c.executors.Close(x) // it ends, and would take with it what is launched on it now
 		}
 		c.learnPackage(ref, st)
@@ -243,7 +243,7 @@ func (c *Core) terminal(ref executions.TaskRef, u cluster.Update) {
 	if c.mayStillEnd(s, u) {
 		lingers = c.executions.TaskGrace(ref) + executions.RefusedWithin
 	}
-	c.endAttempt(ref, classify(soFar(s), u, c.executors.Heard(s.Executor)), lingers)
+	c.endAttempt(ref, classify(soFar(s), u, c.executors.Heard(s.Executor())), lingers)
 }
 
 // mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it is over.
@@ -258,12 +258,12 @@ func (c *Core) mayStillEnd(s *executions.Shard, u cluster.Update) bool {
 	}
 	// No agent is asked where each task has an executor of its own: that the cluster does not know a task which was there
 	// means that it was removed while nobody watched.
-	return c.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen >= executions.SeenStarting
+	return c.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen() >= executions.SeenStarting
 }
 
 // packageFetched notes that a process of an attempt began, so that its package was there.
 func (c *Core) packageFetched(ref executions.TaskRef) {
-	if a := c.config.apps[ref.Exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
+	if a := c.config.apps[ref.Exec.Settings().App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
 		c.MatchAgain()
 	}
 }
@@ -271,15 +271,15 @@ func (c *Core) packageFetched(ref executions.TaskRef) {
 // packageNotFetched notes that an attempt could not fetch its package because nothing answered at its host, or the
 // host had no good answer for its URL. An app that was changed since has another package.
 func (c *Core) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
-	s, with := ref.Shard(), ref.Exec.Settings.App
+	s, with := ref.Shard(), ref.Exec.Settings().App
 	a := c.config.apps[with.AppName]
 	switch {
 	case a == nil:
 	case a.cfg.PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
 	case st.Unreachable != "" && wire.HostPort(a.cfg.AppURL) == st.Unreachable:
-		c.MatchAt(c.starts.unreachable(a.cfg, ref.Exec.ID, s.Launched, s.Cause))
+		c.MatchAt(c.starts.unreachable(a.cfg, ref.Exec.ID(), s.Launched(), s.Cause()))
 	case st.Unanswered && a.cfg.AppURL == with.AppURL:
-		c.MatchAt(c.starts.unanswered(a.cfg, ref.Exec.ID, s.Launched, s.Cause))
+		c.MatchAt(c.starts.unanswered(a.cfg, ref.Exec.ID(), s.Launched(), s.Cause()))
 	}
 }
 
@@ -290,7 +290,7 @@ func (c *Core) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
 		c.Kill(u.TaskID, u.AgentID, c.executions.TaskGrace(ref), "its attempt has ended")
-	case len(u.UUID) > 0 && s.Cause.IsZero() && s.State != executions.Finished:
+	case len(u.UUID) > 0 && s.Cause().IsZero() && s.State() != executions.Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
 			c.executions.CauseLearned(ref, reason.FromText(store.Shorten(st.Cause)))
 		}
@@ -313,12 +313,12 @@ func (c *Core) unknownTask(u cluster.Update) {
 // learnPackage keeps which package an attempt runs with, and reports whether that was news.
 func (c *Core) learnPackage(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
-	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package == st.PackageSHA256 {
+	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package() == st.PackageSHA256 {
 		return false
 	}
 	c.executions.RanWith(ref, st.PackageSHA256)
 	if st.PackageNote != "" {
-		c.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.Exec.Job, Execution: ref.Exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + store.Shorten(st.PackageNote), Problem: true})
+		c.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + ": " + store.Shorten(st.PackageNote), Problem: true})
 	}
 	return true
 }

@@ -208,8 +208,8 @@ func (c *Core) Agent(id string) (AgentDetail, error) {
 	v.StartFailures, _ = c.startFailures(func(agent string) bool { return agent == id })
 	for ref := range c.executions.On(id) {
 		if s := ref.Shard(); s.Live() {
-			v.Running = append(v.Running, AgentTaskView{ExecutionID: ref.Exec.ID, JobName: ref.Exec.Job, Item: s.Item, TaskID: s.TaskID,
-				State: s.ClusterState(), Since: c.Shown(s.Launched).Truncate(time.Millisecond), Progress: s.ShownProgress()})
+			v.Running = append(v.Running, AgentTaskView{ExecutionID: ref.Exec.ID(), JobName: ref.Exec.Job(), Item: s.Item(), TaskID: s.TaskID(),
+				State: s.ClusterState(), Since: c.Shown(s.Launched()).Truncate(time.Millisecond), Progress: s.ShownProgress()})
 		}
 	}
 	slices.SortFunc(v.Running, func(a, b AgentTaskView) int {

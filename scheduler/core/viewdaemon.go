@@ -11,15 +11,15 @@ import (
 
 // viewDaemon is what people see of the runs of a daemon's shard, nil for other shards.
 func (c *Core) viewDaemon(e *executions.Execution, item int) *DaemonView {
-	r := c.daemons.of(e.Job, item)
-	if !e.Daemon() || e.Ended > 0 || r == nil {
+	r := c.daemons.of(e.Job(), item)
+	if !e.Daemon() || e.Ended() > 0 || r == nil {
 		return nil
 	}
 	v := &DaemonView{LastRun: viewRun(r.Last), Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
 	if r.Open != nil && !r.Open.Retried { // else it rests before its next try
 		v.Running = viewRun(r.Open)
 	}
-	if j := c.config.jobs[e.Job]; j != nil && j.schedule != nil && c.config.inactive(j) == active {
+	if j := c.config.jobs[e.Job()]; j != nil && j.schedule != nil && c.config.inactive(j) == active {
 		if next := j.schedule.Next(c.Wall()); !next.IsZero() {
 			v.NextFireTime = &next
 		}
@@ -59,7 +59,7 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 	}
 	failed := 0
 	for i := range e.NumShards() {
-		r := c.daemons.of(e.Job, i)
+		r := c.daemons.of(e.Job(), i)
 		if r == nil || r.Last == nil || r.Last.State == wire.RunFinished {
 			continue
 		}
@@ -72,7 +72,7 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 		x.note(reason.MoreLastRunsEnded(failed - failedRunsShown))
 	}
 	former := 0
-	for _, i := range e.Outdated { // the others have been compared
+	for _, i := range e.Outdated() { // the others have been compared
 		if s := e.Shard(i); s.Live() && c.isOutdated(e, s) {
 			former++
 		}
@@ -82,7 +82,7 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 	}
 	item := -1
 	for i := range e.NumShards() {
-		if e.Shard(i).Replacing {
+		if e.Shard(i).Replacing() {
 			item = i
 			break
 		}

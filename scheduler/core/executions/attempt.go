@@ -63,21 +63,21 @@ type attempt struct {
 	// acceptSeq is the ACCEPT that was sent and not answered; 0 when it was
 	// answered or voided. An attempt loaded from the registry counts as voided
 	// with the first subscription (rule L4).
-	AcceptSeq int64
+	acceptSeq int64
 	// sentWith is the ACCEPT that launched it, in this term.
-	SentWith int64
+	sentWith int64
 	// known is set when the cluster reported anything of the task in this session.
-	Known bool
+	known bool
 	// killSent and killTry pace the repetition of kills.
-	KillSent time.Time
-	KillTry  int
+	killSent time.Time
+	killTry  int
 	// staged counts the sweeps that found it staged; stuckStaging: it got no further, in spite of a kill.
 	staged       int
-	StuckStaging bool
+	stuckStaging bool
 	// runningSince is when this leader heard that it runs, or took over.
-	RunningSince time.Time
+	runningSince time.Time
 	// waits is what keeps a task from beginning that is on its agent, in the words of the agent; nothing is decided by it.
-	Waits string
+	waits string
 	// progress is what its program said last, or nil; nothing is decided by it (executorreports.go).
 	progress *Progress
 }
@@ -87,8 +87,8 @@ func (a *attempt) past() attempt {
 	return attempt{TaskID: a.TaskID, Agent: a.Agent, Host: a.Host, Executor: a.Executor, Framework: a.Framework, Cause: a.Cause, Package: a.Package}
 }
 
-// earlierAttempt is what stays of an attempt when others have followed it: where its output is.
-type earlierAttempt struct {
+// EarlierAttempt is what stays of an attempt when others have followed it: where its output is.
+type EarlierAttempt struct {
 	Attempt  int    `json:"a"`
 	TaskID   string `json:"t"`
 	AgentURL string `json:"h"`
@@ -121,8 +121,8 @@ func (s *Shard) keepOutput(path string) {
 	if path == "" {
 		return
 	}
-	s.Earlier = append(s.Earlier, earlierAttempt{Attempt: s.Attempt, TaskID: s.TaskID, AgentURL: s.AgentURL, Path: path})
-	if over := len(s.Earlier) - MostEarlier; over > 0 {
-		s.Earlier = slices.Clone(s.Earlier[over:])
+	s.rec.Earlier = append(s.rec.Earlier, EarlierAttempt{Attempt: s.rec.Attempt, TaskID: s.rec.TaskID, AgentURL: s.rec.AgentURL, Path: path})
+	if over := len(s.rec.Earlier) - MostEarlier; over > 0 {
+		s.rec.Earlier = slices.Clone(s.rec.Earlier[over:])
 	}
 }

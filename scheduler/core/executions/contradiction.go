@@ -14,8 +14,8 @@ func (es *Set) Contradiction() string {
 	for job, queue := range es.queues {
 		queued += len(queue)
 		for _, e := range queue {
-			if e.Job != job || es.open[e.ID] != e {
-				return "queue holds an ended execution " + e.ID
+			if e.rec.Job != job || es.open[e.rec.ID] != e {
+				return "queue holds an ended execution " + e.rec.ID
 			}
 		}
 	}
@@ -23,31 +23,31 @@ func (es *Set) Contradiction() string {
 		return fmt.Sprintf("%d executions are in queues, %d are open", queued, len(es.open))
 	}
 	for id, e := range es.open {
-		if e.ID != id || e.Ended > 0 {
+		if e.rec.ID != id || e.rec.Ended > 0 {
 			return "execution " + id + " ended or misfiled"
 		}
 		open := 0
-		for i := range e.Shards {
-			s := &e.Shards[i]
-			if !s.State.Terminal() {
+		for i := range e.shards {
+			s := &e.shards[i]
+			if !s.rec.State.Terminal() {
 				open++
 			}
-			if r, ok := es.tasks[s.TaskID]; s.Live() && (!ok || r.Exec != e || r.index != i) {
-				return "live task not indexed " + s.TaskID
+			if r, ok := es.tasks[s.rec.TaskID]; s.Live() && (!ok || r.Exec != e || r.index != i) {
+				return "live task not indexed " + s.rec.TaskID
 			}
 		}
-		if e.Launched() && open != e.ShardsOpen {
-			return fmt.Sprintf("%s: open %d, counted %d", id, open, e.ShardsOpen)
+		if e.Launched() && open != e.shardsOpen {
+			return fmt.Sprintf("%s: open %d, counted %d", id, open, e.shardsOpen)
 		}
 		if e.Launched() && open == 0 {
 			return "all shards ended, execution did not: " + id
 		}
 	}
 	for id, r := range es.tasks {
-		if r.Shard().TaskID != id || es.open[r.Exec.ID] != r.Exec {
+		if r.Shard().rec.TaskID != id || es.open[r.Exec.rec.ID] != r.Exec {
 			return "task misfiled " + id
 		}
-		if es.onAgent[r.Shard().Agent][id] != r {
+		if es.onAgent[r.Shard().rec.Agent][id] != r {
 			return "task not indexed by its agent " + id
 		}
 	}
@@ -61,11 +61,11 @@ func (es *Set) Contradiction() string {
 		return fmt.Sprintf("%d tasks by agents, %d in all", indexed, len(es.tasks))
 	}
 	for _, e := range es.launchable {
-		if !e.Launchable || es.open[e.ID] != e {
-			return "launchable and ended " + e.ID
+		if !e.launchable || es.open[e.rec.ID] != e {
+			return "launchable and ended " + e.rec.ID
 		}
 	}
-	if !slices.IsSortedFunc(es.launchable, func(a, b *Execution) int { return compareLaunchKeys(a.LaunchKey, b.LaunchKey) }) {
+	if !slices.IsSortedFunc(es.launchable, func(a, b *Execution) int { return compareLaunchKeys(a.launchKey, b.launchKey) }) {
 		return "launchable out of order"
 	}
 	return ""
@@ -73,7 +73,7 @@ func (es *Set) Contradiction() string {
 
 // stored is what is stored of an execution, with all its shards. Tests compare what two leaders know by it.
 func (e *Execution) Stored() []byte {
-	return append(store.Encode(encodedExecution{Execution: e}), store.Encode(e.Shards)...)
+	return append(store.Encode(&e.rec), appendShards(nil, e.shards)...)
 }
 
 // keyIDs are the executions whose Idempotency-Keys are remembered, sorted.

@@ -23,12 +23,12 @@ func (e *Execution) SharedDescription(encode func() wire.Shared) wire.Shared {
 }
 
 // keepDescribed keeps how large the descriptions of an execution's tasks are.
-func (e *Execution) KeepDescribed(d Described) { e.Described = d }
+func (e *Execution) KeepDescribed(d Described) { e.described = d }
 
 // with is an execution as it is, or, before its first launch, as it would be with those settings.
 func (e *Execution) With(s *Settings) *Execution {
 	if e.Launched() {
 		return e
 	}
-	return &Execution{ID: e.ID, Job: e.Job, Fire: e.Fire, Source: e.Source, Settings: s}
+	return &Execution{rec: record{ID: e.rec.ID, Job: e.rec.Job, Fire: e.rec.Fire, Source: e.rec.Source, Settings: s}}
 }

@@ -24,9 +24,39 @@ type Settings struct {
 	Job jobs.Config `json:"job"`
 }
 
-// execution is one run of a job. Before its first launch it has neither
-// settings nor shards.
+// Execution is one run of a job. Before its first launch it has neither settings nor shards. Set owns it, and alone changes
+// it.
 type Execution struct {
+	rec    record
+	shards []Shard
+	// endedAt is when it ended, in the time of the term.
+	endedAt time.Time
+
+	stored       bool
+	dirty        bool
+	dirtyChunks  map[int]bool
+	unplaced     Unplaced
+	launchable   bool // in Set.launchable
+	launchKey    LaunchKey
+	prepared     *prepared // what all its tasks share
+	described    Described
+	shardsOpen   int // shards that are not terminal
+	storedChunks int
+	// settingsEncoded are the settings as stored; they never change.
+	settingsEncoded []byte
+	// ring and place are where history keeps it once it has ended.
+	ring  *ring
+	place *list.Element
+	// outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
+	outdated []int
+	// What was last recorded of what it waits for, when, and how often.
+	waitRecorded   reason.Reason
+	waitRecordedAt time.Time
+	waitsRecorded  int
+}
+
+// record is what is stored of an execution, in its header, beside its shards (rule T5).
+type record struct {
 	ID     string    `json:"id"`
 	Job    string    `json:"job"`
 	Fire   time.Time `json:"fire"`
@@ -39,65 +69,48 @@ type Execution struct {
 	OverridesOf string          `json:"overridesOf,omitempty"`
 	// OverridesTo stands for the address that parameters with secrets among them were to be sent to, "" for none.
 	OverridesTo string `json:"overridesTo,omitempty"`
-	// Shards is empty in the stored header when Chunks is set (rule T5).
-	Shards []Shard `json:"shards,omitempty"`
-	Chunks int     `json:"chunks,omitempty"`
+	// Chunks is how many entries beside the header the shards are stored in, 0 if they are in the header.
+	Chunks int `json:"chunks,omitempty"`
 	// Kill is why all that is left of it is to be killed, none while that is not wanted (rule K1).
 	Kill reason.Reason `json:"killReason,omitzero"`
 	// Dropped is set when it was a fire that other fires have crowded out while it waited (rule F5).
 	Dropped bool `json:"dropped,omitempty"`
 	// Ended is the place in the order of ends, 0 while the execution is not over.
 	Ended int64 `json:"ended,omitempty"`
-	// EndedAt is when it ended by the wall clock; endedAt is the same in the time of the term.
-	EndedAt time.Time `json:"endedAt,omitzero"`
-	endedAt time.Time
-	// LaunchedAt is when it was first launched, by the wall clock.
+	// EndedAt is when it ended by the wall clock, LaunchedAt when it was first launched.
+	EndedAt    time.Time `json:"endedAt,omitzero"`
 	LaunchedAt time.Time `json:"launchedAt,omitzero"`
 	// Begun is when the first process of an attempt began that another one has followed, or will.
 	Begun time.Time `json:"begun,omitzero"`
-
-	// Not stored.
-	stored       bool
-	dirty        bool
-	dirtyChunks  map[int]bool
-	Unplaced     Unplaced
-	Launchable   bool // in executions.launchable
-	LaunchKey    LaunchKey
-	prepared     *prepared // what all its tasks share
-	Described    Described
-	ShardsOpen   int // shards that are not terminal
-	storedChunks int
-	// settingsEncoded are the settings as stored; they never change.
-	settingsEncoded []byte
-	// ring and place are where history keeps it once it has ended.
-	ring  *ring
-	place *list.Element
-	// outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
-	Outdated []int
-	// What was last recorded of what it waits for, when, and how often.
-	waitRecorded   reason.Reason
-	waitRecordedAt time.Time
-	waitsRecorded  int
 }
 
 // daemon reports whether it is the standing execution of a daemon job: its shards end only to be replaced, and its
 // settings are always the newest (rule X8).
-func (e *Execution) Daemon() bool { return e.Source == DaemonSource }
+func (e *Execution) Daemon() bool { return e.rec.Source == DaemonSource }
 
 // reruns reports whether a lost shard is run again (rule E2).
-func (e *Execution) Reruns() bool { return e.Daemon() || e.Settings.Job.Failover }
+func (e *Execution) Reruns() bool { return e.Daemon() || e.rec.Settings.Job.Failover }
 
 // needs is what the present attempt of a shard takes.
 func (e *Execution) Needs(s *Shard) resources.Amount {
 	if e.Daemon() {
-		return s.Need
+		return s.rec.Need
 	}
-	return e.Settings.Job.Resources()
+	return e.rec.Settings.Job.Resources()
 }
 
-// shard is one part of an execution, with its present attempt, or its last one while it waits for another and
-// when it has ended.
+// Shard is one part of an execution, with its present attempt, or its last one while it waits for another and
+// when it has ended. Set owns it, and alone changes it.
 type Shard struct {
+	rec shardRecord
+	// unrecorded is set when a former term ended it, and this term records that again with the end of its execution.
+	unrecorded bool
+	// encoded is the shard as it is stored, nil when it has changed since.
+	encoded []byte
+}
+
+// shardRecord is what is stored of a shard. Of its attempt some is not.
+type shardRecord struct {
 	Item  int   `json:"i"`
 	State State `json:"s"`
 	// Attempt counts the attempts, the present one included.
@@ -108,7 +121,7 @@ type Shard struct {
 	attempt
 
 	// Earlier are attempts before that had output, the oldest first, and the last one while the shard waits for another.
-	Earlier []earlierAttempt `json:"ea,omitempty"`
+	Earlier []EarlierAttempt `json:"ea,omitempty"`
 
 	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
 	NotBefore time.Time `json:"nb,omitzero"`
@@ -116,12 +129,6 @@ type Shard struct {
 	Tries
 	// Replacing is set on a daemon's shard from when it is killed for new settings until it runs well with them.
 	Replacing bool `json:"rp,omitempty"`
-
-	// unrecorded is set when a former term ended it, and this term records that again with the end of its execution.
-	unrecorded bool
-
-	// encoded is the shard as it is stored, nil when it has changed since.
-	encoded []byte
 }
 
 func (s State) Terminal() bool {
@@ -133,17 +140,17 @@ func (s State) Terminal() bool {
 }
 
 // live reports whether a task of the shard is, or may be, on the cluster.
-func (s *Shard) Live() bool { return s.State == Launching || s.State == Running }
+func (s *Shard) Live() bool { return s.rec.State == Launching || s.rec.State == Running }
 
 // held reports whether its agent says what keeps its task from beginning.
-func (s *Shard) Held() bool { return s.Live() && s.Waits != "" }
+func (s *Shard) Held() bool { return s.Live() && s.rec.waits != "" }
 
-func (e *Execution) Launched() bool { return e.Settings != nil }
+func (e *Execution) Launched() bool { return e.rec.Settings != nil }
 
 // waiting is how many of its shards wait for an attempt, those whose backoff has not passed included.
 func (e *Execution) Waiting() (n int) {
-	for i := range e.Shards {
-		if e.Shards[i].State == Waiting {
+	for i := range e.shards {
+		if e.shards[i].rec.State == Waiting {
 			n++
 		}
 	}
@@ -152,18 +159,18 @@ func (e *Execution) Waiting() (n int) {
 
 // settingsOf are the job's settings as this run would have them now.
 func (e *Execution) SettingsOf(cfg jobs.Config) jobs.Config {
-	if e.Overrides == nil {
+	if e.rec.Overrides == nil {
 		return cfg
 	}
-	return e.Overrides.Apply(cfg)
+	return e.rec.Overrides.Apply(cfg)
 }
 
 // chunks is how many entries beside the header its shards are stored in (rule T5).
 func (e *Execution) chunks() int {
-	if len(e.Shards) <= store.InlineShards {
+	if len(e.shards) <= store.InlineShards {
 		return 0
 	}
-	return (len(e.Shards) + store.ChunkShards - 1) / store.ChunkShards
+	return (len(e.shards) + store.ChunkShards - 1) / store.ChunkShards
 }
 
 // state of the execution as people see it.
@@ -172,17 +179,17 @@ func (e *Execution) State() State {
 		return e.ring.state // final, and known without a look at all shards
 	}
 	if !e.Launched() {
-		if !e.Kill.IsZero() {
+		if !e.rec.Kill.IsZero() {
 			return Killed
 		}
 		return Waiting
 	}
-	if e.ShardsOpen > 0 {
+	if e.shardsOpen > 0 {
 		return Running
 	}
 	worst := Finished
-	for i := range e.Shards {
-		switch e.Shards[i].State {
+	for i := range e.shards {
+		switch e.shards[i].rec.State {
 		case Killed:
 			worst = Killed
 		case Finished:
@@ -196,13 +203,13 @@ func (e *Execution) State() State {
 // reason is why an ended execution is not FINISHED.
 func (e *Execution) Reason() reason.Reason {
 	if !e.Launched() {
-		return e.Kill
+		return e.rec.Kill
 	}
 	var first *Shard
 	bad := 0
-	for i := range e.Shards {
-		s := &e.Shards[i]
-		if s.State.Terminal() && s.State != Finished && s.State != Killed {
+	for i := range e.shards {
+		s := &e.shards[i]
+		if s.rec.State.Terminal() && s.rec.State != Finished && s.rec.State != Killed {
 			bad++
 			if first == nil {
 				first = s
@@ -213,9 +220,9 @@ func (e *Execution) Reason() reason.Reason {
 	case e.State() == Finished:
 		return reason.Reason{} // though a kill may have been requested
 	case bad == 0:
-		return e.Kill.Or(e.killedReason())
+		return e.rec.Kill.Or(e.killedReason())
 	}
-	return reason.ShardsFailed(bad, len(e.Shards), first.Item, first.Cause)
+	return reason.ShardsFailed(bad, len(e.shards), first.rec.Item, first.rec.Cause)
 }
 
 // unplaced is what the last match made of an execution of which it left shards unplaced. The zero value is for one that no
@@ -246,7 +253,7 @@ type TaskRef struct {
 	index int
 }
 
-func (r TaskRef) Shard() *Shard { return &r.Exec.Shards[r.index] }
+func (r TaskRef) Shard() *Shard { return &r.Exec.shards[r.index] }
 
 // prepared is what all tasks of an execution share.
 type prepared struct {
@@ -265,8 +272,8 @@ func (e *Execution) Prepare() *prepared {
 	if e.prepared != nil {
 		return e.prepared
 	}
-	line := e.Settings.App.BootstrapScript
-	if own := e.Settings.Job.Prop(jobs.PropScript); own != "" {
+	line := e.rec.Settings.App.BootstrapScript
+	if own := e.rec.Settings.Job.Prop(jobs.PropScript); own != "" {
 		line = own
 	}
 	// Both were checked at registration. What somebody else wrote into the
@@ -275,8 +282,8 @@ func (e *Execution) Prepare() *prepared {
 	if err != nil {
 		command = []string{line}
 	}
-	parameters, _ := jobs.ShardingParameters(e.Settings.Job)
-	e.prepared = &prepared{executorKey: executors.Key(e.Settings.App), command: command, parameters: parameters, env: e.Settings.Job.Environment(), props: e.Settings.Job.OwnProps()}
+	parameters, _ := jobs.ShardingParameters(e.rec.Settings.Job)
+	e.prepared = &prepared{executorKey: executors.Key(e.rec.Settings.App), command: command, parameters: parameters, env: e.rec.Settings.Job.Environment(), props: e.rec.Settings.Job.OwnProps()}
 	return e.prepared
 }
 
@@ -284,8 +291,8 @@ func (e *Execution) Prepare() *prepared {
 func (e *Execution) killedReason() reason.Reason {
 	var first *Shard
 	killed := 0
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Killed {
+	for i := range e.shards {
+		if s := &e.shards[i]; s.rec.State == Killed {
 			killed++
 			if first == nil {
 				first = s
@@ -295,14 +302,14 @@ func (e *Execution) killedReason() reason.Reason {
 	if killed == 0 {
 		return reason.Reason{}
 	}
-	return reason.ShardsKilled(killed, len(e.Shards), first.Item, first.Cause)
+	return reason.ShardsKilled(killed, len(e.shards), first.rec.Item, first.rec.Cause)
 }
 
 // begin is when the first process of an execution began that is known, or zero.
 func (e *Execution) Begin() time.Time {
-	first := e.Begun
-	for i := range e.Shards {
-		if at := e.Shards[i].Start; !at.IsZero() && (first.IsZero() || at.Before(first)) {
+	first := e.rec.Begun
+	for i := range e.shards {
+		if at := e.shards[i].rec.Start; !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}
@@ -311,13 +318,13 @@ func (e *Execution) Begin() time.Time {
 
 // complete is when the last process of an execution that ended had ended, or, if it had none, when it ended.
 func (e *Execution) Complete() (last time.Time) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; !s.Start.IsZero() && s.Complete.After(last) {
-			last = s.Complete
+	for i := range e.shards {
+		if s := &e.shards[i]; !s.rec.Start.IsZero() && s.rec.Complete.After(last) {
+			last = s.rec.Complete
 		}
 	}
 	if last.IsZero() {
-		return e.EndedAt
+		return e.rec.EndedAt
 	}
 	return last
 }
@@ -327,7 +334,7 @@ func compareLaunchKeys(a, b LaunchKey) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), a.fire.Compare(b.fire), strings.Compare(a.id, b.id))
 }
 
-func (e *Execution) GoesOn() bool { return GoesOn(e.Kill) }
+func (e *Execution) GoesOn() bool { return GoesOn(e.rec.Kill) }
 
 // goesOn reports whether a run with such a kill is to go on, at the latest with the next server (rule O4).
 func GoesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
@@ -335,7 +342,9 @@ func GoesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.Se
 // busyBy reports whether a shard of an execution runs, or may be launched by then: one that waits for a long backoff (rule E6) needs no
 // executor meanwhile. A standing execution needs the executors that it runs on, and others only for shards that wait.
 func (e *Execution) BusyBy(then time.Time) bool {
-	return slices.ContainsFunc(e.Shards, func(s Shard) bool { return s.Live() && !e.Daemon() || s.State == Waiting && !s.NotBefore.After(then) })
+	return slices.ContainsFunc(e.shards, func(s Shard) bool {
+		return s.Live() && !e.Daemon() || s.rec.State == Waiting && !s.rec.NotBefore.After(then)
+	})
 }
 
 // shownProgress is the progress of a shard's task while that is on the cluster.
@@ -343,19 +352,19 @@ func (s *Shard) ShownProgress() *Progress {
 	if !s.Live() {
 		return nil
 	}
-	return s.progress
+	return s.rec.progress
 }
 
 // clusterState is the state of a live shard's task as the cluster has it, as far as that is known.
 func (s *Shard) ClusterState() cluster.State {
 	switch {
-	case !s.Unreachable.IsZero():
+	case !s.rec.Unreachable.IsZero():
 		return cluster.Unreachable
-	case !s.KillSince.IsZero() && s.Seen >= SeenStarting:
+	case !s.rec.KillSince.IsZero() && s.rec.Seen >= SeenStarting:
 		return cluster.Killing
-	case s.Seen >= SeenRunning:
+	case s.rec.Seen >= SeenRunning:
 		return cluster.Running
-	case s.Seen >= SeenStarting:
+	case s.rec.Seen >= SeenStarting:
 		return cluster.Starting
 	}
 	return cluster.Staging
@@ -363,16 +372,16 @@ func (s *Shard) ClusterState() cluster.State {
 
 // sourceOfRun is why an attempt was launched.
 func (s *Shard) SourceOfRun() Source {
-	if id, err := jobs.ParseTaskID(s.TaskID); err == nil && id.Type == jobs.TaskFailover {
+	if id, err := jobs.ParseTaskID(s.rec.TaskID); err == nil && id.Type == jobs.TaskFailover {
 		return FailoverSource
 	}
-	return s.Type
+	return s.rec.Type
 }
 
 // timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
 // executor: its tasks have no end.
 func (e *Execution) Timeout() time.Duration {
-	if job := &e.Settings.Job; job.JobExecutionType != jobs.Daemon {
+	if job := &e.rec.Settings.Job; job.JobExecutionType != jobs.Daemon {
 		return time.Duration(job.TimeoutSeconds) * time.Second
 	}
 	return 0
@@ -381,7 +390,7 @@ func (e *Execution) Timeout() time.Duration {
 // overridesMoved reports whether an execution's own settings would go elsewhere than where they were given to:
 // whoever may change the job, or trigger it, may not know them.
 func (e *Execution) OverridesMoved(now *jobs.Config) bool {
-	return now.AppName != e.OverridesOf || SecretsTo(e.Overrides, now) != e.OverridesTo
+	return now.AppName != e.rec.OverridesOf || SecretsTo(e.rec.Overrides, now) != e.rec.OverridesTo
 }
 
 // secretsTo stands for the address that a run of an HTTP job sends secrets to which are among its own parameters; ""
@@ -395,10 +404,10 @@ func SecretsTo(own *jobs.Overrides, job *jobs.Config) string {
 }
 
 // numShards is how many shards it has: none before its first launch.
-func (e *Execution) NumShards() int { return len(e.Shards) }
+func (e *Execution) NumShards() int { return len(e.shards) }
 
 // shardAt is the shard with that item.
-func (e *Execution) Shard(item int) *Shard { return &e.Shards[item] }
+func (e *Execution) Shard(item int) *Shard { return &e.shards[item] }
 
 // ref names one of its shards.
 func (e *Execution) Ref(item int) TaskRef { return TaskRef{e, item} }

@@ -17,13 +17,13 @@ func (es *Set) tell(c Change) {
 
 // launchFirst gives an execution, at its first launch, the settings that it is held to, and shards (rule F7).
 func (es *Set) LaunchFirst(e *Execution, with *Settings) {
-	e.Settings, e.LaunchedAt = with, es.Wall()
-	e.Shards = make([]Shard, with.Job.ShardingTotalCount)
-	for i := range e.Shards {
-		e.Shards[i] = Shard{Item: i, State: Waiting, Type: e.Source}
+	e.rec.Settings, e.rec.LaunchedAt = with, es.Wall()
+	e.shards = make([]Shard, with.Job.ShardingTotalCount)
+	for i := range e.shards {
+		e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting, Type: e.rec.Source}}
 		es.touchShard(e, i)
 	}
-	e.ShardsOpen = len(e.Shards)
+	e.shardsOpen = len(e.shards)
 	es.touch(e)
 	es.tell(Change{Kind: ExecutionLaunched, Exec: e})
 }
@@ -33,7 +33,7 @@ func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 func (es *Set) Ends(ref TaskRef, as State, failed bool, cause reason.Reason, counts Tries) {
 	es.tell(Change{Kind: TaskEnds, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
 	s := ref.Shard()
-	s.Cause, s.Tries = cause.Shortened(store.Shorten), counts
+	s.rec.Cause, s.rec.Tries = cause.Shortened(store.Shorten), counts
 }
 
 // completeShard ends a shard, and its execution with the last one.
@@ -65,8 +65,8 @@ func (es *Set) RunAgain(ref TaskRef, source Source, delay time.Duration, output 
 
 // waitsUntil has a shard be placed when its backoff has passed. It waits for something else then, for people too.
 func (es *Set) waitsUntil(e *Execution, s *Shard) {
-	es.MatchAt(s.NotBefore)
-	es.Timers.At(s.NotBefore, func(time.Time) { es.SeeExecution(e.ID, e.Job) })
+	es.MatchAt(s.rec.NotBefore)
+	es.Timers.At(s.rec.NotBefore, func(time.Time) { es.SeeExecution(e.rec.ID, e.rec.Job) })
 }
 
 // endExecution files an execution among the ended ones and lets the next of its job begin.
@@ -80,31 +80,31 @@ func (es *Set) endExecution(e *Execution) {
 
 // drop ends an execution that other fires have crowded out while it waited (rule F5).
 func (es *Set) Drop(e *Execution, why reason.Reason) {
-	e.Dropped, e.Kill = true, why
+	e.rec.Dropped, e.rec.Kill = true, why
 	es.endExecution(e)
 }
 
 // kill ends what waits of an execution at once, and wants what runs of it killed (rule K1: committed first, sent again
 // until it has ended).
 func (es *Set) Kill(e *Execution, why reason.Reason) {
-	if e.Ended > 0 {
+	if e.rec.Ended > 0 {
 		return
 	}
 	if !e.Launched() {
-		e.Kill = why
+		e.rec.Kill = why
 		es.endExecution(e)
 		return
 	}
 	if e.GoesOn() {
-		e.Kill = why
+		e.rec.Kill = why
 		es.touch(e)
 		es.tell(Change{Kind: ExecutionKilled, Exec: e, Why: why})
 	}
-	for i := range e.Shards {
-		s := &e.Shards[i]
+	for i := range e.shards {
+		s := &e.shards[i]
 		switch {
-		case s.State == Waiting && !why.Is(reason.ServerStopped):
-			s.Cause = why
+		case s.rec.State == Waiting && !why.Is(reason.ServerStopped):
+			s.rec.Cause = why
 			es.CompleteShard(TaskRef{e, i}, Killed)
 		case s.Live():
 			es.WantKill(TaskRef{e, i}, WantedKill{})
@@ -115,8 +115,8 @@ func (es *Set) Kill(e *Execution, why reason.Reason) {
 // drainShards wants the tasks of a standing execution to end with the run under way of each. What a pause has drained
 // waits, and is placed again when the job is resumed (rule F10).
 func (es *Set) DrainShards(e *Execution, why reason.Reason) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.Live() && s.KillSince.IsZero() {
+	for i := range e.shards {
+		if s := &e.shards[i]; s.Live() && s.rec.KillSince.IsZero() {
 			es.WantKill(TaskRef{e, i}, WantedKill{Why: why, Drain: true})
 		}
 	}
@@ -124,15 +124,15 @@ func (es *Set) DrainShards(e *Execution, why reason.Reason) {
 
 // drain ends a standing execution, and lets the runs under way come to their end (rule F11).
 func (es *Set) Drain(e *Execution, why reason.Reason) {
-	if !e.Kill.IsZero() {
+	if !e.rec.Kill.IsZero() {
 		return
 	}
-	e.Kill = why
+	e.rec.Kill = why
 	es.touch(e)
 	es.DrainShards(e, why)
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Waiting {
-			s.Cause = why
+	for i := range e.shards {
+		if s := &e.shards[i]; s.rec.State == Waiting {
+			s.rec.Cause = why
 			es.CompleteShard(TaskRef{e, i}, Killed)
 		}
 	}
@@ -141,24 +141,24 @@ func (es *Set) Drain(e *Execution, why reason.Reason) {
 // liftShutdown makes what a stopped server left behind launchable again, once
 // nothing of it is on the cluster any more.
 func (es *Set) liftShutdown(e *Execution) {
-	if es.Draining() || !e.Kill.Is(reason.ServerStopped) {
+	if es.Draining() || !e.rec.Kill.Is(reason.ServerStopped) {
 		return
 	}
-	for i := range e.Shards {
-		if e.Shards[i].Live() {
+	for i := range e.shards {
+		if e.shards[i].Live() {
 			return
 		}
 	}
-	e.Kill = reason.Reason{}
+	e.rec.Kill = reason.Reason{}
 	es.touch(e)
 	es.MatchAgain()
 }
 
 // leaveWaiting notes since when the shards wait that were not launched with the others of their execution (rule L1).
 func (es *Set) LeaveWaiting(e *Execution) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Waiting && s.WaitSince.IsZero() {
-			s.WaitSince = e.Made
+	for i := range e.shards {
+		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.WaitSince.IsZero() {
+			s.rec.WaitSince = e.rec.Made
 			es.touchShard(e, i)
 		}
 	}
@@ -172,22 +172,22 @@ func (es *Set) LaunchedAll(e *Execution) {
 
 // setUnplaced keeps what a match, or a change, has made of an execution.
 func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
-	if !e.Unplaced.Why.Equal(u.Why) {
-		es.SeeExecution(e.ID, e.Job)
+	if !e.unplaced.Why.Equal(u.Why) {
+		es.SeeExecution(e.rec.ID, e.rec.Job)
 	}
-	e.Unplaced = u
+	e.unplaced = u
 }
 
 // takeSettings makes settings those of a standing execution, which all its launches from now on take (rule X8).
 func (es *Set) TakeSettings(e *Execution, now Settings) {
 	encoded := store.Encode(now)
 	if e.settingsEncoded == nil {
-		e.settingsEncoded = store.Encode(e.Settings)
+		e.settingsEncoded = store.Encode(e.rec.Settings)
 	}
 	if bytes.Equal(encoded, e.settingsEncoded) {
 		return
 	}
-	e.Settings, e.settingsEncoded, e.prepared, e.Described = &now, encoded, nil, Described{}
+	e.rec.Settings, e.settingsEncoded, e.prepared, e.described = &now, encoded, nil, Described{}
 	es.SetUnplaced(e, Unplaced{})
 	es.touch(e)
 	es.MatchAgain()
@@ -197,36 +197,36 @@ func (es *Set) TakeSettings(e *Execution, now Settings) {
 
 // outdate has all shards of a standing execution be compared with its settings.
 func (es *Set) Outdate(e *Execution) {
-	e.Outdated = make([]int, len(e.Shards))
-	for i := range e.Outdated {
-		e.Outdated[i] = i
+	e.outdated = make([]int, len(e.shards))
+	for i := range e.outdated {
+		e.outdated[i] = i
 	}
 }
 
 // upToDate notes that the first of the shards that were to be compared has the settings of its execution.
-func (es *Set) UpToDate(e *Execution) { e.Outdated = e.Outdated[1:] }
+func (es *Set) UpToDate(e *Execution) { e.outdated = e.outdated[1:] }
 
 // replaced notes that a shard runs well with the settings for which it was killed.
 func (es *Set) Replaced(ref TaskRef) {
-	ref.Shard().Replacing = false
+	ref.Shard().rec.Replacing = false
 	es.touchShard(ref.Exec, ref.index)
 }
 
 // ranWell notes that an attempt ran well for a while, which makes good for the failures before it.
-func (es *Set) RanWell(ref TaskRef) { ref.Shard().Tries = Tries{} }
+func (es *Set) RanWell(ref TaskRef) { ref.Shard().rec.Tries = Tries{} }
 
 // recordAgain marks what a former term ended: that leader's disk may never be read again, or have missed it when its
 // process died.
 func (es *Set) RecordAgain(e *Execution) {
-	for i := range e.Shards {
-		e.Shards[i].unrecorded = e.Shards[i].State.Terminal()
+	for i := range e.shards {
+		e.shards[i].unrecorded = e.shards[i].rec.State.Terminal()
 	}
 }
 
 // unrecorded returns the shards that recordAgain has marked, and takes the marks off.
 func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.unrecorded {
+	for i := range e.shards {
+		if s := &e.shards[i]; s.unrecorded {
 			s.unrecorded = false
 			refs = append(refs, TaskRef{e, i})
 		}

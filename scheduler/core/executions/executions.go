@@ -47,14 +47,14 @@ func New(s *step.Shared) Set {
 // touch has an execution be written without its chunks of shards.
 func (es *Set) touch(e *Execution) {
 	e.dirty = true
-	es.changed.Add(e.ID)
+	es.changed.Add(e.rec.ID)
 }
 
 // touchShard marks one shard of an execution as changed.
 func (es *Set) touchShard(e *Execution, index int) {
-	e.Shards[index].encoded = nil
-	es.changed.Add(e.ID)
-	if len(e.Shards) <= store.InlineShards {
+	e.shards[index].encoded = nil
+	es.changed.Add(e.rec.ID)
+	if len(e.shards) <= store.InlineShards {
 		e.dirty = true
 		return
 	}
@@ -69,18 +69,18 @@ func (es *Set) Known(id string) bool { return es.open[id] != nil || es.ended.byI
 
 // add opens an execution.
 func (es *Set) add(e *Execution) {
-	es.open[e.ID] = e
+	es.open[e.rec.ID] = e
 	es.touch(e)
 }
 
 // begin indexes the task of a shard's present attempt.
 func (es *Set) begin(ref TaskRef) {
 	s := ref.Shard()
-	es.tasks[s.TaskID] = ref
-	if es.onAgent[s.Agent] == nil {
-		es.onAgent[s.Agent] = map[string]TaskRef{}
+	es.tasks[s.rec.TaskID] = ref
+	if es.onAgent[s.rec.Agent] == nil {
+		es.onAgent[s.rec.Agent] = map[string]TaskRef{}
 	}
-	es.onAgent[s.Agent][s.TaskID] = ref
+	es.onAgent[s.rec.Agent][s.rec.TaskID] = ref
 }
 
 // forgetTask takes a task out of the index: its attempt has ended, and another one of its shard may come.
@@ -89,7 +89,7 @@ func (es *Set) ForgetTask(id string) {
 	if !ok {
 		return
 	}
-	agent := ref.Shard().Agent
+	agent := ref.Shard().rec.Agent
 	delete(es.tasks, id)
 	delete(es.onAgent[agent], id)
 	if len(es.onAgent[agent]) == 0 {
@@ -100,33 +100,33 @@ func (es *Set) ForgetTask(id string) {
 // end files an execution among the ended ones, with its tasks.
 func (es *Set) end(e *Execution) {
 	es.removeLaunchable(e)
-	delete(es.open, e.ID)
-	for i := range e.Shards {
-		es.ForgetTask(e.Shards[i].TaskID)
+	delete(es.open, e.rec.ID)
+	for i := range e.shards {
+		es.ForgetTask(e.shards[i].rec.TaskID)
 	}
 	es.ended.seq++
-	e.Ended, e.EndedAt, e.endedAt = es.ended.seq, es.Wall(), es.Now()
+	e.rec.Ended, e.rec.EndedAt, e.endedAt = es.ended.seq, es.Wall(), es.Now()
 	es.touch(e)
 	es.ended.add(e)
 }
 
 func (es *Set) insertLaunchable(e *Execution, key LaunchKey) {
-	e.LaunchKey, e.Launchable = key, true
+	e.launchKey, e.launchable = key, true
 	i, _ := slices.BinarySearchFunc(es.launchable, key, compareLaunch)
 	es.launchable = slices.Insert(es.launchable, i, e)
 }
 
 func (es *Set) removeLaunchable(e *Execution) {
-	if !e.Launchable {
+	if !e.launchable {
 		return
 	}
-	if i, ok := slices.BinarySearchFunc(es.launchable, e.LaunchKey, compareLaunch); ok {
+	if i, ok := slices.BinarySearchFunc(es.launchable, e.launchKey, compareLaunch); ok {
 		es.launchable = slices.Delete(es.launchable, i, i+1)
 	}
-	e.Launchable = false
+	e.launchable = false
 }
 
-func compareLaunch(e *Execution, k LaunchKey) int { return compareLaunchKeys(e.LaunchKey, k) }
+func compareLaunch(e *Execution, k LaunchKey) int { return compareLaunchKeys(e.launchKey, k) }
 
 // keysKept is how long an Idempotency-Key is remembered.
 const keysKept = 24 * time.Hour
@@ -157,12 +157,12 @@ func (es *Set) Write(r *store.Commit, stored, recorded int64) {
 		}
 	}
 	for _, e := range gone {
-		if !e.stored || es.open[e.ID] != nil {
+		if !e.stored || es.open[e.rec.ID] != nil {
 			continue // the id lives again
 		}
-		r.Remove(store.Under(store.PathExecution, e.ID))
+		r.Remove(store.Under(store.PathExecution, e.rec.ID))
 		for i := range e.storedChunks {
-			r.Remove(store.ChunkPath(e.ID, i))
+			r.Remove(store.ChunkPath(e.rec.ID, i))
 		}
 	}
 }
@@ -194,8 +194,8 @@ type Made struct {
 }
 
 func (es *Set) newExecution(m Made) *Execution {
-	return &Execution{ID: m.ID, Job: m.Job, Fire: m.Fire, Source: m.Source, Made: es.Now(),
-		Overrides: m.Overrides, OverridesOf: m.OverridesOf, OverridesTo: m.OverridesTo}
+	return &Execution{rec: record{ID: m.ID, Job: m.Job, Fire: m.Fire, Source: m.Source, Made: es.Now(),
+		Overrides: m.Overrides, OverridesOf: m.OverridesOf, OverridesTo: m.OverridesTo}}
 }
 
 // enqueue opens an execution and adds it to its job's queue, in order of fire time.
@@ -203,38 +203,38 @@ func (es *Set) Enqueue(m Made) *Execution {
 	e := es.newExecution(m)
 	es.add(e)
 	es.NeedChanged()
-	queue := es.queues[e.Job]
+	queue := es.queues[e.rec.Job]
 	i := len(queue)
-	for i > 0 && !queue[i-1].Launched() && e.Fire.Before(queue[i-1].Fire) {
+	for i > 0 && !queue[i-1].Launched() && e.rec.Fire.Before(queue[i-1].rec.Fire) {
 		i--
 	}
 	queue = slices.Insert(queue, i, e)
-	es.queues[e.Job] = queue
-	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.Job, Execution: e.ID, Detail: string(e.Source)})
+	es.queues[e.rec.Job] = queue
+	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source)})
 	if i == 0 && len(queue) > 1 {
 		es.removeLaunchable(queue[1])
 	}
-	es.HeadOfQueue(e.Job)
+	es.HeadOfQueue(e.rec.Job)
 	es.tell(Change{Kind: ExecutionMade, Exec: e})
 	return e
 }
 
 // headOfQueue lets the first execution of a job's queue be launched (rule F5).
 func (es *Set) HeadOfQueue(job string) {
-	if queue := es.queues[job]; len(queue) > 0 && !queue[0].Launched() && queue[0].Kill.IsZero() {
+	if queue := es.queues[job]; len(queue) > 0 && !queue[0].Launched() && queue[0].rec.Kill.IsZero() {
 		es.AddLaunchable(queue[0])
 	}
 }
 
 // dequeue takes an execution that has ended out of its job's queue, and lets the next one be launched.
 func (es *Set) dequeue(e *Execution) {
-	queue := slices.DeleteFunc(es.queues[e.Job], func(q *Execution) bool { return q == e })
+	queue := slices.DeleteFunc(es.queues[e.rec.Job], func(q *Execution) bool { return q == e })
 	if len(queue) == 0 {
-		delete(es.queues, e.Job)
+		delete(es.queues, e.rec.Job)
 		return
 	}
-	es.queues[e.Job] = queue
-	es.HeadOfQueue(e.Job)
+	es.queues[e.rec.Job] = queue
+	es.HeadOfQueue(e.rec.Job)
 }
 
 // addLaunchable puts an execution where launch looks for work, or moves it
@@ -244,15 +244,15 @@ func (es *Set) AddLaunchable(e *Execution) {
 	if e.Launched() {
 		class = classAgain
 	}
-	key := LaunchKey{class, e.Fire, e.ID}
-	if e.Launchable {
-		if e.LaunchKey == key {
+	key := LaunchKey{class, e.rec.Fire, e.rec.ID}
+	if e.launchable {
+		if e.launchKey == key {
 			return
 		}
 		es.removeLaunchable(e)
 	}
 	if !e.Launched() {
-		e.Unplaced.Never = false // its job may have changed while it was not the next
+		e.unplaced.Never = false // its job may have changed while it was not the next
 	}
 	es.insertLaunchable(e, key)
 	es.MatchAgain()
@@ -358,14 +358,14 @@ func (es *Set) Failures(job string) (n int, since time.Time) {
 	}
 	var upTo int64
 	if well := es.ended.lastOf(job, ResultFinished, ResultKilled); well != nil {
-		upTo = well.Ended
+		upTo = well.rec.Ended
 	}
 	failed := es.ended.jobs[job].rings[ResultFailed].list
-	first, _ := slices.BinarySearchFunc(failed, upTo, func(e *Execution, after int64) int { return cmp.Compare(e.Ended, after+1) })
+	first, _ := slices.BinarySearchFunc(failed, upTo, func(e *Execution, after int64) int { return cmp.Compare(e.rec.Ended, after+1) })
 	if first == len(failed) {
 		return 0, since
 	}
-	return len(failed) - first, failed[first].EndedAt
+	return len(failed) - first, failed[first].rec.EndedAt
 }
 
 // observeWith has each change told, in its order; nil is for nobody.

@@ -9,8 +9,8 @@ import (
 
 // killGrace is the time between SIGTERM and SIGKILL that tasks of an execution are launched with: their job's own, or the server's.
 func (es *Set) KillGrace(e *Execution) time.Duration {
-	if e.Launched() && e.Settings.Job.KillGraceSeconds > 0 {
-		return time.Duration(e.Settings.Job.KillGraceSeconds) * time.Second
+	if e.Launched() && e.rec.Settings.Job.KillGraceSeconds > 0 {
+		return time.Duration(e.rec.Settings.Job.KillGraceSeconds) * time.Second
 	}
 	return es.Opt.KillGrace
 }
@@ -20,7 +20,7 @@ func (es *Set) TaskGrace(ref TaskRef) time.Duration {
 	if ref.Exec == nil {
 		return es.Opt.KillGrace
 	}
-	return cmp.Or(ref.Shard().Grace, es.KillGrace(ref.Exec))
+	return cmp.Or(ref.Shard().rec.Grace, es.KillGrace(ref.Exec))
 }
 
 // longestKillGrace is the longest grace that any task on the cluster has, and at least the server's: so long the end of all may take.
@@ -49,7 +49,7 @@ func (es *Set) longestDelay(e *Execution) time.Duration {
 	if !e.Launched() {
 		return es.Opt.BackoffMost
 	}
-	_, most := es.RetryBackoff(&e.Settings.Job)
+	_, most := es.RetryBackoff(&e.rec.Settings.Job)
 	return max(most, es.KillGrace(e)+RefusedWithin)
 }
 

@@ -64,7 +64,7 @@ func newHistory() history {
 // result of an execution that ended.
 func (e *Execution) Result() Result {
 	switch {
-	case e.Dropped:
+	case e.rec.Dropped:
 		return resultDropped
 	case e.State() == Finished:
 		return ResultFinished
@@ -76,21 +76,21 @@ func (e *Execution) Result() Result {
 
 // add takes an execution that ended.
 func (h *history) add(e *Execution) {
-	of := h.jobs[e.Job]
+	of := h.jobs[e.rec.Job]
 	if of == nil {
 		of = &jobHistory{}
 		for i := range of.rings {
 			of.rings[i].most, of.rings[i].state = RingSizes[i], stateOf[i]
 		}
-		h.jobs[e.Job] = of
+		h.jobs[e.rec.Job] = of
 	}
 	e.ring, e.place = &of.rings[e.Result()], h.order.PushBack(e)
 	e.ring.list = append(e.ring.list, e)
-	e.ring.shards += len(e.Shards)
-	h.shards += len(e.Shards)
-	h.byID[e.ID] = e
-	for i := range e.Shards {
-		if id := e.Shards[i].TaskID; id != "" {
+	e.ring.shards += len(e.shards)
+	h.shards += len(e.shards)
+	h.byID[e.rec.ID] = e
+	for i := range e.shards {
+		if id := e.shards[i].rec.TaskID; id != "" {
 			h.tasks[id] = TaskRef{e, i}
 		}
 	}
@@ -117,18 +117,18 @@ func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*E
 		}
 	}
 	takeFrom := func(r *ring, mayToo func(*Execution) bool) {
-		if !r.isOver() || r.list[0].Ended > forgettable || !mayToo(r.list[0]) {
+		if !r.isOver() || r.list[0].rec.Ended > forgettable || !mayToo(r.list[0]) {
 			return
 		}
 		for _, e := range slices.Clone(r.list) {
-			if !r.isOver() || e.Ended > forgettable || !mayToo(e) {
+			if !r.isOver() || e.rec.Ended > forgettable || !mayToo(e) {
 				return
 			}
 			take(e)
 		}
 	}
 	for _, r := range h.crowded {
-		takeFrom(r, func(e *Execution) bool { return e.Dropped || r.shards > ringShards || !isYoung(e, now) })
+		takeFrom(r, func(e *Execution) bool { return e.rec.Dropped || r.shards > ringShards || !isYoung(e, now) })
 	}
 	for _, r := range h.crowded {
 		takeFrom(r, func(*Execution) bool { return full() })
@@ -153,7 +153,7 @@ func (h *history) trimUnstored(most int, recorded int64) []*Execution {
 func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*Execution) {
 	for at := h.order.Front(); at != nil && tooMany(); {
 		e := at.Value.(*Execution)
-		if at = at.Next(); e.Ended > upto {
+		if at = at.Next(); e.rec.Ended > upto {
 			break
 		}
 		if h.take(e) {
@@ -182,16 +182,16 @@ func (h *history) remove(e *Execution) {
 	h.order.Remove(e.place)
 	i := slices.Index(e.ring.list, e)
 	e.ring.list = slices.Delete(e.ring.list, i, i+1)
-	e.ring.shards -= len(e.Shards)
-	h.shards -= len(e.Shards)
-	if h.byID[e.ID] == e {
-		delete(h.byID, e.ID)
+	e.ring.shards -= len(e.shards)
+	h.shards -= len(e.shards)
+	if h.byID[e.rec.ID] == e {
+		delete(h.byID, e.rec.ID)
 	}
-	for i := range e.Shards {
-		delete(h.tasks, e.Shards[i].TaskID)
+	for i := range e.shards {
+		delete(h.tasks, e.shards[i].rec.TaskID)
 	}
-	if of := h.jobs[e.Job]; of.isEmpty() {
-		delete(h.jobs, e.Job)
+	if of := h.jobs[e.rec.Job]; of.isEmpty() {
+		delete(h.jobs, e.rec.Job)
 	}
 	e.ring, e.place = nil, nil
 }
@@ -235,7 +235,7 @@ func (h *history) lastOf(job string, among ...Result) (last *Execution) {
 	}
 	for _, o := range among {
 		if r := &of.rings[o]; len(r.list) > 0 {
-			if e := r.list[len(r.list)-1]; last == nil || e.Ended > last.Ended {
+			if e := r.list[len(r.list)-1]; last == nil || e.rec.Ended > last.rec.Ended {
 				last = e
 			}
 		}

@@ -11,9 +11,9 @@ import (
 // ended makes an execution that has ended, the n-th of a job.
 func ended(job string, n int, state State, shards int) *Execution {
 	fire := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
-	e := &Execution{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &Settings{}, Ended: int64(n)}
+	e := &Execution{rec: record{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &Settings{}, Ended: int64(n)}}
 	for i := range shards {
-		e.Shards = append(e.Shards, Shard{Item: i, State: state, attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.ID, i)}})
+		e.shards = append(e.shards, Shard{rec: shardRecord{Item: i, State: state, attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.rec.ID, i)}}})
 	}
 	return e
 }
@@ -45,10 +45,10 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 	}
 	last := int64(0)
 	for e := range h.all() {
-		if e.Ended <= last {
-			t.Fatalf("end %d comes after end %d", e.Ended, last)
+		if e.rec.Ended <= last {
+			t.Fatalf("end %d comes after end %d", e.rec.Ended, last)
 		}
-		last = e.Ended
+		last = e.rec.Ended
 	}
 	if e := h.lastOf("both", ResultFinished, ResultFailed); e == nil || e.State() != Failed {
 		t.Errorf("the last run of both is %+v", e)
@@ -65,7 +65,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	h := newHistory()
 	for n := range 3000 {
 		e := ended(fmt.Sprint("job", rnd.IntN(200)), n+1, []State{Finished, Failed, Killed}[rnd.IntN(3)], 1+rnd.IntN(3))
-		e.Dropped = rnd.IntN(4) == 0
+		e.rec.Dropped = rnd.IntN(4) == 0
 		h.add(e)
 		h.trim(time.Now(), 500, math.MaxInt64)
 		if h.order.Len() > 500 {
@@ -75,9 +75,9 @@ func TestHistoryIsBounded(t *testing.T) {
 	h.trim(time.Now(), 500, math.MaxInt64)
 	shards := 0
 	for e := range h.all() {
-		shards += len(e.Shards)
-		if h.byID[e.ID] != e {
-			t.Fatalf("%s can't be found", e.ID)
+		shards += len(e.shards)
+		if h.byID[e.rec.ID] != e {
+			t.Fatalf("%s can't be found", e.rec.ID)
 		}
 	}
 	if h.order.Len() != 500 || shards != h.shards || len(h.tasks) != shards {
@@ -98,7 +98,7 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	add := func(job string, at time.Time, dropped bool) {
 		n++
 		e := ended(job, n, Finished, 1)
-		e.EndedAt, e.endedAt, e.Dropped = at, at, dropped
+		e.rec.EndedAt, e.endedAt, e.rec.Dropped = at, at, dropped
 		h.add(e)
 		h.trim(now, 100, math.MaxInt64)
 	}
@@ -176,7 +176,7 @@ func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	shards := make([]Shard, 100_000) // all have the same ones, which takes less memory
 	for n := range 25 {
 		e := ended("big", n+1, Finished, 0)
-		e.Shards = shards
+		e.shards = shards
 		h.add(e)
 		trim(&h, int64(n))
 	}

@@ -19,25 +19,37 @@ type loading struct {
 
 // restore takes in an execution that is stored.
 func (es *Set) Restore(value []byte) error {
-	var e Execution
-	if err := json.Unmarshal(value, &e); err != nil {
+	var read struct {
+		record
+		Shards []shardRecord `json:"shards"`
+	}
+	if err := json.Unmarshal(value, &read); err != nil {
 		return err
 	}
-	es.loading.executions = append(es.loading.executions, &e)
+	e := &Execution{rec: read.record, shards: shardsOf(read.Shards)}
+	es.loading.executions = append(es.loading.executions, e)
 	return nil
 }
 
 // restoreShards takes in shards that are stored beside their execution, at a path.
 func (es *Set) RestoreShards(path string, value []byte) error {
-	var part []Shard
+	var part []shardRecord
 	if err := json.Unmarshal(value, &part); err != nil {
 		return err
 	}
 	if es.loading.chunks == nil {
 		es.loading.chunks = map[string][]Shard{}
 	}
-	es.loading.chunks[path] = part
+	es.loading.chunks[path] = shardsOf(part)
 	return nil
+}
+
+func shardsOf(records []shardRecord) []Shard {
+	shards := make([]Shard, len(records))
+	for i := range records {
+		shards[i].rec = records[i]
+	}
+	return shards
 }
 
 // restoreKey takes in a remembered Idempotency-Key.
@@ -56,36 +68,36 @@ func (es *Set) Join() (ended []*Execution, err error) {
 	read := es.loading
 	es.loading = loading{}
 	for _, e := range read.executions {
-		e.stored, e.storedChunks = true, e.Chunks
-		for i := range e.Chunks {
-			path := store.ChunkPath(e.ID, i)
+		e.stored, e.storedChunks = true, e.rec.Chunks
+		for i := range e.rec.Chunks {
+			path := store.ChunkPath(e.rec.ID, i)
 			part, ok := read.chunks[path]
 			if !ok {
-				return nil, fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a copy", e.ID, path)
+				return nil, fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a copy", e.rec.ID, path)
 			}
-			e.Shards = append(e.Shards, part...)
+			e.shards = append(e.shards, part...)
 		}
-		e.Chunks, e.endedAt = 0, e.EndedAt
-		es.Clamp(0, &e.Made, &e.endedAt)
-		for i := range e.Shards {
-			s := &e.Shards[i]
-			s.RunningSince = es.Now()
-			es.Clamp(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince, &s.RunningAt)
-			es.Clamp(es.longestDelay(e), &s.NotBefore)
-			if !s.State.Terminal() {
-				e.ShardsOpen++
+		e.rec.Chunks, e.endedAt = 0, e.rec.EndedAt
+		es.Clamp(0, &e.rec.Made, &e.endedAt)
+		for i := range e.shards {
+			s := &e.shards[i]
+			s.rec.runningSince = es.Now()
+			es.Clamp(0, &s.rec.Launched, &s.rec.Unreachable, &s.rec.EndUnclear, &s.rec.KillSince, &s.rec.WaitSince, &s.rec.RunningAt)
+			es.Clamp(es.longestDelay(e), &s.rec.NotBefore)
+			if !s.rec.State.Terminal() {
+				e.shardsOpen++
 			}
 		}
-		if e.Ended > 0 {
+		if e.rec.Ended > 0 {
 			ended = append(ended, e)
 			continue
 		}
-		es.open[e.ID] = e
-		es.queues[e.Job] = append(es.queues[e.Job], e)
+		es.open[e.rec.ID] = e
+		es.queues[e.rec.Job] = append(es.queues[e.rec.Job], e)
 	}
-	slices.SortFunc(ended, func(a, b *Execution) int { return int(a.Ended - b.Ended) })
+	slices.SortFunc(ended, func(a, b *Execution) int { return int(a.rec.Ended - b.rec.Ended) })
 	for _, e := range ended {
-		es.ended.seq = e.Ended
+		es.ended.seq = e.rec.Ended
 		es.ended.add(e)
 	}
 	for _, id := range step.SortedKeys(es.keys) {
@@ -104,15 +116,15 @@ func (es *Set) QueuesLoaded() {
 				}
 				return 1
 			}
-			return compareLaunchKeys(LaunchKey{fire: a.Fire, id: a.ID}, LaunchKey{fire: b.Fire, id: b.ID})
+			return compareLaunchKeys(LaunchKey{fire: a.rec.Fire, id: a.rec.ID}, LaunchKey{fire: b.rec.Fire, id: b.rec.ID})
 		})
 	}
 }
 
 // takeUp indexes a loaded execution's tasks.
 func (es *Set) TakeUp(e *Execution) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.TaskID != "" && s.State != Waiting {
+	for i := range e.shards {
+		if s := &e.shards[i]; s.rec.TaskID != "" && s.rec.State != Waiting {
 			es.begin(TaskRef{e, i})
 		}
 	}
@@ -120,8 +132,8 @@ func (es *Set) TakeUp(e *Execution) {
 
 // setToWork lets the waiting shards of a loaded execution be launched.
 func (es *Set) SetToWork(e *Execution) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(es.Now()) {
+	for i := range e.shards {
+		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.NotBefore.After(es.Now()) {
 			es.waitsUntil(e, s)
 		}
 	}
@@ -136,22 +148,22 @@ func (es *Set) Imported(m Made) { es.open1(es.newExecution(m)) }
 
 func (es *Set) open1(e *Execution) {
 	es.add(e)
-	es.queues[e.Job] = append(es.queues[e.Job], e)
-	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.Job, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
+	es.queues[e.rec.Job] = append(es.queues[e.rec.Job], e)
+	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source) + ", which waited in the original's queue"})
 }
 
 // importedLost opens an execution of shards that the original has lost: lost has the last task of each by its item. The
 // others have come to their end under the original, at a moment.
 func (es *Set) ImportedLost(m Made, with *Settings, lost map[int]string, ended time.Time) {
 	e := es.newExecution(m)
-	e.Settings = with
-	e.Shards = make([]Shard, with.Job.ShardingTotalCount)
-	for i := range e.Shards {
-		e.Shards[i] = Shard{Item: i, State: Finished, attempt: attempt{Complete: ended}}
+	e.rec.Settings = with
+	e.shards = make([]Shard, with.Job.ShardingTotalCount)
+	for i := range e.shards {
+		e.shards[i] = Shard{rec: shardRecord{Item: i, State: Finished, attempt: attempt{Complete: ended}}}
 		if task, isLost := lost[i]; isLost {
-			e.Shards[i] = Shard{Item: i, State: Waiting, Type: FailoverSource, Attempt: 1, WaitSince: es.Now(),
-				attempt: attempt{TaskID: task, Cause: reason.Of(reason.LostBeforeImport)}}
-			e.ShardsOpen++
+			e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting, Type: FailoverSource, Attempt: 1, WaitSince: es.Now(),
+				attempt: attempt{TaskID: task, Cause: reason.Of(reason.LostBeforeImport)}}}
+			e.shardsOpen++
 		}
 		es.touchShard(e, i)
 	}

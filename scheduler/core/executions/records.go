@@ -7,27 +7,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// encodedExecution is an execution as it is stored: what changes seldom is encoded
-// once, what all its writes have in common is not encoded again for each.
-type encodedExecution struct {
-	*Execution
+// encodedRecord is a record without the settings, which change seldom and are encoded once.
+type encodedRecord struct {
+	*record
 	Settings *struct{} `json:"settings,omitempty"`
-	Shards   *struct{} `json:"shards,omitempty"`
 }
 
 // encodeHeader writes an execution, with its shards where they are inline.
 func (e *Execution) encodeHeader() []byte {
-	b := store.Encode(encodedExecution{Execution: e})
-	if e.Settings != nil {
+	b := store.Encode(encodedRecord{record: &e.rec})
+	if e.rec.Settings != nil {
 		if e.settingsEncoded == nil {
-			e.settingsEncoded = store.Encode(e.Settings)
+			e.settingsEncoded = store.Encode(e.rec.Settings)
 		}
 		b = append(append(b[:len(b)-1], `,"settings":`...), e.settingsEncoded...)
 		b = append(b, '}')
 	}
-	if n := len(e.Shards); n > 0 && n <= store.InlineShards {
+	if n := len(e.shards); n > 0 && n <= store.InlineShards {
 		b = append(b[:len(b)-1], `,"shards":`...)
-		b = append(appendShards(b, e.Shards), '}')
+		b = append(appendShards(b, e.shards), '}')
 	}
 	return b
 }
@@ -37,7 +35,7 @@ func appendShards(b []byte, shards []Shard) []byte {
 	size := 0
 	for i := range shards {
 		if shards[i].encoded == nil {
-			shards[i].encoded = store.Encode(&shards[i])
+			shards[i].encoded = store.Encode(&shards[i].rec)
 		}
 		size += len(shards[i].encoded) + 1
 	}
@@ -55,21 +53,21 @@ func appendShards(b []byte, shards []Shard) []byte {
 func (e *Execution) write(r *store.Commit) {
 	if e.chunks() > 0 {
 		for _, i := range step.SortedKeys(e.dirtyChunks) {
-			r.Raw(store.ChunkPath(e.ID, i), appendShards(nil, e.Shards[i*store.ChunkShards:min((i+1)*store.ChunkShards, len(e.Shards))]))
+			r.Raw(store.ChunkPath(e.rec.ID, i), appendShards(nil, e.shards[i*store.ChunkShards:min((i+1)*store.ChunkShards, len(e.shards))]))
 			e.storedChunks = max(e.storedChunks, i+1)
 		}
 		clear(e.dirtyChunks)
 	}
 	if e.dirty {
-		e.Chunks = e.chunks()
-		r.Raw(store.Under(store.PathExecution, e.ID), e.encodeHeader())
-		e.Chunks = 0
+		e.rec.Chunks = e.chunks()
+		r.Raw(store.Under(store.PathExecution, e.rec.ID), e.encodeHeader())
+		e.rec.Chunks = 0
 		e.stored, e.dirty = true, false
 	}
-	if e.Ended > 0 {
+	if e.rec.Ended > 0 {
 		e.settingsEncoded = nil
-		for i := range e.Shards {
-			e.Shards[i].encoded = nil
+		for i := range e.shards {
+			e.shards[i].encoded = nil
 		}
 	}
 }

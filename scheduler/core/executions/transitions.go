@@ -18,7 +18,7 @@ func (r TaskRef) must(possible bool, transition string) {
 	if !possible {
 		s := r.Shard()
 		panic(fmt.Sprintf("item %d of %s, which is %s in attempt %d (task %q), %s",
-			s.Item, r.Exec.ID, s.State, s.Attempt, s.TaskID, transition))
+			s.rec.Item, r.Exec.rec.ID, s.rec.State, s.rec.Attempt, s.rec.TaskID, transition))
 	}
 }
 
@@ -40,33 +40,33 @@ type NewTask struct {
 // launch gives a waiting shard its next attempt.
 func (es *Set) Launch(ref TaskRef, t NewTask) {
 	a := attempt{TaskID: t.TaskID, Agent: t.Agent, AgentURL: t.AgentURL, Host: t.Host, Original: t.Original, Executor: t.Executor,
-		Need: t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.Now(), AcceptSeq: t.Accept, SentWith: t.Accept}
+		Need: t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.Now(), acceptSeq: t.Accept, sentWith: t.Accept}
 	s := ref.Shard()
-	ref.must(s.State == Waiting, "is launched")
-	s.State, s.NotBefore = Launching, time.Time{}
-	s.Attempt++
-	s.attempt = a
+	ref.must(s.rec.State == Waiting, "is launched")
+	s.rec.State, s.rec.NotBefore = Launching, time.Time{}
+	s.rec.Attempt++
+	s.rec.attempt = a
 	es.begin(ref)
 	es.touchShard(ref.Exec, ref.index)
 	es.tell(Change{Kind: TaskLaunched, Exec: ref.Exec, Index: ref.index})
 }
 
 // answered notes that the ACCEPT of an attempt is no longer under way (rule L4).
-func (es *Set) Answered(ref TaskRef) { ref.Shard().AcceptSeq = 0 }
+func (es *Set) Answered(ref TaskRef) { ref.Shard().rec.acceptSeq = 0 }
 
 // sessionBegan voids what the last session knew of all tasks: their ACCEPTs can't arrive any more, and what was
 // reported of them, and sent to them, counts for nothing.
 func (es *Set) SessionBegan() {
 	for _, ref := range es.tasks {
 		s := ref.Shard()
-		s.Known, s.AcceptSeq, s.KillSent, s.KillTry = false, 0, time.Time{}, 0
+		s.rec.known, s.rec.acceptSeq, s.rec.killSent, s.rec.killTry = false, 0, time.Time{}, 0
 	}
 }
 
 // markedAway notes that a master had the agent of an attempt marked unreachable, and not only did not know the task.
 func (es *Set) MarkedAway(ref TaskRef) {
-	if s := ref.Shard(); !s.Away {
-		s.Away = true
+	if s := ref.Shard(); !s.rec.Away {
+		s.rec.Away = true
 		es.touchShard(ref.Exec, ref.index)
 	}
 }
@@ -75,14 +75,14 @@ func (es *Set) MarkedAway(ref TaskRef) {
 func (es *Set) Unreachable(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is unreachable")
-	s.Unreachable = since
+	s.rec.Unreachable = since
 	es.touchShard(ref.Exec, ref.index)
 }
 
 // endUnclear notes that the cluster says of an attempt that it has ended, as that state, without a cause (rule S5).
 func (es *Set) EndUnclear(ref TaskRef, state string) {
-	if s := ref.Shard(); s.EndUnclear.IsZero() {
-		s.EndUnclear, s.EndState = es.Now(), state
+	if s := ref.Shard(); s.rec.EndUnclear.IsZero() {
+		s.rec.EndUnclear, s.rec.EndState = es.Now(), state
 		es.touchShard(ref.Exec, ref.index)
 	}
 }
@@ -91,10 +91,10 @@ func (es *Set) EndUnclear(ref TaskRef, state string) {
 // news.
 func (es *Set) Reached(ref TaskRef) (news bool) {
 	s := ref.Shard()
-	if s.Unreachable.IsZero() && s.EndUnclear.IsZero() {
+	if s.rec.Unreachable.IsZero() && s.rec.EndUnclear.IsZero() {
 		return false
 	}
-	s.Unreachable, s.Away, s.EndUnclear, s.EndState = time.Time{}, false, time.Time{}, ""
+	s.rec.Unreachable, s.rec.Away, s.rec.EndUnclear, s.rec.EndState = time.Time{}, false, time.Time{}, ""
 	es.touchShard(ref.Exec, ref.index)
 	return true
 }
@@ -103,8 +103,8 @@ func (es *Set) Reached(ref TaskRef) (news bool) {
 func (es *Set) Running(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "runs")
-	s.State, s.RunningSince = Running, es.Now()
-	if s.Start.IsZero() {
+	s.rec.State, s.rec.runningSince = Running, es.Now()
+	if s.rec.Start.IsZero() {
 		es.Began(ref, since)
 	}
 	es.touchShard(ref.Exec, ref.index)
@@ -124,14 +124,14 @@ type WantedKill struct {
 func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is to be killed")
-	send := s.KillSince.IsZero() || s.Drain && !k.Drain
+	send := s.rec.KillSince.IsZero() || s.rec.Drain && !k.Drain
 	if send {
-		s.KillSince, s.Drain, s.KillTry = es.Now(), k.Drain, 0
+		s.rec.KillSince, s.rec.Drain, s.rec.killTry = es.Now(), k.Drain, 0
 	}
 	if !k.Why.IsZero() {
-		s.Kill = k.Why
+		s.rec.Kill = k.Why
 	}
-	s.TimedOut, s.Replacing = s.TimedOut || k.Timeout, s.Replacing || k.Replace
+	s.rec.TimedOut, s.rec.Replacing = s.rec.TimedOut || k.Timeout, s.rec.Replacing || k.Replace
 	if send || !k.Why.IsZero() {
 		es.touchShard(ref.Exec, ref.index)
 		es.tell(Change{Kind: TaskKillWanted, Exec: ref.Exec, Index: ref.index, Why: k.Why, Send: send})
@@ -141,23 +141,23 @@ func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 // killSent notes that a kill was sent.
 func (es *Set) KillSent(ref TaskRef) {
 	s := ref.Shard()
-	s.KillSent = es.Now()
-	s.KillTry++
+	s.rec.killSent = es.Now()
+	s.rec.killTry++
 }
 
 // complete ends a shard, and returns whether its execution has ended with it.
 func (es *Set) complete(ref TaskRef, state State) (last bool) {
 	e, s := ref.Exec, ref.Shard()
-	ref.must(!s.State.Terminal() && state.Terminal(), "ends as "+string(state))
-	s.State = state
-	if s.Complete.IsZero() {
-		s.Complete = es.Wall()
+	ref.must(!s.rec.State.Terminal() && state.Terminal(), "ends as "+string(state))
+	s.rec.State = state
+	if s.rec.Complete.IsZero() {
+		s.rec.Complete = es.Wall()
 	}
-	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	s.AcceptSeq = 0
+	s.rec.Unreachable, s.rec.EndUnclear, s.rec.KillSince, s.rec.NotBefore = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.rec.acceptSeq = 0
 	es.touchShard(e, ref.index)
-	e.ShardsOpen--
-	return e.ShardsOpen == 0
+	e.shardsOpen--
+	return e.shardsOpen == 0
 }
 
 // requeue puts a shard back to wait for another attempt after a delay. Of the last one it keeps where it ran and why it
@@ -165,13 +165,13 @@ func (es *Set) complete(ref TaskRef, state State) (last bool) {
 func (es *Set) requeue(ref TaskRef, source Source, delay time.Duration) {
 	e, s := ref.Exec, ref.Shard()
 	ref.must(s.Live(), "is requeued")
-	es.ForgetTask(s.TaskID)
-	s.State, s.Type = Waiting, source
-	s.WaitSince, s.NotBefore = es.Now(), es.Now().Add(delay)
-	if !s.Start.IsZero() && (e.Begun.IsZero() || s.Start.Before(e.Begun)) {
-		e.Begun = s.Start
+	es.ForgetTask(s.rec.TaskID)
+	s.rec.State, s.rec.Type = Waiting, source
+	s.rec.WaitSince, s.rec.NotBefore = es.Now(), es.Now().Add(delay)
+	if !s.rec.Start.IsZero() && (e.rec.Begun.IsZero() || s.rec.Start.Before(e.rec.Begun)) {
+		e.rec.Begun = s.rec.Start
 		es.touch(e)
 	}
-	s.attempt = s.past()
+	s.rec.attempt = s.rec.past()
 	es.touchShard(e, ref.index)
 }

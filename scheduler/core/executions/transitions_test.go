@@ -26,28 +26,28 @@ func TestTransitions(t *testing.T) {
 		es := New(&step.Shared{})
 		began := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 		es.Begin(began)
-		e := &Execution{ID: "my_job@1", Job: "my_job", Settings: &Settings{App: app.Default(), Job: jobs.Default()}}
+		e := &Execution{rec: record{ID: "my_job@1", Job: "my_job", Settings: &Settings{App: app.Default(), Job: jobs.Default()}}}
 		es.add(e)
-		e.Shards = make([]Shard, rapid.IntRange(1, 2*store.ChunkShards).Draw(t, "shards"))
-		for i := range e.Shards {
-			e.Shards[i] = Shard{Item: i, State: Waiting}
+		e.shards = make([]Shard, rapid.IntRange(1, 2*store.ChunkShards).Draw(t, "shards"))
+		for i := range e.shards {
+			e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting}}
 		}
-		e.ShardsOpen = len(e.Shards)
+		e.shardsOpen = len(e.shards)
 		launched, first := 0, time.Time{}
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			passed := time.Duration(step+1) * time.Second
 			es.Set(clock.Now{Wall: began.Add(passed), Elapsed: passed})
 			es.changed.Take()
-			ref := TaskRef{e, rapid.IntRange(0, len(e.Shards)-1).Draw(t, "shard")}
+			ref := TaskRef{e, rapid.IntRange(0, len(e.shards)-1).Draw(t, "shard")}
 			s := ref.Shard()
 			before, changes := *s, true
 			s.encoded = []byte("{}")
 			switch {
-			case s.State == Waiting:
+			case s.rec.State == Waiting:
 				launched++
 				agent := rapid.SampledFrom([]string{"S1", "S2"}).Draw(t, "agent")
 				es.Launch(ref, NewTask{TaskID: fmt.Sprint("task-", launched), Agent: agent})
-				if s.Attempt != before.Attempt+1 || !s.KillSince.IsZero() || !s.Kill.IsZero() {
+				if s.rec.Attempt != before.rec.Attempt+1 || !s.rec.KillSince.IsZero() || !s.rec.Kill.IsZero() {
 					t.Fatalf("launched as %+v", s)
 				}
 			case s.Live():
@@ -58,11 +58,11 @@ func TestTransitions(t *testing.T) {
 			if changes != (s.encoded == nil) || changes != (len(es.changed.Take()) == 1) {
 				t.Fatalf("%+v became %+v, and is written: %v", before, s, s.encoded == nil)
 			}
-			if !before.Start.IsZero() && s.State == Waiting && (first.IsZero() || before.Start.Before(first)) {
-				first = before.Start
+			if !before.rec.Start.IsZero() && s.rec.State == Waiting && (first.IsZero() || before.rec.Start.Before(first)) {
+				first = before.rec.Start
 			}
-			if !e.Begun.Equal(first) || s.Attempt < before.Attempt {
-				t.Fatalf("begun at %v, want %v; %+v", e.Begun, first, s)
+			if !e.rec.Begun.Equal(first) || s.rec.Attempt < before.rec.Attempt {
+				t.Fatalf("begun at %v, want %v; %+v", e.rec.Begun, first, s)
 			}
 			agree(t, &es, e)
 		}
@@ -82,10 +82,10 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		return true
 	case 2:
 		es.EndUnclear(ref, "LOST")
-		return before.EndUnclear.IsZero()
+		return before.rec.EndUnclear.IsZero()
 	case 3:
 		news := es.Reached(ref)
-		if s.Away && news || !s.Unreachable.IsZero() || !s.EndUnclear.IsZero() {
+		if s.rec.Away && news || !s.rec.Unreachable.IsZero() || !s.rec.EndUnclear.IsZero() {
 			t.Fatalf("reached, and %+v", s)
 		}
 		return news
@@ -99,26 +99,26 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		es.WantKill(ref, k)
 		es.observe = nil
 		send := len(told) == 1 && told[0].Kind == TaskKillWanted && told[0].Send
-		news := before.KillSince.IsZero() || before.Drain && !k.Drain
-		if s.KillSince.IsZero() || send != news || before.Kill.IsZero() && !s.Kill.Equal(k.Why) {
+		news := before.rec.KillSince.IsZero() || before.rec.Drain && !k.Drain
+		if s.rec.KillSince.IsZero() || send != news || before.rec.Kill.IsZero() && !s.rec.Kill.Equal(k.Why) {
 			t.Fatalf("%+v is wanted to end so: %+v, sent %v", before, s, send)
 		}
-		if !before.KillSince.IsZero() && !before.Drain && s.Drain {
+		if !before.rec.KillSince.IsZero() && !before.rec.Drain && s.rec.Drain {
 			t.Fatal("a kill became a drain")
 		}
 		return send || !k.Why.IsZero()
 	case 5:
 		state := rapid.SampledFrom([]State{Finished, Failed, Killed, Lost, TimedOut}).Draw(t, "state")
 		last := es.complete(ref, state)
-		open := slices.ContainsFunc(ref.Exec.Shards, func(s Shard) bool { return !s.State.Terminal() })
-		if s.State != state || last == open || s.Complete.IsZero() != es.Wall().IsZero() {
+		open := slices.ContainsFunc(ref.Exec.shards, func(s Shard) bool { return !s.rec.State.Terminal() })
+		if s.rec.State != state || last == open || s.rec.Complete.IsZero() != es.Wall().IsZero() {
 			t.Fatalf("completed as %+v, the last: %v", s, last)
 		}
 		return true
 	default:
 		es.requeue(ref, FailoverSource, time.Minute)
 		later := es.Now().Add(time.Minute)
-		if s.State != Waiting || !s.NotBefore.Equal(later) || !s.KillSince.IsZero() || s.TaskID != before.TaskID {
+		if s.rec.State != Waiting || !s.rec.NotBefore.Equal(later) || !s.rec.KillSince.IsZero() || s.rec.TaskID != before.rec.TaskID {
 			t.Fatalf("requeued as %+v", s)
 		}
 		return true
@@ -128,21 +128,21 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 // agree compares the indexes with a walk over all shards.
 func agree(t *rapid.T, es *Set, e *Execution) {
 	tasks, agents, open := map[string]int{}, map[string]map[string]bool{}, 0
-	for i := range e.Shards {
-		s := &e.Shards[i]
-		if !s.State.Terminal() {
+	for i := range e.shards {
+		s := &e.shards[i]
+		if !s.rec.State.Terminal() {
 			open++
 		}
-		if s.Live() || s.State.Terminal() {
-			tasks[s.TaskID] = i
-			if agents[s.Agent] == nil {
-				agents[s.Agent] = map[string]bool{}
+		if s.Live() || s.rec.State.Terminal() {
+			tasks[s.rec.TaskID] = i
+			if agents[s.rec.Agent] == nil {
+				agents[s.rec.Agent] = map[string]bool{}
 			}
-			agents[s.Agent][s.TaskID] = true
+			agents[s.rec.Agent][s.rec.TaskID] = true
 		}
 	}
-	if open != e.ShardsOpen || len(es.tasks) != len(tasks) || len(es.onAgent) != len(agents) {
-		t.Fatalf("%d shards are open, not %d; %d tasks are known, not %d", open, e.ShardsOpen, len(es.tasks), len(tasks))
+	if open != e.shardsOpen || len(es.tasks) != len(tasks) || len(es.onAgent) != len(agents) {
+		t.Fatalf("%d shards are open, not %d; %d tasks are known, not %d", open, e.shardsOpen, len(es.tasks), len(tasks))
 	}
 	for id, i := range tasks {
 		if ref := es.tasks[id]; ref.Exec != e || ref.index != i {
@@ -168,7 +168,7 @@ func TestIllegalTransitions(t *testing.T) {
 		Failed:   func(es *Set, ref TaskRef) { es.Running(ref, es.Now()) },
 	} {
 		es := New(&step.Shared{})
-		e := &Execution{ID: "my_job@1", Shards: []Shard{{State: state}}}
+		e := &Execution{rec: record{ID: "my_job@1"}, shards: []Shard{{rec: shardRecord{State: state}}}}
 		func() {
 			defer func() {
 				if said, _ := recover().(string); !strings.Contains(said, "item 0 of my_job@1, which is "+string(state)) {

@@ -90,6 +90,12 @@ func (s *Set) Blocking(job string, item int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item == item })
 }
 
+// Blocks reports whether there is one that blocks a shard.
+func (s *Set) Blocks(job string, item int) bool {
+	_, blocks := s.Blocking(job, item)
+	return blocks
+}
+
 // BlockingAmong is one that blocks one of the first shards of a job.
 func (s *Set) BlockingAmong(job string, shards int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item < shards })
