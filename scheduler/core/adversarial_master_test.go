@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -125,7 +126,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			}
 			check("job")
 		case 5:
-			var p planned
+			var p *config.Planned
 			var err error
 			switch r.IntN(8) {
 			case 6:

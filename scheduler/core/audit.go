@@ -89,16 +89,17 @@ func (a *audit) add(r auditRow) {
 	a.keep(&r)
 }
 
-// plan adds to a change of configuration, which is a commit of its own, the rows that tell of it.
-func (a *audit) plan(p *planned, rows []event.Audit) {
+// plan numbers the rows that tell of a change of configuration, which is a commit of its own, and returns what that has to
+// write of them.
+func (a *audit) plan(rows []event.Audit) (writes []registry.Write, numbered []auditRow) {
 	var r store.Commit
 	for _, row := range rows {
 		planned := a.number(row)
 		r.Raw(planned.path(), planned.encoded)
 		planned.encoded = nil
-		p.audit = append(p.audit, planned)
+		numbered = append(numbered, planned)
 	}
-	p.writes = append(p.writes, r.Writes()...)
+	return r.Writes(), numbered
 }
 
 func (r *auditRow) path() string {
@@ -170,7 +171,7 @@ type AuditRequested struct {
 	Rows  []event.Audit
 }
 
-func (AuditRequested) coreEvent() {}
+func (AuditRequested) CoreEvent() {}
 
 // RequestToken is the token of the reply.
 func (e AuditRequested) RequestToken() uint64 { return e.Token }

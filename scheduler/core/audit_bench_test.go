@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -17,10 +18,10 @@ func BenchmarkChange(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		j := s.core.config.jobs["my_job"]
-		cfg := *j.cfg
+		j := s.core.config.Job("my_job")
+		cfg := *j.Config()
 		cfg.JobParameter = fmt.Sprint(n)
-		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1, Change: UpdateJob{Config: cfg, Version: j.version}}})
+		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1, Change: config.UpdateJob{Config: cfg, Version: j.Version()}}})
 		s.core.Step(s.clocks(), s.rnd, []Event{ChangeCommitted{Token: 1}})
 	}
 }
@@ -39,7 +40,7 @@ func BenchmarkPause(b *testing.B) {
 func BenchmarkDeleteApp(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	for b.Loop() {
-		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1, Change: DeleteApp{Name: "my_app", WithJobs: true}}})
+		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1, Change: config.DeleteApp{Name: "my_app", WithJobs: true}}})
 	}
 }
 
@@ -47,7 +48,7 @@ func BenchmarkDeleteApp(b *testing.B) {
 func BenchmarkLoadAudits(b *testing.B) {
 	var stored Stored
 	for i := range auditRows {
-		row := event.Audit{ID: event.ID(fmt.Sprint(i)), Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: auditJob,
+		row := event.Audit{ID: event.ID(fmt.Sprint(i)), Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: config.TargetJob,
 			TargetName: fmt.Sprint("job", i), App: "my_app", Before: `{"jobParameter":"` + strings.Repeat("x", 100) + `"}`, After: `{"jobParameter":"y"}`}
 		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathAudit, fmt.Sprint(i+1)), Value: store.Encode(row)})
 	}

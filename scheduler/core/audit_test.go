@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -110,7 +111,7 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	d := s.step(ChangeRequested{Token: 7, Change: DisableApp{Name: "my_app", Disabled: true}, Actor: event.Actor{Name: "alice"}})
+	d := s.step(ChangeRequested{Token: 7, Change: config.DisableApp{Name: "my_app", Disabled: true}, Actor: event.Actor{Name: "alice"}})
 	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool { return strings.HasPrefix(w.Path, store.PathAudit) }) {
 		t.Fatalf("%+v has no row", d.Change)
 	}
@@ -156,7 +157,7 @@ func TestA1LongFieldsAreCutAndSaySo(t *testing.T) {
 	})
 	row := s.core.Audits(search.Audits{Action: "job.register", Limit: 1})[0]
 	var after map[string]any
-	if err := json.Unmarshal([]byte(row.After), &after); err != nil || len(row.After) > auditSide {
+	if err := json.Unmarshal([]byte(row.After), &after); err != nil || len(row.After) > config.AuditSideBytes {
 		t.Fatalf("%v: %d bytes: %s", err, len(row.After), row.After)
 	}
 	if d, _ := after["description"].(string); !strings.HasPrefix(d, "cut: ") {
@@ -227,7 +228,7 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Config.AppURL = "https://me:hush@h/pkg.tar?token=hush"
-	s.step(ChangeRequested{Token: 7, Change: UpdateApp{Config: a.Config, Version: a.Version}})
+	s.step(ChangeRequested{Token: 7, Change: config.UpdateApp{Config: a.Config, Version: a.Version}})
 	s.step(ChangeCommitted{Token: 7})
 	parameter := "https://me:hush@h/"
 	s.step(TriggerRequested{Token: 8, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter}})
@@ -250,7 +251,7 @@ func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	d := s.step(PauseRequested{Token: 1, Job: "my_job", Paused: true}, JobChanged{Name: "my_job"})
+	d := s.step(PauseRequested{Token: 1, Job: "my_job", Paused: true}, config.JobChanged{Name: "my_job"})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
 		t.Fatalf("the pause is answered with %+v", d.Replies)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -64,13 +65,13 @@ func BenchmarkFire(b *testing.B) {
 // BenchmarkRegister is a registration into 100,000 jobs.
 func BenchmarkRegister(b *testing.B) {
 	s := manyJobs(b, 100_000)
-	cfg := *s.core.config.jobs["my_job"].cfg
+	cfg := *s.core.config.Job("my_job").Config()
 	i := 0
 	for b.Loop() {
 		i++
 		cfg := cfg
 		cfg.JobName = fmt.Sprintf("new_%d", i)
-		s.core.Step(s.clocks(), s.rnd, []Event{JobChanged{Name: cfg.JobName, Config: &cfg}})
+		s.core.Step(s.clocks(), s.rnd, []Event{config.JobChanged{Name: cfg.JobName, Config: &cfg}})
 	}
 }
 
@@ -106,8 +107,8 @@ func BenchmarkLoadYAML(b *testing.B) {
 	opt.Documents = step.YAMLDocuments
 	for b.Loop() {
 		c := New(opt)
-		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || len(c.config.faulty) > 0 {
-			b.Fatal(err, len(c.config.faulty))
+		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || len(c.config.Faulty()) > 0 {
+			b.Fatal(err, len(c.config.Faulty()))
 		}
 	}
 }

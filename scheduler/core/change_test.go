@@ -1,10 +1,13 @@
 package core
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
 // TestT4AnUpdateOfADocumentThatHasChangedIsRefused: what was merged into an older document would undo what came between.
@@ -21,12 +24,12 @@ func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]Change{
-		"app": UpdateApp{Config: a.Config, Version: a.Version - 1},
-		"job": UpdateJob{Config: j.Config, Version: j.Version - 1},
+	for name, change := range map[string]config.Change{
+		"app": config.UpdateApp{Config: a.Config, Version: a.Version - 1},
+		"job": config.UpdateJob{Config: j.Config, Version: j.Version - 1},
 	} {
 		d := s.step(ChangeRequested{Token: 7, Change: change})
-		if len(d.Change) > 0 || len(d.Replies) != 1 || d.Replies[0].Token != 7 || d.Replies[0].Err == nil || d.Replies[0].Err.Code != StaleVersion {
+		if len(d.Change) > 0 || len(d.Replies) != 1 || d.Replies[0].Token != 7 || d.Replies[0].Err == nil || d.Replies[0].Err.Code != config.StaleVersion {
 			t.Errorf("%s: %+v, %+v", name, d.Change, d.Replies)
 		}
 	}
@@ -39,7 +42,7 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	s.app()
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 1, 1, 64
-	d := s.step(ChangeRequested{Token: 7, Change: RegisterJob{j}})
+	d := s.step(ChangeRequested{Token: 7, Change: config.RegisterJob{Config: j}})
 	if _, err := s.core.Job("my_job"); err == nil || len(d.Change) == 0 || len(d.Replies) > 0 {
 		t.Fatalf("before the commit: %v, %+v, %+v", err, d.Change, d.Replies)
 	}
@@ -56,66 +59,67 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 }
 
 // committed is a change of configuration that was asked for and is committed.
-func (s *stage) committed(p planned) planned {
+func (s *stage) committed(p *config.Planned) []registry.Write {
 	s.t.Helper()
-	s.core.audit.plan(&p, s.core.config.auditOf(s.actor, p.events...))
-	for _, w := range p.writes {
+	audits, audit := s.core.audit.plan(s.core.config.AuditOf(s.actor, p.Events...))
+	writes := slices.Concat(p.Writes, audits)
+	for _, w := range writes {
 		if w.Delete {
 			delete(s.stored, w.Path)
 		} else {
 			s.stored[w.Path] = w.Value
 		}
 	}
-	s.core.config.planned, s.core.config.plannedToken = &p, 1
+	s.core.pending = &pendingChange{Planned: p, audit: audit, token: 1}
 	s.step(ChangeCommitted{Token: 1})
 	s.last.Replies = nil
-	return p
+	return writes
 }
 
 // What other tests plan they apply themselves (stage.apply), or look at.
 
-func (c *Core) planRegisterApp(cfg app.Config) (planned, error) {
-	return RegisterApp{cfg}.plan(&c.config)
+func (c *Core) planRegisterApp(cfg app.Config) (*config.Planned, error) {
+	return c.config.Plan(config.RegisterApp{Config: cfg})
 }
-func (c *Core) planRegisterJob(cfg jobs.Config) (planned, error) {
-	return RegisterJob{cfg}.plan(&c.config)
+func (c *Core) planRegisterJob(cfg jobs.Config) (*config.Planned, error) {
+	return c.config.Plan(config.RegisterJob{Config: cfg})
 }
-func (c *Core) planDisableApp(name string, off bool) (planned, error) {
-	return DisableApp{name, off}.plan(&c.config)
+func (c *Core) planDisableApp(name string, off bool) (*config.Planned, error) {
+	return c.config.Plan(config.DisableApp{Name: name, Disabled: off})
 }
-func (c *Core) planDisableJob(name string, off bool) (planned, error) {
-	return DisableJob{name, off}.plan(&c.config)
+func (c *Core) planDisableJob(name string, off bool) (*config.Planned, error) {
+	return c.config.Plan(config.DisableJob{Name: name, Disabled: off})
 }
-func (c *Core) planShutDownJob(name string) (planned, error) {
-	return ShutDownJob{name}.plan(&c.config)
+func (c *Core) planShutDownJob(name string) (*config.Planned, error) {
+	return c.config.Plan(config.ShutDownJob{Name: name})
 }
-func (c *Core) planDeleteApp(name string, jobs bool) (planned, error) {
-	return DeleteApp{name, jobs}.plan(&c.config)
+func (c *Core) planDeleteApp(name string, jobs bool) (*config.Planned, error) {
+	return c.config.Plan(config.DeleteApp{Name: name, WithJobs: jobs})
 }
-func (c *Core) planDeregisterJob(name string) (planned, error) {
-	return DeregisterJob{name}.plan(&c.config)
+func (c *Core) planDeregisterJob(name string) (*config.Planned, error) {
+	return c.config.Plan(config.DeregisterJob{Name: name})
 }
 
-func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, error)) (planned, error) {
+func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, error)) (*config.Planned, error) {
 	v, err := c.App(name)
 	if err != nil {
-		return planned{}, err
+		return nil, err
 	}
 	cfg, err := change(v.Config)
 	if err != nil {
-		return planned{}, err
+		return nil, err
 	}
-	return UpdateApp{cfg, v.Version}.plan(&c.config)
+	return c.config.Plan(config.UpdateApp{Config: cfg, Version: v.Version})
 }
 
-func (c *Core) planUpdateJob(name string, change func(jobs.Config) (jobs.Config, error)) (planned, error) {
+func (c *Core) planUpdateJob(name string, change func(jobs.Config) (jobs.Config, error)) (*config.Planned, error) {
 	v, err := c.Job(name)
 	if err != nil {
-		return UpdateJob{Config: jobs.Config{JobName: name}}.plan(&c.config)
+		return c.config.Plan(config.UpdateJob{Config: jobs.Config{JobName: name}})
 	}
 	cfg, err := change(v.Config)
 	if err != nil {
-		return planned{}, err
+		return nil, err
 	}
-	return UpdateJob{cfg, v.Version}.plan(&c.config)
+	return c.config.Plan(config.UpdateJob{Config: cfg, Version: v.Version})
 }

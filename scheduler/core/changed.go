@@ -2,18 +2,18 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // appChanged takes a committed change of an app (rule T4).
-func (c *Core) appChanged(e AppChanged) {
+func (c *Core) appChanged(e config.AppChanged) {
 	c.NeedChanged()
-	a, jobs, other := c.config.appChanged(e)
+	a, jobs, other := c.config.AppChanged(e)
 	if other {
 		c.starts.forgetApp(e.Name)
 		if a != nil {
@@ -24,22 +24,22 @@ func (c *Core) appChanged(e AppChanged) {
 	c.checkObsolete(e.Name)
 }
 
-func (c *Core) applyJobStates(jobs []*jobState) {
+func (c *Core) applyJobStates(jobs []*config.Job) {
 	for _, j := range jobs {
 		c.applyJobState(j)
 	}
 }
 
 // markChanged takes a disabled mark that an external edit has set or removed (rule F6).
-func (c *Core) markChanged(e MarkChanged) {
+func (c *Core) markChanged(e config.MarkChanged) {
 	c.NeedChanged()
-	c.applyJobStates(c.config.markChanged(e))
+	c.applyJobStates(c.config.MarkChanged(e))
 }
 
 // jobChanged takes a committed change of a job (rule T4).
-func (c *Core) jobChanged(e JobChanged) {
+func (c *Core) jobChanged(e config.JobChanged) {
 	c.NeedChanged()
-	if j := c.config.jobChanged(e); j != nil {
+	if j := c.config.JobChanged(e); j != nil {
 		c.applyJobState(j)
 	}
 }
@@ -47,146 +47,149 @@ func (c *Core) jobChanged(e JobChanged) {
 // applyJobState makes the core's state of a job follow its documents and disabled marks. It
 // compares with what was stored, not with what was in memory, so that a leader
 // that finds a change of which it saw only the document does the same (rule T4).
-func (c *Core) applyJobState(j *jobState) {
-	if j.cfg != nil && c.config.apps[j.cfg.AppName] != nil {
-		c.config.apps[j.cfg.AppName].nextDue = time.Time{}
-	}
-	how := c.config.inactive(j)
-	inactive := how != active
-	// Whoever disables a job or shuts it down ends its pause: enabled, it starts clean (rule F6).
-	want := jobRecord{Inactive: inactive, Paused: j.stored.Paused && !j.mark.disables()}
-	j.schedule = nil
-	if j.cfg != nil {
-		want.Schedule = j.cfg.Cron + " " + j.cfg.TimeZone
-		if j.isDaemon() {
-			want.Schedule += " daemon" // its fires are made elsewhere, as long as it is one
-		}
-		s, err := c.fires.schedule(*j.cfg, c.Opt.Zone)
-		if err != nil {
-			c.Note(step.Note{Kind: step.NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
-		}
-		j.schedule = s
-	}
+func (c *Core) applyJobState(j *config.Job) {
+	c.config.ReadCron(j)
+	how := c.config.Inactive(j)
+	inactive := how != config.Active
 	switch {
-	case c.config.isFaulty(j):
+	case c.config.IsFaulty(j):
 		// What runs has its settings and goes on; what waits, waits ([D15]).
-		c.fires.timetable.Remove(j.name)
-		c.schedules.remove(j)
+		c.fires.timetable.Remove(j.Name())
+		c.config.Fires(j, false)
 		return
-	case j.cfg == nil:
-		c.notifications.drop(j.name)
+	case j.Config() == nil:
+		c.notifications.drop(j.Name())
 		c.killExecutionsOf(j, reason.Of(reason.Deregistered))
-	case how == jobPaused:
-	case how == jobShutDown:
-		c.endWaiting(j, c.config.endReason(j))
+	case how == config.Paused:
+	case how == config.ShutDown:
+		c.endWaiting(j, c.config.EndReason(j))
 	case inactive:
-		c.killExecutionsOf(j, c.config.endReason(j))
+		c.killExecutionsOf(j, c.config.EndReason(j))
 	}
-	if j.schedule != nil && !inactive {
-		c.schedules.set(j)
-	} else {
-		c.schedules.remove(j)
-	}
-	if j.cfg == nil {
-		c.daemons.look(j.name)
-		c.fires.timetable.Remove(j.name)
-		c.OfJobs.Forget(j.name)
-		if j.isStored {
-			c.config.touch(j)
-			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
-		}
-		c.config.removeEndedJob(j, c.executions.Busy(j.name))
+	c.config.Fires(j, !inactive)
+	if j.Config() == nil {
+		c.daemons.look(j.Name())
+		c.fires.timetable.Remove(j.Name())
+		c.OfJobs.Forget(j.Name())
+		c.config.ForgetRecord(j)
+		c.config.RemoveEndedJob(j, c.executions.Busy(j.Name()))
 		return
 	}
-	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive || j.stored.Paused != want.Paused {
-		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
-		// Never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
-		if c.Wall().After(j.since) {
-			j.since = c.Wall()
-		}
-		want.Since, want.Fires = j.since, j.stored.Fires
-		j.stored, j.isStored = want, true
-		c.config.touch(j)
-	}
-	if j.firedHere() && !inactive {
+	c.config.Follow(j, inactive)
+	if j.FiredHere() && !inactive {
 		from := c.fires.from(c.Wall())
-		if !c.fires.loading && j.since.After(from) {
-			from = j.since // its own group has nothing to catch up
+		if !c.fires.loading && j.Since().After(from) {
+			from = j.Since() // its own group has nothing to catch up
 		}
-		c.fires.timetable.Set(j.name, j.schedule, from)
+		c.fires.timetable.Set(j.Name(), j.Schedule(), from)
 	} else {
-		c.fires.timetable.Remove(j.name)
+		c.fires.timetable.Remove(j.Name())
 	}
-	c.sendNotification(j.name)
+	c.sendNotification(j.Name())
 	c.checkOverrides(j)
-	c.daemons.look(j.name)
-	if j.isDaemon() {
+	c.daemons.look(j.Name())
+	if j.IsDaemon() {
 		c.MatchAgain() // its shards may have been held back
 	}
-	c.executions.HeadOfQueue(j.name)
-	if len(c.executions.Queue(j.name)) > 0 && !c.executions.Queue(j.name)[0].Launched() {
-		c.executions.SetUnplaced(c.executions.Queue(j.name)[0], executions.Unplaced{}) // it may take something else now
+	c.executions.HeadOfQueue(j.Name())
+	if len(c.executions.Queue(j.Name())) > 0 && !c.executions.Queue(j.Name())[0].Launched() {
+		c.executions.SetUnplaced(c.executions.Queue(j.Name())[0], executions.Unplaced{}) // it may take something else now
 		c.MatchAgain()
 	}
 }
 
 // checkOverrides ends what waits with settings of its own that the job, as it is now, can't be run with: it may have
 // fewer shards. With other settings than were asked for it must not run.
-func (c *Core) checkOverrides(j *jobState) {
-	for _, e := range slices.Clone(c.executions.Queue(j.name)) {
+func (c *Core) checkOverrides(j *config.Job) {
+	for _, e := range slices.Clone(c.executions.Queue(j.Name())) {
 		if e.Launched() || e.Overrides() == nil {
 			continue
 		}
-		if e.OverridesMoved(j.cfg) {
+		if e.OverridesMoved(j.Config()) {
 			c.executions.Kill(e, reason.Of(reason.DestinationMoved))
-		} else if bad := e.Overrides().Check(*j.cfg); len(bad) > 0 {
+		} else if bad := e.Overrides().Check(*j.Config()); len(bad) > 0 {
 			c.executions.Kill(e, reason.OverridesDoNotFit(bad.Error()))
 		}
 	}
 }
 
 // killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
-func (c *Core) killExecutionsOf(j *jobState, why reason.Reason) {
-	for _, e := range slices.Clone(c.executions.Queue(j.name)) {
+func (c *Core) killExecutionsOf(j *config.Job, why reason.Reason) {
+	for _, e := range slices.Clone(c.executions.Queue(j.Name())) {
 		c.executions.Kill(e, why)
 	}
 }
 
+// pendingChange is a change of configuration that is being committed, for the request with token.
+type pendingChange struct {
+	*config.Planned
+	token  uint64
+	audit  []auditRow
+	answer Reply
+}
+
 // requestChange plans a change. Its writes leave with the decision; what they lead to waits for ChangeCommitted.
 func (c *Core) requestChange(e ChangeRequested) {
-	p, err := e.Change.plan(&c.config)
+	p, err := c.config.Plan(e.Change)
 	if err != nil {
 		c.reply(Reply{Token: e.Token, Err: problem.Of(err)})
 		return
 	}
-	if p.removed {
-		p.answer = c.viewsOf(&p)
+	pending := &pendingChange{Planned: p, token: e.Token}
+	if p.Removed {
+		pending.answer = c.viewsOf(p)
 	}
-	c.audit.plan(&p, c.config.auditOf(e.Actor, p.events...))
-	c.config.planned, c.config.plannedToken = &p, e.Token
-	c.decision.Change = p.writes
+	var writes []registry.Write
+	writes, pending.audit = c.audit.plan(c.config.AuditOf(e.Actor, p.Events...))
+	c.pending = pending
+	c.decision.Change = slices.Concat(p.Writes, writes)
 }
 
-// answerChange answers the request for a change that was committed, and that the core has seen.
-func (c *Core) answerChange(p *planned, token uint64) {
-	if !p.removed {
-		p.answer = c.viewsOf(p)
+// changeCommitted takes a change that was requested and is committed, and answers the request.
+func (c *Core) changeCommitted(token uint64) {
+	p := c.pending
+	if p == nil || p.token != token {
+		return
+	}
+	c.pending = nil
+	for _, event := range p.Events {
+		c.take(event)
+	}
+	for _, row := range p.audit {
+		c.keepAudit(row)
+	}
+	if !p.Removed {
+		p.answer = c.viewsOf(p.Planned)
 	}
 	p.answer.Token = token
 	c.reply(p.answer)
 }
 
 // viewsOf are the views of what a change is about. What has a document that can't be used has none: then it is the name.
-func (c *Core) viewsOf(p *planned) (r Reply) {
+func (c *Core) viewsOf(p *config.Planned) (r Reply) {
 	var err error
-	if p.appName != "" {
-		if r.App, err = c.App(p.appName); err != nil {
-			r.App.Config.AppName = p.appName
+	if p.AppName != "" {
+		if r.App, err = c.App(p.AppName); err != nil {
+			r.App.Config.AppName = p.AppName
 		}
 		return r
 	}
-	if r.Job, err = c.Job(p.jobName); err != nil {
-		r.Job.Config.JobName = p.jobName
+	if r.Job, err = c.Job(p.JobName); err != nil {
+		r.Job.Config.JobName = p.JobName
 	}
 	return r
+}
+
+// endWaiting ends the executions of a job that were not launched.
+func (c *Core) endWaiting(j *config.Job, why reason.Reason) {
+	for _, e := range slices.Clone(c.executions.Queue(j.Name())) {
+		if !e.Launched() {
+			c.executions.Kill(e, why)
+		}
+	}
+}
+
+// Reloaded says what an external edit means for the core: the events to step with. See configuration.reloaded.
+func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
+	return c.config.Reloaded(path, entry, found)
 }

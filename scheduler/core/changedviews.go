@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -80,8 +81,8 @@ func (c *Core) nameWritten() {
 		case store.PathDaemonRuns:
 			job, _, _ := strings.Cut(name, "@")
 			c.SeeJob(job)
-			if j := c.config.jobs[job]; j != nil {
-				for _, e := range c.executions.Queue(j.name) {
+			if j := c.config.Job(job); j != nil {
+				for _, e := range c.executions.Queue(j.Name()) {
 					if e.Daemon() {
 						c.SeeExecution(e.ID(), e.Job())
 					}
@@ -110,11 +111,11 @@ func (c *Core) nameExecution(id string) {
 // before them.
 func (c *Core) nameWaiting() {
 	for _, name := range c.Effects().Changed.Jobs {
-		j := c.config.jobs[name]
+		j := c.config.Job(name)
 		if j == nil {
 			continue
 		}
-		for _, e := range c.executions.Queue(j.name) {
+		for _, e := range c.executions.Queue(j.Name()) {
 			c.Effects().Changed.Executions = step.AppendNew(c.Effects().Changed.Executions, e.ID())
 		}
 	}
@@ -125,19 +126,19 @@ func (c *Core) nameWaiting() {
 func (c *Core) seeConfigured(e Event) {
 	path := ""
 	switch e := e.(type) {
-	case AppChanged:
+	case config.AppChanged:
 		path = store.Under(store.PathApps, e.Name)
-	case JobChanged:
+	case config.JobChanged:
 		path = store.Under(store.PathJobs, e.Name)
-	case MarkChanged:
+	case config.MarkChanged:
 		path = e.Path
-	case DocumentFaulty:
+	case config.DocumentFaulty:
 		path = e.Path
 	}
 	switch dir, name := store.Split(path); dir {
 	case store.PathApps, store.PathAppDisabled:
 		c.SeeApp(name)
-		for _, job := range c.config.jobsOf(name) {
+		for _, job := range c.config.JobsOf(name) {
 			c.SeeJob(job)
 		}
 	case store.PathJobs, store.PathJobDisabled:

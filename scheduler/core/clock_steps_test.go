@@ -74,7 +74,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	right := s.now
 	s.skew = time.Hour
 	s.step()
-	since := s.core.config.jobs["j0"].since
+	since := s.core.config.Job("j0").Since()
 	if s.core.fires.missed == nil || !since.After(right) {
 		t.Fatal("the first job's part of the missed window is not crossed, or the whole window is")
 	}
@@ -82,7 +82,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	s.step()
 	s.apply(s.core.planDisableJob("j0", true))
 	s.apply(s.core.planDisableJob("j0", false))
-	if now := s.core.config.jobs["j0"].since; now.Before(since) {
+	if now := s.core.config.Job("j0").Since(); now.Before(since) {
 		t.Errorf("fires are made from %s on, and were made up to %s", now, since)
 	}
 }

@@ -19,7 +19,7 @@ func (c *Core) follow(ch executions.Change) {
 	switch ch.Kind {
 	case executions.ExecutionMade:
 		c.recording.changed(e)
-		if j := c.config.jobs[e.Job()]; c.executions.Queue(e.Job())[0] != e {
+		if j := c.config.Job(e.Job()); c.executions.Queue(e.Job())[0] != e {
 			c.recording.waits(e, c.waitReason(j, e))
 		}
 	case executions.ExecutionLaunched:
@@ -109,8 +109,8 @@ func (c *Core) executionEnded(e *executions.Execution) {
 	if e.Daemon() {
 		c.daemons.look(e.Job())
 	}
-	if j := c.config.jobs[e.Job()]; j != nil {
-		c.config.removeEndedJob(j, c.executions.Busy(e.Job()))
+	if j := c.config.Job(e.Job()); j != nil {
+		c.config.RemoveEndedJob(j, c.executions.Busy(e.Job()))
 	}
 }
 

@@ -113,14 +113,14 @@ func TestContainersAreStored(t *testing.T) {
 			row.After != `{"image":"registry.example/a:2","podTemplate":{"metadata":{"labels":{"team":"a"}}}}` {
 			t.Errorf("%+v", row)
 		}
-		want := s.core.config.apps["my_app"].cfg
+		want := *s.core.config.App("my_app").Config()
 		s.restart()
-		if got := s.core.config.apps["my_app"]; got == nil || got.cfg != want {
+		if got := s.core.config.App("my_app"); got == nil || *got.Config() != want {
 			t.Fatalf("read again: %+v, want %+v", got, want)
 		}
 		s.opt.TaskExecutors, s.opt.Unfit = false, nil
 		s.restart()
-		if a := s.core.config.apps["my_app"]; a != nil && a.cfg.Image != "" {
+		if a := s.core.config.App("my_app"); a != nil && a.Config().Image != "" {
 			t.Errorf("taken up without containers: %+v", a)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
@@ -18,16 +19,17 @@ import (
 type Core struct {
 	*step.Shared
 	// decision is what the present step has decided, but for the effects of the parts.
-	decision      Decision
-	config        configuration
-	executions    executions.Set
-	agents        agents.Set
-	starts        startFailures
-	unfit         unfit
-	executors     executors.Set
-	orphans       orphans.Set
-	fires         fires
-	schedules     schedules
+	decision   Decision
+	config     config.Set
+	executions executions.Set
+	agents     agents.Set
+	starts     startFailures
+	unfit      unfit
+	executors  executors.Set
+	orphans    orphans.Set
+	fires      fires
+	// pending is the change of configuration that is being committed, or nil.
+	pending       *pendingChange
 	subscription  subscription
 	imports       imports
 	notifications notifications
@@ -48,16 +50,15 @@ type Core struct {
 // New makes an empty core; Load fills it.
 func New(opt step.Options) *Core {
 	c := &Core{
-		Shared:    &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics)},
-		orphans:   orphans.New(),
-		fires:     newFires(),
-		schedules: newSchedules(),
+		Shared:  &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics)},
+		orphans: orphans.New(),
+		fires:   newFires(),
 	}
 	c.executors = executors.New(c.Shared)
 	c.executions = executions.New(c.Shared)
 	c.executions.Observe(c.follow)
 	c.subscription.Shared = c.Shared
-	c.config, c.agents = newConfiguration(c.Shared), agents.New(c.Shared)
+	c.config, c.agents = config.New(c.Shared), agents.New(c.Shared)
 	c.daemons = newDaemons(c.Shared)
 	c.starts = newStartFailures(c.Shared, &c.executions)
 	c.placement = newPlacement(c.Shared)

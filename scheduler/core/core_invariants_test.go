@@ -2,29 +2,18 @@ package core
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // contradiction says what in the core contradicts itself, if anything does.
 func (s *stage) contradiction() string {
 	c := s.core
-	sizes := documentSizes{byApp: map[string]int64{}}
-	for name, a := range c.config.apps {
-		sizes.add(name, a.bytes)
-	}
-	for _, j := range c.config.jobs {
-		if j.cfg != nil {
-			sizes.add(j.cfg.AppName, j.bytes)
-		}
-	}
-	if sizes.total != c.config.sizes.total || !maps.Equal(sizes.byApp, c.config.sizes.byApp) {
-		return fmt.Sprintf("documents have %+v, counted %+v", sizes, c.config.sizes)
+	if why := c.config.Contradiction(); why != "" {
+		return why
 	}
 	type acc struct {
 		n    int
@@ -50,26 +39,26 @@ func (s *stage) contradiction() string {
 		if e.Launched() && waiting && !e.Launchable() {
 			return "waits and is not launchable " + id
 		}
-		j := c.config.jobs[e.Job()]
-		if j == nil || !slices.Contains(c.executions.Queue(j.name), e) {
+		j := c.config.Job(e.Job())
+		if j == nil || !slices.Contains(c.executions.Queue(j.Name()), e) {
 			return "not in a queue " + id
 		}
-		if !e.Launched() && c.executions.Queue(j.name)[0] == e && j.cfg != nil && !e.Launchable() && !c.config.isFaulty(j) {
+		if !e.Launched() && c.executions.Queue(j.Name())[0] == e && j.Config() != nil && !e.Launchable() && !c.config.IsFaulty(j) {
 			return "head is not launchable " + id
 		}
 	}
-	for _, j := range c.config.jobs {
+	for _, j := range c.config.AllJobs() {
 		n := 0
-		for _, e := range c.executions.Queue(j.name) {
+		for _, e := range c.executions.Queue(j.Name()) {
 			if e.Launched() && e.GoesOn() {
 				n++
 			}
 		}
 		if n > 1 {
-			return "two run of " + j.name
+			return "two run of " + j.Name()
 		}
-		if j.cfg == nil && len(c.executions.Queue(j.name)) == 0 && !c.config.isFaulty(j) {
-			return "a removed job is kept without reason " + j.name
+		if j.Config() == nil && len(c.executions.Queue(j.Name())) == 0 && !c.config.IsFaulty(j) {
+			return "a removed job is kept without reason " + j.Name()
 		}
 	}
 	for id, x := range c.executors.All() {
@@ -89,20 +78,17 @@ func (s *stage) contradiction() string {
 
 // contradictionOfParts holds the indexes of the smaller parts against what they index.
 func contradictionOfParts(c *Core) string {
-	for name, j := range c.config.jobs {
-		if j.name != name {
+	for name, j := range c.config.AllJobs() {
+		if j.Name() != name {
 			return "a job is misfiled " + name
 		}
-		if j.cfg != nil && c.config.apps[j.cfg.AppName] != nil && c.config.apps[j.cfg.AppName].jobs[name] != j {
+		if j.Config() != nil && c.config.App(j.Config().AppName) != nil && c.config.App(j.Config().AppName).Jobs()[name] != j {
 			return "an app lacks its job " + name
 		}
 	}
-	if why := miscounted(c); why != "" {
-		return why
-	}
-	for name, a := range c.config.apps {
-		for jobName, j := range a.jobs {
-			if c.config.jobs[jobName] != j || j.cfg == nil || j.cfg.AppName != name {
+	for name, a := range c.config.AllApps() {
+		for jobName, j := range a.Jobs() {
+			if c.config.Job(jobName) != j || j.Config() == nil || j.Config().AppName != name {
 				return "an app has another's job " + jobName
 			}
 		}
@@ -113,7 +99,7 @@ func contradictionOfParts(c *Core) string {
 		}
 	}
 	for name, of := range c.starts.byApp {
-		if len(of) == 0 || c.config.apps[name] == nil {
+		if len(of) == 0 || c.config.App(name) == nil {
 			return "start failures are kept without reason " + name
 		}
 		for agent, t := range of {
@@ -144,37 +130,13 @@ func (s *stage) everything() string {
 	for _, id := range c.executors.IDs() {
 		out += string(c.executors.Get(id).Stored()) + "\n"
 	}
-	for _, id := range step.SortedKeys(c.config.jobs) {
-		j := c.config.jobs[id]
-		out += fmt.Sprintln(id, j.isStored, j.since, j.mark, j.stored.Paused, j.cfg != nil, j.schedule != nil)
+	for _, id := range c.config.JobNames() {
+		j := c.config.Job(id)
+		out += fmt.Sprintln(id, j.IsStored(), j.Since(), j.Mark(), j.Stored().Paused, j.Config() != nil, j.Schedule() != nil)
 	}
 	out += fmt.Sprintln(c.fires.cursor, c.executors.Counter(), c.subscription.frameworkID, c.executions.KeyIDs())
-	for _, id := range step.SortedKeys(c.config.apps) {
-		out += fmt.Sprintln(id, c.config.apps[id].executorKey, c.config.apps[id].disabled)
+	for _, id := range c.config.AppNames() {
+		out += fmt.Sprintln(id, c.config.App(id).ExecutorKey(), c.config.App(id).Disabled())
 	}
 	return out
-}
-
-// miscounted says which schedule has other jobs than those that fire by it.
-func miscounted(c *Core) string {
-	jobs, shards := map[scheduleKey]int{}, map[scheduleKey]int{}
-	for _, j := range c.config.jobs {
-		if fires := j.schedule != nil && !c.config.isFaulty(j) && c.config.inactive(j) == active; fires != (j.counted != nil) {
-			return fmt.Sprintf("job %s fires: %v, and is counted: %v", j.name, fires, j.counted != nil)
-		} else if fires {
-			key := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}
-			jobs[key]++
-			shards[key] += j.cfg.ShardingTotalCount
-		}
-	}
-	if len(jobs) != len(c.schedules.views) || len(jobs) != len(c.schedules.groups) || len(jobs) != len(c.schedules.byKey) {
-		return fmt.Sprintf("%d schedules, counted %d", len(jobs), len(c.schedules.views))
-	}
-	for key, n := range jobs {
-		g := c.schedules.byKey[key]
-		if g == nil || c.schedules.groups[g.place] != g || c.schedules.views[g.place].Jobs != n || c.schedules.views[g.place].Shards != shards[key] {
-			return fmt.Sprintf("schedule %v has %d jobs with %d shards and is counted otherwise", key, n, shards[key])
-		}
-	}
-	return ""
 }

@@ -107,8 +107,8 @@ func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals)
 	c.Numbers.DaemonRunsFailed += now.Failed - was.Failed
 	c.OfJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
 	if n := now.Skipped - was.Skipped; n > 0 {
-		if j := c.config.jobs[job]; j != nil {
-			c.config.countDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
+		if j := c.config.Job(job); j != nil {
+			c.config.CountDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
 		}
 	}
 }
@@ -122,21 +122,21 @@ func (c *Core) daemonRunning(ref executions.TaskRef) {
 	}
 	from, upto := r.Down, c.Wall()
 	c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) { r.Down = time.Time{} })
-	j := c.config.jobs[e.Job()]
-	if j == nil || j.schedule == nil {
+	j := c.config.Job(e.Job())
+	if j == nil || j.Schedule() == nil {
 		return
 	}
-	if j.since.After(from) {
-		from = j.since // it was disabled before, or had another cron (rule F2)
+	if j.Since().After(from) {
+		from = j.Since() // it was disabled before, or had another cron (rule F2)
 	}
 	if !upto.After(from) {
 		return
 	}
-	if next := j.schedule.Next(from); next.IsZero() || next.After(upto) {
+	if next := j.Schedule().Next(from); next.IsZero() || next.After(upto) {
 		return
 	}
 	why := reason.ShardWasDown(s.Item(), from.UTC(), upto.UTC())
-	c.config.countMissed(j, why)
+	c.config.CountMissed(j, why)
 	c.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -94,7 +95,7 @@ func (d *daemons) forgetFrom(job string, item int) {
 func (c *Core) tendDaemons() {
 	for c.daemons.due.Len() > 0 { // an execution that ends here has its job be looked at once more: for the next one
 		for _, name := range c.daemons.due.Take() {
-			if j := c.config.jobs[name]; j != nil {
+			if j := c.config.Job(name); j != nil {
 				c.tendDaemon(j)
 			} else {
 				c.daemons.forgetFrom(name, 0)
@@ -103,30 +104,30 @@ func (c *Core) tendDaemons() {
 	}
 }
 
-func (c *Core) tendDaemon(j *jobState) {
-	e := c.executions.Standing(j.name)
+func (c *Core) tendDaemon(j *config.Job) {
+	e := c.executions.Standing(j.Name())
 	switch {
-	case j.cfg == nil:
-		if !c.config.isFaulty(j) {
-			c.daemons.forgetFrom(j.name, 0)
+	case j.Config() == nil:
+		if !c.config.IsFaulty(j) {
+			c.daemons.forgetFrom(j.Name(), 0)
 		}
 		return
-	case e != nil && e.Launched() && c.config.paused(j):
+	case e != nil && e.Launched() && c.config.Paused(j):
 		c.executions.DrainShards(e, reason.Of(reason.Paused))
 		return
-	case e != nil && e.Launched() && c.config.inactive(j) == jobShutDown:
-		c.executions.Drain(e, c.config.endReason(j))
+	case e != nil && e.Launched() && c.config.Inactive(j) == config.ShutDown:
+		c.executions.Drain(e, c.config.EndReason(j))
 		return
-	case c.config.inactive(j) != active:
+	case c.config.Inactive(j) != config.Active:
 		return // applyJobState has ended what there was
-	case !j.isDaemon():
+	case !j.IsDaemon():
 		if e != nil {
 			c.executions.Kill(e, reason.Of(reason.NoDaemonAnyMore))
 		}
-		c.daemons.forgetFrom(j.name, 0)
+		c.daemons.forgetFrom(j.Name(), 0)
 		return
 	}
-	for _, w := range slices.Clone(c.executions.Queue(j.name)) {
+	for _, w := range slices.Clone(c.executions.Queue(j.Name())) {
 		if !w.Launched() && !w.Daemon() {
 			c.executions.Kill(w, reason.Of(reason.BecameDaemon))
 		}
@@ -134,7 +135,7 @@ func (c *Core) tendDaemon(j *jobState) {
 	switch {
 	case c.Draining(), e != nil && !e.Kill().IsZero():
 	case e == nil:
-		c.executions.Enqueue(executions.Made{ID: executionID(j.name, c.Wall()) + "-" + c.UUID()[:8], Job: j.name, Fire: c.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
+		c.executions.Enqueue(executions.Made{ID: executionID(j.Name(), c.Wall()) + "-" + c.UUID()[:8], Job: j.Name(), Fire: c.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
 	case e.Launched() && c.held != "": // what is killed would get no successor
 	case e.Launched():
 		c.rollOut(j, e)
@@ -147,13 +148,13 @@ const healthyAfter = 10 * time.Second
 // rollOut brings the settings of now to the shards of a standing execution, one at a time (rule X8): the next one is killed when the
 // last one has been running well for a while. One that does not come up stops it. Another number of shards would have two divisions
 // of the work at once: then all shards are ended first.
-func (c *Core) rollOut(j *jobState, e *executions.Execution) {
-	if n := j.cfg.ShardingTotalCount; n != e.NumShards() {
+func (c *Core) rollOut(j *config.Job, e *executions.Execution) {
+	if n := j.Config().ShardingTotalCount; n != e.NumShards() {
 		c.executions.Kill(e, reason.ShardingTotalCountChanged(e.NumShards(), n))
 		return
 	}
-	c.daemons.forgetFrom(j.name, e.NumShards()) // it may have had more
-	c.executions.TakeSettings(e, executions.Settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()})
+	c.daemons.forgetFrom(j.Name(), e.NumShards()) // it may have had more
+	c.executions.TakeSettings(e, executions.Settings{App: *c.config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()})
 	for i := range e.NumShards() {
 		s := e.Shard(i)
 		if !s.Replacing() {
@@ -164,7 +165,7 @@ func (c *Core) rollOut(j *jobState, e *executions.Execution) {
 			return
 		case c.isOutdated(e, s): // its settings have changed again: it is the next to be replaced
 		case until.After(c.Now()):
-			c.daemons.lookAt(j.name, until)
+			c.daemons.lookAt(j.Name(), until)
 			return
 		}
 		c.executions.Replaced(e.Ref(i))
@@ -178,7 +179,7 @@ func (c *Core) rollOut(j *jobState, e *executions.Execution) {
 		if s.KillSince().IsZero() {
 			if other, until := c.comingUp(e); other >= 0 {
 				if !until.IsZero() {
-					c.daemons.lookAt(j.name, until)
+					c.daemons.lookAt(j.Name(), until)
 				}
 				return
 			}
@@ -262,6 +263,6 @@ const drainGrace = 7 * 24 * time.Hour
 
 // heldBack reports whether the waiting shards of a standing execution are not to be placed now: its job is paused, or can't be run.
 func (c *Core) heldBack(e *executions.Execution) bool {
-	j := c.config.jobs[e.Job()]
-	return e.Daemon() && (j == nil || c.config.inactive(j) != active)
+	j := c.config.Job(e.Job())
+	return e.Daemon() && (j == nil || c.config.Inactive(j) != config.Active)
 }

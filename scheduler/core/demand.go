@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
@@ -32,18 +33,18 @@ func (c *Core) demands() (ds []demand, more bool) {
 		if e.Launched() {
 			d.with, d.executorKey, items = e.Settings(), e.Prepare().ExecutorKey(), c.itemsWaiting(e)
 		} else {
-			j := c.config.jobs[e.Job()]
+			j := c.config.Job(e.Job())
 			if !c.canLaunch(j) {
 				continue
 			}
-			a := c.config.apps[j.cfg.AppName]
-			d.with, d.executorKey = &executions.Settings{App: a.cfg, Job: e.SettingsOf(j.cfg.WithoutNotifications())}, a.executorKey
-			items = c.placement.itemsUpTo(j.cfg.ShardingTotalCount)
+			a := c.config.App(j.Config().AppName)
+			d.with, d.executorKey = &executions.Settings{App: *a.Config(), Job: e.SettingsOf(j.Config().WithoutNotifications())}, a.ExecutorKey()
+			items = c.placement.itemsUpTo(j.Config().ShardingTotalCount)
 		}
 		if len(items) == 0 {
 			continue
 		}
-		a := c.config.apps[d.with.App.AppName]
+		a := c.config.App(d.with.App.AppName)
 		if wait := c.starts.wait(a, e.ID()); wait.waits() {
 			c.executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: c.starts.waitReason(wait)})
 			c.recording.waits(e, e.Unplaced().Why)
@@ -91,10 +92,10 @@ func (c *Core) executorSize(a *app.Config) resources.Amount {
 }
 
 // canLaunch reports whether the first execution of a job's queue may be launched.
-func (c *Core) canLaunch(j *jobState) bool {
-	if j == nil || j.cfg == nil || c.config.inactive(j) != active {
+func (c *Core) canLaunch(j *config.Job) bool {
+	if j == nil || j.Config() == nil || c.config.Inactive(j) != config.Active {
 		return false
 	}
-	_, blocked := c.orphans.BlockingAmong(j.name, j.cfg.ShardingTotalCount)
+	_, blocked := c.orphans.BlockingAmong(j.Name(), j.Config().ShardingTotalCount)
 	return !blocked
 }

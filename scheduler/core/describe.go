@@ -35,8 +35,8 @@ func (c *Core) describeAll(e *executions.Execution) wire.Shared {
 func (c *Core) describedSize(e *executions.Execution, with *executions.Settings) executions.Described {
 	key := executions.Described{}
 	if !e.Launched() {
-		j := c.config.jobs[e.Job()]
-		key = executions.Described{Job: j.cfg, App: c.config.apps[j.cfg.AppName].version}
+		j := c.config.Job(e.Job())
+		key = executions.Described{Job: j.Config(), App: c.config.App(j.Config().AppName).Version()}
 	}
 	if d := e.Described(); d.Each > 0 && d.Job == key.Job && d.App == key.App {
 		return d

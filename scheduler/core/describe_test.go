@@ -87,7 +87,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s := newStage(t)
 		s.app()
 		s.job(hourly)
-		j := *s.core.config.jobs["my_job"].cfg
+		j := *s.core.config.Job("my_job").Config()
 		huge(&j)
 		s.stored[store.Under(store.PathJobs, "my_job")] = store.Encode(j)
 		s.restart()

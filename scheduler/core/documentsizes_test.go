@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -27,9 +28,9 @@ func TestDocumentsAreBounded(t *testing.T) {
 	s.restart()
 	s.app()
 	s.app(func(c *app.Config) { c.AppName = "other" })
-	refused := func(change Change, want ...string) {
+	refused := func(change config.Change, want ...string) {
 		t.Helper()
-		_, err := change.plan(&s.core.config)
+		_, err := s.core.config.Plan(change)
 		e, _ := err.(*problem.Error)
 		if e == nil || e.Kind != problem.Conflict || e.Code != "documents_full" {
 			t.Errorf("want documents_full, got %v", err)
@@ -41,19 +42,19 @@ func TestDocumentsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	do := func(change Change) {
+	do := func(change config.Change) {
 		t.Helper()
-		s.apply(change.plan(&s.core.config))
+		s.apply(s.core.config.Plan(change))
 	}
 	perApp, all := "--documents-per-app-limit (12000 bytes)", "--documents-limit (19000 bytes)"
-	do(RegisterJob{sized("a", "my_app", 8000)})
-	refused(RegisterJob{sized("b", "my_app", 8000)}, `app "my_app"`, perApp)
-	do(RegisterJob{sized("c", "other", 8000)})
-	refused(RegisterJob{sized("d", "other", 8000)}, `app "other"`, perApp, all)
-	refused(UpdateJob{sized("a", "my_app", 11_000), 0}, all)
-	refused(UpdateJob{sized("a", "other", 8000), 0}, `app "other"`, perApp) // no larger, but of another app
-	refused(RegisterApp{app.Config{AppName: "third", BootstrapScript: strings.Repeat("x", 5000)}}, all)
-	if _, err := s.core.CheckJob(RegisterJob{sized("d", "other", 8000)}); err == nil {
+	do(config.RegisterJob{Config: sized("a", "my_app", 8000)})
+	refused(config.RegisterJob{Config: sized("b", "my_app", 8000)}, `app "my_app"`, perApp)
+	do(config.RegisterJob{Config: sized("c", "other", 8000)})
+	refused(config.RegisterJob{Config: sized("d", "other", 8000)}, `app "other"`, perApp, all)
+	refused(config.UpdateJob{Config: sized("a", "my_app", 11_000), Version: 0}, all)
+	refused(config.UpdateJob{Config: sized("a", "other", 8000), Version: 0}, `app "other"`, perApp) // no larger, but of another app
+	refused(config.RegisterApp{Config: app.Config{AppName: "third", BootstrapScript: strings.Repeat("x", 5000)}}, all)
+	if _, err := s.core.CheckJob(config.RegisterJob{Config: sized("d", "other", 8000)}); err == nil {
 		t.Error("the check of a job does not say it")
 	}
 
@@ -63,11 +64,11 @@ func TestDocumentsAreBounded(t *testing.T) {
 	if sum := int64(len(s.stored["/config/app/my_app"]) + len(s.stored["/config/app/other"]) + len(s.stored["/config/job/a"]) + len(s.stored["/config/job/c"])); got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 || got.LargestApp < 8000 {
 		t.Errorf("%+v, want %d bytes", got, sum)
 	}
-	refused(UpdateJob{sized("a", "my_app", 8001), 0})
-	do(UpdateJob{sized("a", "my_app", 7000), 0})
-	do(DisableJob{"c", true})
+	refused(config.UpdateJob{Config: sized("a", "my_app", 8001), Version: 0})
+	do(config.UpdateJob{Config: sized("a", "my_app", 7000), Version: 0})
+	do(config.DisableJob{Name: "c", Disabled: true})
 	s.edit("/config/job/c", string(store.Encode(sized("c", "other", 9000))), 1) // by hand
-	do(DeregisterJob{"a"})
-	do(DeleteApp{Name: "other", WithJobs: true})
-	do(RegisterJob{sized("a", "my_app", 4000)})
+	do(config.DeregisterJob{Name: "a"})
+	do(config.DeleteApp{Name: "other", WithJobs: true})
+	do(config.RegisterJob{Config: sized("a", "my_app", 4000)})
 }

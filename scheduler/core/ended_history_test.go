@@ -38,8 +38,8 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	if rows > 3+2 { // those that wait, the one that was dropped last, and one that the next step takes out
 		t.Errorf("%d executions of the job that can't run are in the registry", rows)
 	}
-	j := s.core.config.jobs["too_big"]
-	if got := j.stored.Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() || !strings.Contains(got.DroppedWhy.String(), "3 fires wait already") {
+	j := s.core.config.Job("too_big")
+	if got := j.Stored().Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() || !strings.Contains(got.DroppedWhy.String(), "3 fires wait already") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -60,7 +60,7 @@ func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
 	if writes < 9 || writes > 11 {
 		t.Errorf("the record was written %d times in 10 minutes", writes)
 	}
-	if got := s.core.config.jobs["my_job"].stored.Fires.Dropped; got < 590 {
+	if got := s.core.config.Job("my_job").Stored().Fires.Dropped; got < 590 {
 		t.Errorf("%d fires are counted as dropped", got)
 	}
 }

@@ -24,7 +24,7 @@ func (c *Core) endAttempt(ref executions.TaskRef, how outcome, lingers time.Dura
 	in := c.endingOf(ref, how)
 	v := next(in)
 	c.executions.Ends(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause, v.counts)
-	if v.blameAgent && c.config.apps[e.Settings().App.AppName] != nil {
+	if v.blameAgent && c.config.App(e.Settings().App.AppName) != nil {
 		// Shards that bring their executors are launched together, and fail so.
 		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
 		c.MatchAt(c.starts.record(e.Settings().App.AppName, s.Agent(), start, in.cause))

@@ -1,64 +1,15 @@
 package core
 
 import (
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Event is something that happened outside of the core: one of the types below.
-type Event interface{ coreEvent() }
-
-// AppChanged is a committed change of an app's document or disabled mark (rule T4).
-type AppChanged struct {
-	Name string
-	// Config is nil when the app was deleted.
-	Config   *app.Config
-	Version  int64
-	Disabled bool
-	// Notes are hints about a document that somebody else wrote.
-	Notes []string
-	// Bytes is the size of the document as it is stored.
-	Bytes int
-	// MarkOnly: the document did not change, only its disabled mark. Bytes is not said then.
-	MarkOnly bool
-}
-
-// JobChanged is a committed change of a job's document or disabled mark (rule T4).
-type JobChanged struct {
-	Name string
-	// Config is nil when the job was deregistered.
-	Config   *jobs.Config
-	Version  int64
-	Disabled bool
-	// Shutdown is set with Disabled when what was launched runs to its end (rule F11).
-	Shutdown bool
-	// Notes are hints about a document that somebody else wrote.
-	Notes []string
-	// Bytes is the size of the document as it is stored.
-	Bytes int
-	// MarkOnly: the document did not change, only its disabled mark. Bytes is not said then.
-	MarkOnly bool
-}
-
-// MarkChanged is an external edit that has set or removed the disabled mark at
-// Path (rule F6).
-type MarkChanged struct {
-	Path     string
-	Disabled bool
-	// Shutdown is set with Disabled when what was launched runs to its end (rule F11).
-	Shutdown bool
-}
-
-// DocumentFaulty is an external edit that has left a document that can't be
-// used. The last good one stays in force; the next change replaces it.
-type DocumentFaulty struct {
-	Path    string
-	Why     reason.Reason
-	Version int64
-}
+// Event is something that happened outside of the core: one of the types below, or of package config.
+type Event = step.Event
 
 // Request is an event that somebody waits for: a Reply with its token answers it, unless the term ends before.
 type Request interface {
@@ -70,7 +21,7 @@ type Request interface {
 // after ChangeCommitted, the view of what has changed, or of what was removed as it was.
 type ChangeRequested struct {
 	Token  uint64
-	Change Change
+	Change config.Change
 	// Actor is who asks, here and in the other requests: the audit row says it (rule A1).
 	Actor event.Actor
 }
@@ -167,23 +118,19 @@ type LaunchAnswered struct {
 	Message string
 }
 
-func (AppChanged) coreEvent()         {}
-func (JobChanged) coreEvent()         {}
-func (MarkChanged) coreEvent()        {}
-func (ChangeRequested) coreEvent()    {}
-func (ChangeCommitted) coreEvent()    {}
-func (ReconcileRequested) coreEvent() {}
-func (DocumentFaulty) coreEvent()     {}
-func (TriggerRequested) coreEvent()   {}
-func (ForgetRequested) coreEvent()    {}
-func (KillRequested) coreEvent()      {}
-func (PauseRequested) coreEvent()     {}
-func (Drain) coreEvent()              {}
-func (SessionBegan) coreEvent()       {}
-func (SessionEnded) coreEvent()       {}
-func (MasterChanged) coreEvent()      {}
-func (ClusterEvent) coreEvent()       {}
-func (LaunchAnswered) coreEvent()     {}
+func (ChangeRequested) CoreEvent()    {}
+func (ChangeCommitted) CoreEvent()    {}
+func (ReconcileRequested) CoreEvent() {}
+func (TriggerRequested) CoreEvent()   {}
+func (ForgetRequested) CoreEvent()    {}
+func (KillRequested) CoreEvent()      {}
+func (PauseRequested) CoreEvent()     {}
+func (Drain) CoreEvent()              {}
+func (SessionBegan) CoreEvent()       {}
+func (SessionEnded) CoreEvent()       {}
+func (MasterChanged) CoreEvent()      {}
+func (ClusterEvent) CoreEvent()       {}
+func (LaunchAnswered) CoreEvent()     {}
 
 // RequestToken is the token of the reply.
 func (e ChangeRequested) RequestToken() uint64 { return e.Token }
@@ -206,4 +153,4 @@ func (e ReconcileRequested) RequestToken() uint64 { return e.Token }
 // HistoryStored says that the first so many batches of this term, counted from 1, are in the history for good.
 type HistoryStored struct{ Batches int64 }
 
-func (HistoryStored) coreEvent() {}
+func (HistoryStored) CoreEvent() {}

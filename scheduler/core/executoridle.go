@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
@@ -52,18 +53,18 @@ func (c *Core) idleLook(id string, at, now time.Time) {
 // (rule K2) or changed (rule X1), and no shard waits to be run again with what
 // it has (rule F7). There is no use in keeping it idle.
 func (c *Core) obsolete(x *executors.Executor) bool {
-	a := c.config.apps[x.App()]
+	a := c.config.App(x.App())
 	if a == nil {
 		return true
 	}
-	if a.executorKey == x.Key() {
+	if a.ExecutorKey() == x.Key() {
 		return false
 	}
-	for _, j := range a.jobs {
-		if len(c.executions.Queue(j.name)) == 0 || !c.executions.Queue(j.name)[0].Launched() || c.executions.Queue(j.name)[0].Prepare().ExecutorKey() != x.Key() {
+	for _, j := range a.Jobs() {
+		if len(c.executions.Queue(j.Name())) == 0 || !c.executions.Queue(j.Name())[0].Launched() || c.executions.Queue(j.Name())[0].Prepare().ExecutorKey() != x.Key() {
 			continue
 		}
-		if c.executions.Queue(j.name)[0].Waiting() > 0 {
+		if c.executions.Queue(j.Name())[0].Waiting() > 0 {
 			return false
 		}
 	}
@@ -82,33 +83,33 @@ func (c *Core) checkObsolete(appName string) {
 // appBusyUntil is zero when the executor's app has neither a run nor a fire
 // due within the idle time; else when to look again.
 func (c *Core) appBusyUntil(x *executors.Executor) time.Time {
-	a := c.config.apps[x.App()]
-	if a == nil || a.executorKey != x.Key() {
+	a := c.config.App(x.App())
+	if a == nil || a.ExecutorKey() != x.Key() {
 		return time.Time{}
 	}
 	// At whole seconds, so that one step looks at all executors that are idle.
 	again := c.Now().Add(max(c.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
 	soon := c.Wall().Add(c.Opt.ExecutorIdle)
-	if c.Opt.ExecutorIdle > 0 && a.nextDue.After(c.Wall()) && !a.nextDue.After(soon) {
+	if c.Opt.ExecutorIdle > 0 && a.NextDue().After(c.Wall()) && !a.NextDue().After(soon) {
 		return again
 	}
 	// One look at all jobs serves all executors of the app until its next fire.
-	known := a.nextDue.After(soon)
+	known := a.NextDue().After(soon)
 	var next time.Time
-	for _, j := range a.jobs {
+	for _, j := range a.Jobs() {
 		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps no executor.
-		if len(c.executions.Queue(j.name)) > 0 && !c.executions.Queue(j.name)[0].Unplaced().Never && !c.heldBack(c.executions.Queue(j.name)[0]) && (c.executions.Queue(j.name)[0].BusyBy(again) || !c.executions.Queue(j.name)[0].Launched() && c.canLaunch(j)) {
+		if len(c.executions.Queue(j.Name())) > 0 && !c.executions.Queue(j.Name())[0].Unplaced().Never && !c.heldBack(c.executions.Queue(j.Name())[0]) && (c.executions.Queue(j.Name())[0].BusyBy(again) || !c.executions.Queue(j.Name())[0].Launched() && c.canLaunch(j)) {
 			return again
 		}
-		if known || c.Opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {
+		if known || c.Opt.ExecutorIdle == 0 || !j.FiredHere() || c.config.Inactive(j) != config.Active {
 			continue
 		}
-		if at := j.schedule.Next(c.Wall()); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+		if at := j.Schedule().Next(c.Wall()); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
 	if !known {
-		a.nextDue = next
+		c.config.KeepNextDue(a, next)
 	}
 	if next.IsZero() || next.After(soon) {
 		return time.Time{}

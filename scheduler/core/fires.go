@@ -1,10 +1,8 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -40,8 +38,6 @@ type missedWindow struct {
 // fires are the crons of all jobs, and how far their fires have been made.
 type fires struct {
 	timetable *cron.Timetable
-	// schedules are parsed crons, by cron and time zone.
-	schedules map[string]*cron.Schedule
 	// cursor never goes back; cursorChanged is set when it differs from what is stored.
 	cursor        fireCursor
 	cursorChanged bool
@@ -56,7 +52,7 @@ type fires struct {
 }
 
 func newFires() fires {
-	return fires{timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{}}
+	return fires{timetable: cron.NewTimetable()}
 }
 
 func (f *fires) write(r *store.Commit) {
@@ -81,26 +77,6 @@ func (f *fires) advance(to fireCursor) {
 	}
 	f.cursor, f.cursorChanged = to, true
 }
-
-// schedule is a job's cron, parsed. Many jobs share few crons, so parsed ones are
-// kept; they never change.
-func (f *fires) schedule(cfg jobs.Config, zone *time.Location) (*cron.Schedule, error) {
-	key := cfg.Cron + "\x00" + cfg.TimeZone
-	if s, ok := f.schedules[key]; ok {
-		return s, nil
-	}
-	s, err := jobs.Schedule(cfg, zone)
-	if err != nil {
-		return nil, fmt.Errorf("the cron of job %q can't be used: %w", cfg.JobName, err)
-	}
-	if len(f.schedules) >= schedulesKept {
-		clear(f.schedules)
-	}
-	f.schedules[key] = s
-	return s, nil
-}
-
-const schedulesKept = 10_000
 
 // from is the moment after which a schedule's first fire is looked for:
 // the cursor, and its own second again while not all jobs that fire in it are done.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
 // Held says why this server launches nothing, what to do, and which jobs give their shards most, those that wait first;
@@ -37,12 +38,12 @@ func (c *Core) holdLaunches() {
 		return
 	}
 	var all []givenMost
-	for name, j := range c.config.jobs {
-		if c.config.inactive(j) != active {
+	for name, j := range c.config.AllJobs() {
+		if c.config.Inactive(j) != config.Active {
 			continue
 		}
-		cfg, waits := *j.cfg, false
-		for _, e := range c.executions.Queue(j.name) {
+		cfg, waits := *j.Config(), false
+		for _, e := range c.executions.Queue(j.Name()) {
 			if !e.Launched() && !waits {
 				cfg = e.SettingsOf(cfg)
 			}

@@ -48,7 +48,7 @@ func (c *Core) importQueues() {
 			folders = append(folders, e.path)
 			continue
 		case strings.HasPrefix(e.path, store.PathFailover+"/"):
-			if err = c.importable(e.job); err == nil && c.config.jobs[e.job].isDaemon() {
+			if err = c.importable(e.job); err == nil && c.config.Job(e.job).IsDaemon() {
 				c.imports.took(e.path)
 			} else if err == nil {
 				lost[e.job] = append(lost[e.job], e)
@@ -86,14 +86,14 @@ func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
 
 // importable says why entries of a job can't be run.
 func (c *Core) importable(job string) error {
-	j := c.config.jobs[job]
+	j := c.config.Job(job)
 	switch {
-	case c.config.hasFault(store.Under(store.PathJobs, job)):
-		return fmt.Errorf("the job's document can't be used: %s", c.config.faulty[store.Under(store.PathJobs, job)].why)
-	case j == nil || j.cfg == nil:
+	case c.config.HasFault(store.Under(store.PathJobs, job)):
+		return fmt.Errorf("the job's document can't be used: %s", c.config.FaultAt(store.Under(store.PathJobs, job)).Why())
+	case j == nil || j.Config() == nil:
 		return fmt.Errorf("there is no job %q", job)
-	case c.config.apps[j.cfg.AppName] == nil:
-		return errors.New(c.config.inactiveReason(j).String())
+	case c.config.App(j.Config().AppName) == nil:
+		return errors.New(c.config.InactiveReason(j).String())
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (c *Core) importReady(e importEntry) error {
 	if err := c.importable(e.job); err != nil {
 		return err
 	}
-	if c.config.jobs[e.job].isDaemon() {
+	if c.config.Job(e.job).IsDaemon() {
 		c.imports.took(e.path) // it meant a shard to be placed, and all are
 		return nil
 	}
@@ -111,8 +111,8 @@ func (c *Core) importReady(e importEntry) error {
 	if err != nil || times < 1 {
 		return fmt.Errorf("%q is no number of runs", e.value)
 	}
-	j, source := c.config.jobs[e.job], executions.Misfired
-	if !j.cfg.Misfire {
+	j, source := c.config.Job(e.job), executions.Misfired
+	if !j.Config().Misfire {
 		times, source = 1, executions.NormalTrigger
 	}
 	if times > c.Opt.QueuedFires {
@@ -134,8 +134,8 @@ func (c *Core) importID(job string) string {
 // importFailover makes one execution of the shards of a job that were lost. The others of
 // it came to their end under the original.
 func (c *Core) importFailover(job string, entries []importEntry, left map[string]bool) {
-	j := c.config.jobs[job]
-	lost, shards := map[int]string{}, j.cfg.ShardingTotalCount
+	j := c.config.Job(job)
+	lost, shards := map[int]string{}, j.Config().ShardingTotalCount
 	for _, entry := range entries {
 		name, text, ok := strings.Cut(entry.item, "@-@")
 		item, err := strconv.Atoi(text)
@@ -154,7 +154,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		return
 	}
 	e := executions.Made{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: executions.FailoverSource}
-	with := &executions.Settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()}
+	with := &executions.Settings{App: *c.config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()}
 	c.executions.ImportedLost(e, with, lost, c.importMoment())
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
 // JobCheck is what a change of a job would lead to, if it were asked for now.
@@ -35,39 +35,31 @@ type PlacedShardView struct {
 
 // CheckJob says what RegisterJob or UpdateJob would lead to, or the *Error that would refuse it. It plans the change as requestChange
 // does, and changes nothing: readers may be in the core at the same time.
-func (c *Core) CheckJob(ch Change) (JobCheck, error) {
-	p, err := ch.plan(&c.config)
+func (c *Core) CheckJob(ch config.Change) (JobCheck, error) {
+	p, err := c.config.Plan(ch)
 	if err != nil {
 		return JobCheck{}, err
 	}
-	j := &jobState{name: p.jobName}
-	if known := c.config.jobs[p.jobName]; known != nil {
-		*j = *known
-	}
-	for _, e := range p.events {
-		if e, ok := e.(JobChanged); ok {
-			j.cfg, j.mark, j.notes = e.Config, markWhen(e.Disabled, e.Shutdown), e.Notes
-		}
-	}
-	if j.schedule, err = jobs.Schedule(*j.cfg, c.Opt.Zone); err != nil {
-		return JobCheck{}, problem.Errorf(problem.Invalid, "invalid", "%s", err)
+	j, err := c.config.Draft(p)
+	if err != nil {
+		return JobCheck{}, err
 	}
 	view := c.jobView(j)
-	if why := c.config.inactiveReason(j); !why.IsZero() {
+	if why := c.config.InactiveReason(j); !why.IsZero() {
 		view.note(reason.NothingUntilThatEnds(why))
 	}
 	return JobCheck{Job: view, Placement: c.wouldPlace(j)}, nil
 }
 
 // wouldPlace matches all shards of a job with what is on offer, as launch does.
-func (c *Core) wouldPlace(j *jobState) PlacementView {
+func (c *Core) wouldPlace(j *config.Job) PlacementView {
 	v := PlacementView{Shards: []PlacedShardView{}}
-	a := c.config.apps[j.cfg.AppName]
+	a := c.config.App(j.Config().AppName)
 	if why := c.noLaunches(); !why.IsZero() {
 		v.Why = whyOf(why)
 		return v
 	}
-	if o, blocks := c.orphans.BlockingAmong(j.name, j.cfg.ShardingTotalCount); blocks {
+	if o, blocks := c.orphans.BlockingAmong(j.Name(), j.Config().ShardingTotalCount); blocks {
 		v.Why = whyOf(c.orphanReason(&o))
 		return v
 	}
@@ -75,11 +67,11 @@ func (c *Core) wouldPlace(j *jobState) PlacementView {
 		v.Why = whyOf(c.starts.waitReason(wait))
 		return v
 	}
-	items := make([]int, j.cfg.ShardingTotalCount)
+	items := make([]int, j.Config().ShardingTotalCount)
 	for i := range items {
 		items[i] = i
 	}
-	d := c.demandOf("", &a.cfg, j.cfg, a.executorKey, items, c.agents.AllInMaintenance())
+	d := c.demandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, c.agents.AllInMaintenance())
 	d.Together = true
 	held := c.lookAtOffers()
 	if len(held) > 0 {
@@ -96,7 +88,7 @@ func (c *Core) wouldPlace(j *jobState) PlacementView {
 		why, _ := others.reasonOf(&u, d)
 		v.Why = whyOf(why)
 	}
-	return c.byCapacity(v, d, held, a.cfg)
+	return c.byCapacity(v, d, held, *a.Config())
 }
 
 // byCapacity completes the answer by what is known of the agents, when the offers at hand have no room: most of the time offers are

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -28,7 +29,7 @@ func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 func (s *stage) checkJob(c jobs.Config) (JobCheck, error) {
 	s.t.Helper()
 	before := s.core.Jobs()
-	check, err := s.core.CheckJob(RegisterJob{Config: c})
+	check, err := s.core.CheckJob(config.RegisterJob{Config: c})
 	if diff := cmp.Diff(before, s.core.Jobs()); diff != "" {
 		s.t.Errorf("the check has changed the jobs:\n%s", diff)
 	}
@@ -141,7 +142,7 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := s.core.CheckJob(UpdateJob{Config: candidate(2, func(j *jobs.Config) { j.JobName, j.Cron = "my_job", "0 0 0 1 1 ? 2020" }), Version: v.Version})
+	check, err := s.core.CheckJob(config.UpdateJob{Config: candidate(2, func(j *jobs.Config) { j.JobName, j.Cron = "my_job", "0 0 0 1 1 ? 2020" }), Version: v.Version})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestChecksAtTheSameTime(t *testing.T) {
 	for shards := 1; shards <= 8; shards++ {
 		wg.Go(func() {
 			for range 20 {
-				if _, err := s.core.CheckJob(RegisterJob{Config: candidate(shards)}); err != nil {
+				if _, err := s.core.CheckJob(config.RegisterJob{Config: candidate(shards)}); err != nil {
 					t.Error(err)
 				}
 			}

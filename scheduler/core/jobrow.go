@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -43,9 +44,9 @@ type JobRow struct {
 
 // JobNames are the names of all jobs that have a row, in no order.
 func (c *Core) JobNames() []string {
-	out := make([]string, 0, len(c.config.jobs))
-	for name, j := range c.config.jobs {
-		if j.cfg != nil || c.config.isFaulty(j) {
+	out := make([]string, 0, len(c.config.Jobs()))
+	for name, j := range c.config.AllJobs() {
+		if j.Config() != nil || c.config.IsFaulty(j) {
 			out = append(out, name)
 		}
 	}
@@ -54,19 +55,19 @@ func (c *Core) JobNames() []string {
 
 // JobRow returns a job's row; false when there is no such job.
 func (c *Core) JobRow(name string) (JobRow, bool) {
-	j := c.config.jobs[name]
-	if j == nil || j.cfg == nil && !c.config.isFaulty(j) {
+	j := c.config.Job(name)
+	if j == nil || j.Config() == nil && !c.config.IsFaulty(j) {
 		return JobRow{}, false
 	}
-	r := JobRow{Name: name, Config: j.cfg, Disabled: j.mark.disables(), NextFire: c.nextFire(j), LastMissed: j.stored.Fires.LastMissed}
-	if j.schedule != nil && j.isDaemon() && c.config.inactive(j) == active {
-		r.Schedule = j.schedule
+	r := JobRow{Name: name, Config: j.Config(), Disabled: j.Mark().Disables(), NextFire: c.nextFire(j), LastMissed: j.Stored().Fires.LastMissed}
+	if j.Schedule() != nil && j.IsDaemon() && c.config.Inactive(j) == config.Active {
+		r.Schedule = j.Schedule()
 	}
 	held := 0
-	for _, e := range c.executions.Queue(j.name) {
+	for _, e := range c.executions.Queue(j.Name()) {
 		held += c.countExecution(&r, j, e)
 	}
-	if c.config.isFaulty(j) {
+	if c.config.IsFaulty(j) {
 		r.State = "FAULTY"
 	} else {
 		r.State = c.jobState(j, r.Running-held, r.Waiting+held, !r.NextFire.IsZero())
@@ -76,22 +77,22 @@ func (c *Core) JobRow(name string) (JobRow, bool) {
 }
 
 // nextFire is the first fire of a job that was not made yet, by its executors if it is a daemon.
-func (c *Core) nextFire(j *jobState) time.Time {
-	if j.schedule == nil || j.cfg == nil || c.config.inactive(j) != active {
+func (c *Core) nextFire(j *config.Job) time.Time {
+	if j.Schedule() == nil || j.Config() == nil || c.config.Inactive(j) != config.Active {
 		return time.Time{}
 	}
 	from := c.Wall()
-	if j.firedHere() {
-		if from = c.fires.cursor.Time; j.since.After(from) {
-			from = j.since
+	if j.FiredHere() {
+		if from = c.fires.cursor.Time; j.Since().After(from) {
+			from = j.Since()
 		}
 	}
-	return j.schedule.Next(from)
+	return j.Schedule().Next(from)
 }
 
 // countExecution adds an execution to its job's row, and returns how many of its running shards are kept from
 // beginning.
-func (c *Core) countExecution(r *JobRow, j *jobState, e *executions.Execution) (held int) {
+func (c *Core) countExecution(r *JobRow, j *config.Job, e *executions.Execution) (held int) {
 	oldest := func(t time.Time) {
 		if t = c.Shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
 			r.WaitingSince = t
@@ -100,8 +101,8 @@ func (c *Core) countExecution(r *JobRow, j *jobState, e *executions.Execution) (
 	if !e.Launched() {
 		r.WaitingExecutions++
 		shards := 1
-		if j.cfg != nil {
-			shards = j.cfg.ShardingTotalCount
+		if j.Config() != nil {
+			shards = j.Config().ShardingTotalCount
 		}
 		r.Waiting += shards
 		oldest(e.Made())
@@ -124,8 +125,8 @@ func (c *Core) countExecution(r *JobRow, j *jobState, e *executions.Execution) (
 	return held
 }
 
-func (c *Core) lastRun(r *JobRow, j *jobState) {
-	if run := c.daemonSummary(j.name, func(d *daemonRuns) *wire.Run { return d.Last }); run != nil {
+func (c *Core) lastRun(r *JobRow, j *config.Job) {
+	if run := c.daemonSummary(j.Name(), func(d *daemonRuns) *wire.Run { return d.Last }); run != nil {
 		r.LastState, r.LastFire = run.State, run.FireTime
 		if run.StartTime != nil {
 			r.LastStart = *run.StartTime
@@ -138,13 +139,13 @@ func (c *Core) lastRun(r *JobRow, j *jobState) {
 		}
 		return
 	}
-	e := c.executions.LastEnded(j.name, executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
+	e := c.executions.LastEnded(j.Name(), executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
 	if e == nil {
 		return
 	}
 	r.LastState, r.LastFire, r.LastStart, r.LastComplete = e.State(), e.Fire(), e.Begin(), e.Complete()
 	if r.LastState == executions.Failed {
-		r.Failures, r.FailingSince = c.executions.Failures(j.name)
+		r.Failures, r.FailingSince = c.executions.Failures(j.Name())
 	}
 }
 
@@ -173,23 +174,23 @@ type RunRow struct {
 func (c *Core) JobDetails(names []string, runs int) []JobDetail {
 	out := make([]JobDetail, len(names))
 	for i, name := range names {
-		if j := c.config.jobs[name]; j != nil {
+		if j := c.config.Job(name); j != nil {
 			out[i] = c.jobDetail(j, runs)
 		}
 	}
 	return out
 }
 
-func (c *Core) jobDetail(j *jobState, runs int) JobDetail {
-	d := JobDetail{NextFire: c.nextFire(j), WaitingFor: c.waitingFor(j), Missed: j.stored.Fires.MissedWhy}
+func (c *Core) jobDetail(j *config.Job, runs int) JobDetail {
+	d := JobDetail{NextFire: c.nextFire(j), WaitingFor: c.waitingFor(j), Missed: j.Stored().Fires.MissedWhy}
 	x := Explanation{}
 	c.explainPast(&x, j)
-	if run := c.daemonSummary(j.name, func(r *daemonRuns) *wire.Run { return r.Last }); run != nil {
+	if run := c.daemonSummary(j.Name(), func(r *daemonRuns) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
 	}
 	d.LastRun = x.LastRun
 	var last []*executions.Execution
-	c.eachExecution(j.name, func(e *executions.Execution) {
+	c.eachExecution(j.Name(), func(e *executions.Execution) {
 		if !e.Daemon() {
 			last = append(last, e)
 		}
@@ -208,7 +209,7 @@ func (c *Core) jobDetail(j *jobState, runs int) JobDetail {
 }
 
 // waitingFor is what the oldest of what waits of a job is waiting for, none when nothing waits.
-func (c *Core) waitingFor(j *jobState) reason.Reason {
+func (c *Core) waitingFor(j *config.Job) reason.Reason {
 	var since time.Time
 	why := func() reason.Reason { return reason.Reason{} }
 	wait := func(t time.Time, of func() reason.Reason) {
@@ -216,7 +217,7 @@ func (c *Core) waitingFor(j *jobState) reason.Reason {
 			since, why = t, of
 		}
 	}
-	for _, e := range c.executions.Queue(j.name) {
+	for _, e := range c.executions.Queue(j.Name()) {
 		if !e.Launched() {
 			wait(e.Made(), func() reason.Reason { return c.waitReason(j, e) })
 			continue

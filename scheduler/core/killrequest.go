@@ -68,7 +68,7 @@ func (c *Core) noTaskToKill(id string) *problem.Error {
 	if o, orphaned := c.orphans.Get(id); orphaned {
 		return problem.Errorf(problem.Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
-	if parsed, err := jobs.ParseTaskID(id); err == nil && c.config.jobs[parsed.Job] != nil {
+	if parsed, err := jobs.ParseTaskID(id); err == nil && c.config.Job(parsed.Job) != nil {
 		for _, e := range c.executions.Queue(parsed.Job) {
 			for i := range e.NumShards() {
 				if s := e.Shard(i); s.TaskID() == id {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -19,7 +20,7 @@ type Stored struct {
 	// Entries are in the order of Paths, and sorted below each: documents come first.
 	Entries []registry.Entry
 	// Documents are what ReadDocument made of each of them, in the same order. Load reads them itself if it is nil.
-	Documents []Document
+	Documents []config.Document
 }
 
 // Load fills an empty core with what the last term left. A document that cannot be
@@ -39,11 +40,11 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	for i, e := range stored.Entries {
 		dir, name := store.Split(e.Path)
 		var err error
-		var d Document
+		var d config.Document
 		if stored.Documents != nil {
 			d = stored.Documents[i]
 		} else {
-			d = ReadDocument(&c.Opt, wall, e)
+			d = config.ReadDocument(&c.Opt, wall, e)
 		}
 		if e.Unreadable != "" && dir != store.PathApps && dir != store.PathJobs {
 			if err = c.loadUnreadable(e, dir); err != nil {
@@ -53,11 +54,11 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		}
 		switch dir {
 		case store.PathApps:
-			c.config.loadApp(name, d)
+			c.config.LoadApp(name, d)
 		case store.PathJobs:
-			c.config.loadJob(name, d)
+			c.config.LoadJob(name, d)
 		case store.PathAppDisabled, store.PathJobDisabled:
-			c.config.setMark(e.Path, markOf(e.Path, e.Value))
+			c.config.SetMark(e.Path, config.MarkOf(e.Path, e.Value))
 		case store.PathExecution:
 			err = c.executions.Restore(e.Value)
 		case store.PathExecutor:
@@ -70,7 +71,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			}
 		case store.PathStartFailure:
 			var until time.Time // the apps are known: documents come first
-			until, err = c.starts.restore(e, func(name string) bool { return c.config.apps[name] != nil })
+			until, err = c.starts.restore(e, func(name string) bool { return c.config.App(name) != nil })
 			c.MatchAt(until)
 		case store.PathDaemonRuns:
 			var runs daemonRuns
@@ -85,11 +86,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathKey:
 			err = c.executions.RestoreKey(name, e.Value)
 		case store.PathJobState:
-			var r jobRecord
-			if err = json.Unmarshal(e.Value, &r); err == nil {
-				j := c.config.jobOrRemoved(name)
-				j.stored, j.isStored, j.since = r, true, r.Since
-			}
+			err = c.config.RestoreRecord(name, e.Value)
 		case store.PathAudit:
 			err = c.audit.restore(name, e)
 		case store.PathHistoryBatches:
@@ -108,7 +105,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		c.subscription.takeover = newTakeover()
 		c.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
 	}
-	c.config.loaded()
+	c.config.Loaded()
 	if err := c.joinLoaded(); err != nil {
 		return err
 	}
@@ -121,8 +118,8 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	const disabled, state = "/state/disable", "/state/"
 	switch {
 	case dir == store.PathAppDisabled || dir == store.PathJobDisabled:
-		c.config.setMark(e.Path, markedDisabled)
-		c.config.addFault(e.Path, markUnreadable(e), e.Version) // reported with the documents
+		c.config.SetMark(e.Path, config.MarkedDisabled)
+		c.config.AddFault(e.Path, config.MarkUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
@@ -163,15 +160,15 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 // joinLoaded puts executions, shards and tasks together and lets every job
 // follow its documents.
 func (c *Core) joinLoaded() error {
-	for _, path := range step.SortedKeys(c.config.faulty) {
-		c.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.faulty[path].why.String(), Problem: true})
+	for _, path := range c.config.Faults() {
+		c.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.FaultAt(path).Why().String(), Problem: true})
 	}
 	ended, err := c.executions.Join()
 	if err != nil {
 		return err
 	}
 	for e := range c.executions.AllOpen() {
-		c.config.jobOrRemoved(e.Job())
+		c.config.JobOrRemoved(e.Job())
 	}
 	c.audit.loaded()
 	c.recording.loaded(ended, c.audit.rows)
@@ -182,13 +179,11 @@ func (c *Core) joinLoaded() error {
 	for _, id := range c.executions.OpenIDs() {
 		c.takeUp(c.executions.Get(id))
 	}
-	for _, name := range step.SortedKeys(c.config.jobs) {
-		if j := c.config.jobs[name]; j != nil {
-			if !j.isStored && j.cfg == nil && len(c.executions.Queue(j.name)) == 0 && !c.config.isFaulty(j) {
-				delete(c.config.jobs, name)
-				continue
+	for _, name := range c.config.JobNames() {
+		if j := c.config.Job(name); j != nil {
+			if !c.config.ForgetUnused(j, c.executions.Busy(name)) {
+				c.applyJobState(j)
 			}
-			c.applyJobState(j)
 		}
 	}
 	for _, job := range step.SortedKeys(c.notifications.pending) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -78,8 +79,8 @@ func (c *Core) nextDueBatch() bool {
 
 func (c *Core) openMissedWindow(upto time.Time) {
 	g := &missedWindow{upto: upto}
-	for name, j := range c.config.jobs {
-		if j.firedHere() && c.config.inactive(j) == active {
+	for name, j := range c.config.AllJobs() {
+		if j.FiredHere() && c.config.Inactive(j) == config.Active {
 			g.names = append(g.names, name)
 		}
 	}
@@ -99,35 +100,34 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 		name := g.names[0]
 		g.names = g.names[1:]
 		used++
-		j := c.config.jobs[name]
-		if j == nil || !j.firedHere() || c.config.inactive(j) != active {
+		j := c.config.Job(name)
+		if j == nil || !j.FiredHere() || c.config.Inactive(j) != config.Active {
 			continue
 		}
 		from := c.fires.cursor.Time
 		if !c.fires.cursor.covers(from, name) {
 			from = from.Add(-time.Second) // the cursor stands inside this batch
 		}
-		if j.since.After(from) {
-			from = j.since
+		if j.Since().After(from) {
+			from = j.Since()
 		}
 		if !g.upto.After(from) {
 			continue
 		}
-		if first := j.schedule.Next(from); first.IsZero() || first.After(g.upto) {
+		if first := j.Schedule().Next(from); first.IsZero() || first.After(g.upto) {
 			continue
 		}
 		why := reason.FiresMissed(from, g.upto)
-		if j.cfg.Misfire {
-			missed := j.schedule.Latest(from, g.upto, c.queueLimit())
+		if j.Config().Misfire {
+			missed := j.Schedule().Latest(from, g.upto, c.queueLimit())
 			why = reason.FiresMadeUp(from, g.upto, len(missed))
 			for _, at := range missed {
 				c.enqueueFire(j, at.UTC(), executions.Misfired)
 			}
 			used += len(missed)
-			j.since = g.upto
-			c.config.touch(j)
+			c.config.FiredUpTo(j, g.upto)
 		}
-		c.config.countMissed(j, why)
+		c.config.CountMissed(j, why)
 		c.recording.missed(name, g.upto, why)
 		c.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
 	}
@@ -142,8 +142,8 @@ func (c *Core) fireDueBatch(budget int) int {
 	p := c.fires.due
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
-		j := c.config.jobs[name]
-		if j == nil || !j.firedHere() || c.config.inactive(j) != active || !p.at.After(j.since) || c.fires.cursor.covers(p.at, name) {
+		j := c.config.Job(name)
+		if j == nil || !j.FiredHere() || c.config.Inactive(j) != config.Active || !p.at.After(j.Since()) || c.fires.cursor.covers(p.at, name) {
 			continue
 		}
 		c.Numbers.Fires++
@@ -169,23 +169,23 @@ func executionID(job string, fire time.Time) string {
 }
 
 // enqueueFire applies the queue rule to a fire of a cron (rule F5).
-func (c *Core) enqueueFire(j *jobState, at time.Time, source executions.Source) {
-	id := executionID(j.name, at)
+func (c *Core) enqueueFire(j *config.Job, at time.Time, source executions.Source) {
+	id := executionID(j.Name(), at)
 	if c.executions.Known(id) {
 		return
 	}
-	if len(c.executions.Queue(j.name)) > 0 && !onlyEnding(c.executions.Queue(j.name)) {
-		if !j.cfg.Misfire {
-			why := reason.FireFoundBusy(at, c.executions.Queue(j.name)[0].ID(), string(c.executions.Queue(j.name)[0].State()))
-			c.config.countDropped(j, 1, why)
-			c.recording.dropped(j.name, at, why)
-			c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Why: why})
+	if len(c.executions.Queue(j.Name())) > 0 && !onlyEnding(c.executions.Queue(j.Name())) {
+		if !j.Config().Misfire {
+			why := reason.FireFoundBusy(at, c.executions.Queue(j.Name())[0].ID(), string(c.executions.Queue(j.Name())[0].State()))
+			c.config.CountDropped(j, 1, why)
+			c.recording.dropped(j.Name(), at, why)
+			c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Why: why})
 			return
 		}
 		source = executions.Misfired
 		c.dropOldestFire(j)
 	}
-	c.executions.Enqueue(executions.Made{ID: id, Job: j.name, Fire: at, Source: source})
+	c.executions.Enqueue(executions.Made{ID: id, Job: j.Name(), Fire: at, Source: source})
 }
 
 // onlyEnding reports whether all that is in a queue are tasks of a deregistered
@@ -208,9 +208,9 @@ func (c *Core) queueLimit() int {
 
 // dropOldestFire makes room in a full queue: the oldest fire of the cron that
 // waits goes; triggers are never dropped.
-func (c *Core) dropOldestFire(j *jobState) {
+func (c *Core) dropOldestFire(j *config.Job) {
 	waiting, oldest := 0, -1
-	for i, e := range c.executions.Queue(j.name) {
+	for i, e := range c.executions.Queue(j.Name()) {
 		if e.Launched() {
 			continue
 		}
@@ -225,14 +225,14 @@ func (c *Core) dropOldestFire(j *jobState) {
 	if waiting < most {
 		return
 	}
-	e := c.executions.Queue(j.name)[oldest]
+	e := c.executions.Queue(j.Name())[oldest]
 	why := reason.OldestDropped(waiting, e.Fire())
 	kill := reason.DroppedFromQueue(c.Opt.QueuedFires)
 	if most < c.Opt.QueuedFires {
 		why = reason.OldestOfAllDropped(c.executions.NumOpen(), e.Fire())
 		kill = reason.DroppedOfTooMany(c.Opt.OpenExecutions)
 	}
-	c.config.countDropped(j, 1, why)
-	c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.name, Execution: e.ID(), Why: why})
+	c.config.CountDropped(j, 1, why)
+	c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Execution: e.ID(), Why: why})
 	c.executions.Drop(e, kill)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -14,13 +15,13 @@ func TestF11MarksSetByHand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		job, value string
-		want       JobState
+		want       config.JobState
 		kills      int
 	}{
-		"as the original writes it":          {"my_job", "my_job", JobDisabled, 1},
-		"empty":                              {"my_job", "", JobDisabled, 1},
-		"a shutdown":                         {"my_job", "shutdown", JobShuttingDown, 0},
-		"a shutdown of one that is so named": {"shutdown", "shutdown", JobShuttingDown, 0},
+		"as the original writes it":          {"my_job", "my_job", config.JobDisabled, 1},
+		"empty":                              {"my_job", "", config.JobDisabled, 1},
+		"a shutdown":                         {"my_job", "shutdown", config.JobShuttingDown, 0},
+		"a shutdown of one that is so named": {"shutdown", "shutdown", config.JobShuttingDown, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -47,16 +47,16 @@ func (c *Core) sample(at time.Time) {
 			running[ref.Exec.Job()] = true
 		}
 	}
-	for _, j := range c.config.jobs {
-		if j.cfg != nil {
+	for _, j := range c.config.AllJobs() {
+		if j.Config() != nil {
 			registered++
 		}
 	}
 	for e := range c.executions.AllOpen() {
 		if e.Launched() {
 			waiting += int64(e.ShardsOpen()) // with those that run
-		} else if j := c.config.jobs[e.Job()]; j != nil && j.cfg != nil {
-			waiting += int64(j.cfg.ShardingTotalCount)
+		} else if j := c.config.Job(e.Job()); j != nil && j.Config() != nil {
+			waiting += int64(j.Config().ShardingTotalCount)
 		}
 	}
 	s, last := &c.Numbers, &c.minutes.last

@@ -67,7 +67,7 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 		t.Errorf("%d executions are open", open)
 	}
 	for name, most := range map[string]int{"job_000000": opt.QueuedFires, "job_009990": 2, "job_000001": 1} {
-		if n := len(c.executions.Queue(name)); n > most || n == 0 && c.config.jobs[name].cfg.Misfire {
+		if n := len(c.executions.Queue(name)); n > most || n == 0 && c.config.Job(name).Config().Misfire {
 			t.Errorf("%s has %d executions, want at most %d", name, n, most)
 		}
 	}

@@ -47,7 +47,7 @@ type NotificationSent struct {
 	Problem string
 }
 
-func (NotificationSent) coreEvent() {}
+func (NotificationSent) CoreEvent() {}
 
 const (
 	// notifyEvery is the least time between two messages about one job.
@@ -174,8 +174,8 @@ func (ns *notifications) write(r *store.Commit) {
 // the step whose commit has the result. A daemon's run is one shard: its item, task, agent and cause, the fire, and the id of the
 // execution that the shard belongs to.
 func (c *Core) reportFailure(job string, f Failure) {
-	j := c.config.jobs[job]
-	if j == nil || j.cfg == nil || !j.cfg.Notifies() {
+	j := c.config.Job(job)
+	if j == nil || j.Config() == nil || !j.Config().Notifies() {
 		return
 	}
 	f.FailedShards = max(f.FailedShards, len(f.Shards))
@@ -191,11 +191,11 @@ func (c *Core) sendNotification(job string) {
 	if n == nil || ns.underWay[job] != 0 {
 		return
 	}
-	j := c.config.jobs[job]
+	j := c.config.Job(job)
 	switch {
-	case j != nil && c.config.isFaulty(j) && j.cfg == nil:
+	case j != nil && c.config.IsFaulty(j) && j.Config() == nil:
 		return // it may have a handler again once it is mended
-	case j == nil || j.cfg == nil || !j.cfg.Notifies():
+	case j == nil || j.Config() == nil || !j.Config().Notifies():
 		ns.drop(job)
 		return
 	}
@@ -206,7 +206,7 @@ func (c *Core) sendNotification(job string) {
 	ns.lastSeq++
 	n.seq, n.told = ns.lastSeq, n.Further+1
 	ns.underWay[job] = n.seq
-	c.decision.Notifications = append(c.decision.Notifications, Notification{Seq: n.seq, Job: *j.cfg, Failure: n.Failure, Further: n.Further})
+	c.decision.Notifications = append(c.decision.Notifications, Notification{Seq: n.seq, Job: *j.Config(), Failure: n.Failure, Further: n.Further})
 	c.Fence() // a deposed leader tells nobody
 }
 
@@ -243,6 +243,6 @@ func failureOf(e *executions.Execution) Failure {
 
 // ignoresFailures reports whether a job's failures are no problem for its owner (jobErrorHandlerType IGNORE): they are not logged as one.
 func (c *Core) ignoresFailures(job string) bool {
-	j := c.config.jobs[job]
-	return j != nil && j.cfg != nil && j.cfg.JobErrorHandlerType == jobs.HandlerIgnore
+	j := c.config.Job(job)
+	return j != nil && j.Config() != nil && j.Config().JobErrorHandlerType == jobs.HandlerIgnore
 }

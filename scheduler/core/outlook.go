@@ -34,11 +34,11 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 			hopeless = true
 			continue
 		}
-		if c.starts.wait(c.config.appOf(e), e.ID()).waits() {
+		if c.starts.wait(c.config.AppOf(e), e.ID()).waits() {
 			continue
 		}
 		if !e.Launched() {
-			if j := c.config.jobs[e.Job()]; c.canLaunch(j) {
+			if j := c.config.Job(e.Job()); c.canLaunch(j) {
 				return true, hopeless
 			}
 			continue
@@ -107,18 +107,18 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		return nil, nil, true
 	}
 	c.fires.timetable.Soon(c.OnWall(upTo), func(name string, fire time.Time) bool {
-		j := c.config.jobs[name]
-		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
+		j := c.config.Job(name)
+		if j == nil || !fire.After(j.Since()) || c.fires.cursor.covers(fire, name) {
 			return false // the fire was made already, and the clock was set back since
 		}
-		if !c.canLaunch(j) || len(c.executions.Queue(j.name)) > 0 && !onlyEnding(c.executions.Queue(j.name)) {
+		if !c.canLaunch(j) || len(c.executions.Queue(j.Name())) > 0 && !onlyEnding(c.executions.Queue(j.Name())) {
 			return false
 		}
-		a := c.config.apps[j.cfg.AppName]
+		a := c.config.App(j.Config().AppName)
 		if c.starts.wait(a, name).waits() {
 			return false
 		}
-		ds, at = append(ds, c.demandOf(name, &a.cfg, j.cfg, a.executorKey, c.placement.itemsUpTo(j.cfg.ShardingTotalCount), maintained)), append(at, c.InTerm(fire))
+		ds, at = append(ds, c.demandOf(name, a.Config(), j.Config(), a.ExecutorKey(), c.placement.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, c.InTerm(fire))
 		return false
 	})
 	return ds, at, false

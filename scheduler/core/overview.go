@@ -74,8 +74,8 @@ func (c *Core) Counts() Counts {
 func (c *Core) Facts() Facts {
 	var s stats.Stats
 	c.measureQueues(&s)
-	f := Facts{Subscribed: c.subscription.open, Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: c.config.documentSizes()}
-	for name := range c.config.apps {
+	f := Facts{Subscribed: c.subscription.open, Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: c.config.DocumentSizes()}
+	for name := range c.config.AllApps() {
 		f.Apps = append(f.Apps, name)
 	}
 	if !f.Subscribed {
@@ -87,18 +87,18 @@ func (c *Core) Facts() Facts {
 	}
 	f.Agents = c.agentTotals()
 	for _, v := range c.FaultyDocuments() {
-		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Why: c.config.faulty[v.Path].why}
+		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Why: c.config.FaultAt(v.Path).Why()}
 		if t.Job = v.Name; v.Kind == "app" {
 			t.Job, t.App = "", v.Name
-		} else if j := c.config.jobs[v.Name]; j != nil && j.cfg != nil {
-			t.App = j.cfg.AppName
+		} else if j := c.config.Job(v.Name); j != nil && j.Config() != nil {
+			t.App = j.Config().AppName
 		}
 		f.trouble(t)
 	}
 	c.startTroubles(&f)
 	for _, name := range step.SortedKeys(c.notifications.pending) {
 		if n := c.notifications.pending[name]; n.problem != "" {
-			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.appNameOf(name), Count: n.tries, Since: c.Shown(n.Since), Why: reason.FromText(n.problem)})
+			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.AppNameOf(name), Count: n.tries, Since: c.Shown(n.Since), Why: reason.FromText(n.problem)})
 		}
 	}
 	c.silentTroubles(&f)
@@ -178,12 +178,12 @@ func (c *Core) startTroubles(f *Facts) {
 // silentTroubles are the daemons' shards of whose executors nothing is heard.
 func (c *Core) silentTroubles(f *Facts) {
 	for job := range c.daemons.items {
-		j := c.config.jobs[job]
-		if j == nil || c.executions.Standing(j.name) == nil {
+		j := c.config.Job(job)
+		if j == nil || c.executions.Standing(j.Name()) == nil {
 			continue
 		}
-		t := Trouble{Kind: TroubleDaemonSilent, Job: job, App: c.config.appNameOf(job)}
-		e := c.executions.Standing(j.name)
+		t := Trouble{Kind: TroubleDaemonSilent, Job: job, App: c.config.AppNameOf(job)}
+		e := c.executions.Standing(j.Name())
 		for i := range e.NumShards() {
 			s := e.Shard(i)
 			quiet := time.Duration(0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -16,93 +17,93 @@ import (
 
 // App returns an app, or an *Error.
 func (c *Core) App(name string) (AppView, error) {
-	a := c.config.apps[name]
+	a := c.config.App(name)
 	if a == nil {
 		return AppView{}, problem.NoApp(name)
 	}
-	v := AppView{Config: a.cfg, Disabled: a.disabled, Version: a.version}
-	v.note(texts(a.notes)...)
-	if path := store.Under(store.PathApps, name); c.config.hasFault(path) {
-		v.note(reason.LastGoodInForce(path, c.config.faulty[path].why))
+	v := AppView{Config: *a.Config(), Disabled: a.Disabled(), Version: a.Version()}
+	v.note(texts(a.Notes())...)
+	if path := store.Under(store.PathApps, name); c.config.HasFault(path) {
+		v.note(reason.LastGoodInForce(path, c.config.FaultAt(path).Why()))
 	}
 	return v, nil
 }
 
 // Apps returns all apps, by name.
 func (c *Core) Apps() []AppView {
-	out := make([]AppView, 0, len(c.config.apps))
-	for _, name := range step.SortedKeys(c.config.apps) {
-		a := c.config.apps[name]
-		out = append(out, AppView{Config: a.cfg, Disabled: a.disabled})
+	out := make([]AppView, 0, c.config.NumApps())
+	for _, name := range c.config.AppNames() {
+		a := c.config.App(name)
+		out = append(out, AppView{Config: *a.Config(), Disabled: a.Disabled()})
 	}
 	return out
 }
 
 // Job returns a job with what people should know of it, or an *Error.
 func (c *Core) Job(name string) (JobView, error) {
-	j := c.config.jobs[name]
-	if j == nil || j.cfg == nil {
+	j := c.config.Job(name)
+	if j == nil || j.Config() == nil {
 		return JobView{}, problem.NoJob(name)
 	}
 	return c.jobView(j), nil
 }
 
-func (c *Core) jobView(j *jobState) JobView {
-	v := JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(c.executions.Busy(j.name)), Version: j.version}
+func (c *Core) jobView(j *config.Job) JobView {
+	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(c.executions.Busy(j.Name())), Version: j.Version()}
 	v.note(c.notesOf(j)...)
 	return v
 }
 
 // Jobs returns all jobs, by name, without notes.
 func (c *Core) Jobs() []JobView {
-	out := make([]JobView, 0, len(c.config.jobs))
-	for _, name := range step.SortedKeys(c.config.jobs) {
-		if j := c.config.jobs[name]; j.cfg != nil {
-			out = append(out, JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(c.executions.Busy(j.name))})
+	out := make([]JobView, 0, len(c.config.Jobs()))
+	for _, name := range c.config.JobNames() {
+		if j := c.config.Job(name); j.Config() != nil {
+			out = append(out, JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(c.executions.Busy(j.Name()))})
 		}
 	}
 	return out
 }
 
 // notesOf are hints about a job that is accepted as it is. Some may be none.
-func (c *Core) notesOf(j *jobState) []reason.Reason {
-	notes := texts(j.notes)
-	a := c.config.apps[j.cfg.AppName]
+func (c *Core) notesOf(j *config.Job) []reason.Reason {
+	notes := texts(j.Notes())
+	a := c.config.App(j.Config().AppName)
 	if a == nil {
-		notes = append(notes, c.config.appMissingReason(j.cfg.AppName))
+		notes = append(notes, c.config.AppMissingReason(j.Config().AppName))
 	}
-	for _, path := range []string{store.Under(store.PathJobs, j.name), store.Under(store.PathApps, j.cfg.AppName)} {
-		if c.config.hasFault(path) && (a != nil || path == store.Under(store.PathJobs, j.name)) {
-			notes = append(notes, reason.LastGoodInForce(path, c.config.faulty[path].why))
+	for _, path := range []string{store.Under(store.PathJobs, j.Name()), store.Under(store.PathApps, j.Config().AppName)} {
+		if c.config.HasFault(path) && (a != nil || path == store.Under(store.PathJobs, j.Name())) {
+			notes = append(notes, reason.LastGoodInForce(path, c.config.FaultAt(path).Why()))
 		}
 	}
-	notes = append(notes, c.config.unreadableMarks(j)...)
-	if j.schedule != nil && j.schedule.Next(c.Wall()).IsZero() {
-		notes = append(notes, reason.CronNeverFires(j.cfg.Cron, j.cfg.JobExecutionType == jobs.Daemon))
+	notes = append(notes, c.config.UnreadableMarks(j)...)
+	if j.Schedule() != nil && j.Schedule().Next(c.Wall()).IsZero() {
+		notes = append(notes, reason.CronNeverFires(j.Config().Cron, j.Config().JobExecutionType == jobs.Daemon))
 	}
 	if a != nil {
-		notes = append(notes, c.neverFitsNote(*j.cfg, a.cfg), c.tooSmallNote(*j.cfg))
+		notes = append(notes, c.neverFitsNote(*j.Config(), *a.Config()), c.tooSmallNote(*j.Config()))
 	}
-	if n := c.notifications.pending[j.name]; n != nil && n.problem != "" {
-		notes = append(notes, reason.NotNotified(n.Execution, j.cfg.JobErrorHandlerType, n.tries, n.problem))
+	if n := c.notifications.pending[j.Name()]; n != nil && n.problem != "" {
+		notes = append(notes, reason.NotNotified(n.Execution, j.Config().JobErrorHandlerType, n.tries, n.problem))
 	}
 	return notes
 }
 
 // Explain says of a job what it is doing and why.
 func (c *Core) Explain(name string) (Explanation, error) {
-	j := c.config.jobs[name]
-	if j != nil && c.config.isFaulty(j) {
+	j := c.config.Job(name)
+	if j != nil && c.config.IsFaulty(j) {
 		x := Explanation{
 			JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{},
 		}
-		x.note(c.config.inactiveReason(j))
-		for _, e := range c.executions.Queue(j.name) {
+		x.note(c.config.InactiveReason(j))
+		for _, e := range c.executions.Queue(j.Name()) {
 			c.explainExecution(&x, j, e)
 		}
 		return x, nil
 	}
-	if j == nil || j.cfg == nil {
+	if j == nil || j.Config() == nil {
 		return Explanation{}, problem.NoJob(name)
 	}
 	x := Explanation{JobName: name, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
@@ -110,22 +111,22 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	if c.fires.behind {
 		x.note(reason.ClockBehind(c.fires.cursor.Time))
 	}
-	if c.config.paused(j) {
-		x.note(c.config.inactiveReason(j))
+	if c.config.Paused(j) {
+		x.note(c.config.InactiveReason(j))
 	}
-	if j.schedule != nil && c.config.inactive(j) == active {
+	if j.Schedule() != nil && c.config.Inactive(j) == config.Active {
 		at := c.Wall()
 		if c.fires.cursor.Time.After(at) {
 			at = c.fires.cursor.Time
 		}
 		for range 5 {
-			if at = j.schedule.Next(at); at.IsZero() {
+			if at = j.Schedule().Next(at); at.IsZero() {
 				break
 			}
 			x.NextFires = append(x.NextFires, at)
 		}
 	}
-	for _, e := range c.executions.Queue(j.name) {
+	for _, e := range c.executions.Queue(j.Name()) {
 		c.explainExecution(&x, j, e)
 	}
 	x.note(c.clockNotes(x.Running)...)
@@ -144,11 +145,11 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	return x, nil
 }
 
-func (c *Core) explainExecution(x *Explanation, j *jobState, e *executions.Execution) {
+func (c *Core) explainExecution(x *Explanation, j *config.Job, e *executions.Execution) {
 	if !e.Launched() {
 		why, shards := c.waitReason(j, e), 1
-		if j.cfg != nil { // else nobody knows how many
-			shards = j.cfg.ShardingTotalCount
+		if j.Config() != nil { // else nobody knows how many
+			shards = j.Config().ShardingTotalCount
 		}
 		for item := range min(shards, explainItems) {
 			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID(), Item: item, Since: c.Shown(e.Made()).Truncate(time.Millisecond), Why: whyOf(why)})
@@ -192,9 +193,9 @@ func (c *Core) runningNote(s *executions.Shard) reason.Reason {
 }
 
 // waitReason says what an execution that was not launched yet waits for.
-func (c *Core) waitReason(j *jobState, e *executions.Execution) reason.Reason {
-	if first := c.executions.Queue(j.name)[0]; first != e {
-		if j.cfg != nil && first.Launched() && first.Settings().Job.JobName == j.name && !first.Kill().IsZero() {
+func (c *Core) waitReason(j *config.Job, e *executions.Execution) reason.Reason {
+	if first := c.executions.Queue(j.Name())[0]; first != e {
+		if j.Config() != nil && first.Launched() && first.Settings().Job.JobName == j.Name() && !first.Kill().IsZero() {
 			return reason.BeingEnded(first.ID(), first.Kill())
 		}
 		if first.Daemon() {
@@ -202,10 +203,10 @@ func (c *Core) waitReason(j *jobState, e *executions.Execution) reason.Reason {
 		}
 		return reason.OneAtATime(first.ID(), strings.ToLower(string(first.State())))
 	}
-	if why := c.config.inactiveReason(j); !why.IsZero() {
+	if why := c.config.InactiveReason(j); !why.IsZero() {
 		return why
 	}
-	if o, blocks := c.orphans.BlockingAmong(j.name, j.cfg.ShardingTotalCount); blocks {
+	if o, blocks := c.orphans.BlockingAmong(j.Name(), j.Config().ShardingTotalCount); blocks {
 		return c.orphanReason(&o)
 	}
 	return c.placeReason(e)
@@ -215,8 +216,8 @@ func (c *Core) shardWaitReason(e *executions.Execution, s *executions.Shard) rea
 	if !e.Kill().IsZero() {
 		return e.Kill()
 	}
-	if j := c.config.jobs[e.Job()]; j != nil && c.heldBack(e) {
-		return c.config.inactiveReason(j)
+	if j := c.config.Job(e.Job()); j != nil && c.heldBack(e) {
+		return c.config.InactiveReason(j)
 	}
 	if o, blocks := c.orphans.Blocking(e.Job(), s.Item()); blocks {
 		return reason.AfterAttempt(c.orphanReason(&o), s.Cause())
@@ -268,10 +269,10 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 		Overrides: c.shownOverrides(e)}
 	if v.State.Terminal() {
 		v.Why = whyOf(e.Reason())
-	} else if j := c.config.jobs[e.Job()]; j != nil && !e.Launched() {
+	} else if j := c.config.Job(e.Job()); j != nil && !e.Launched() {
 		v.Why = whyOf(c.waitReason(j, e))
-		if j.cfg != nil {
-			for i := range j.cfg.ShardingTotalCount {
+		if j.Config() != nil {
+			for i := range j.Config().ShardingTotalCount {
 				v.Shards = append(v.Shards, ShardView{Item: i, State: executions.Waiting})
 			}
 		}
@@ -389,3 +390,6 @@ func (c *Core) orphanReason(o *orphans.Orphan) reason.Reason {
 	}
 	return of.OfRemovedFramework(o.Framework, c.removedWait())
 }
+
+// Schedules are those of all jobs that fire, in no order.
+func (c *Core) Schedules() []config.ScheduleView { return c.config.BySchedule() }

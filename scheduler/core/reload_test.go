@@ -27,18 +27,18 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if events := s.edit(path, own, 0); events != nil {
 			t.Errorf("our own commit, reported again, changes something: %+v", events)
 		}
-		since := s.core.config.jobs["my_job"].since
+		since := s.core.config.Job("my_job").Since()
 		s.now = s.now.Add(time.Minute)
 		s.edit(path, own, 1)
-		if j := s.core.config.jobs["my_job"]; j.version != 1 || !j.since.Equal(since) {
+		if j := s.core.config.Job("my_job"); j.Version() != 1 || !j.Since().Equal(since) {
 			t.Error("the same content in a new version changes only the version (rule F2)")
 		}
 		// YAML by hand, whatever we write ourselves: a new cron counts from now.
 		byHand := "jobName: my_job\nappName: my_app\njobExecutionType: TRANSIENT\ncron: 0 0 4 * * ?   # an hour later\nshardingTotalCount: 2\ncpuCount: 1\nmemoryMB: 64\njobType: SCRIPT\n"
 		s.edit(path, byHand, 2)
-		j := s.core.config.jobs["my_job"]
-		if j.cfg.Cron != "0 0 4 * * ?" || j.cfg.ShardingTotalCount != 2 || !j.since.Equal(s.now) {
-			t.Errorf("not applied: %+v", j.cfg)
+		j := s.core.config.Job("my_job")
+		if j.Config().Cron != "0 0 4 * * ?" || j.Config().ShardingTotalCount != 2 || !j.Since().Equal(s.now) {
+			t.Errorf("not applied: %+v", j.Config())
 		}
 		if v, err := s.core.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "jobType is ignored") {
 			t.Errorf("notes: %v, %v", v.Notes, err)
@@ -62,7 +62,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Errorf("explain: %s", notes())
 		}
 		s.edit("/state/disable/job/my_job", "my_job", 0)
-		if !s.core.config.jobs["my_job"].mark.disables() || !strings.Contains(strings.Join(s.explain("my_job").Notes, ";"), "last good") {
+		if !s.core.config.Job("my_job").Mark().Disables() || !strings.Contains(strings.Join(s.explain("my_job").Notes, ";"), "last good") {
 			t.Error("a disabled mark set from outside does not disable, or mends a document")
 		}
 		s.apply(s.core.planDisableJob("my_job", false))
@@ -81,19 +81,19 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		// A disabled mark may come before its document.
 		s.edit("/state/disable/job/my_job", "my_job", 0)
 		s.edit(path, byHand, 0)
-		if j := s.core.config.jobs["my_job"]; j == nil || !j.mark.disables() {
+		if j := s.core.config.Job("my_job"); j == nil || !j.Mark().Disables() {
 			t.Error("the disabled mark that was there first is not seen")
 		}
 		s.edit("/state/disable/job/my_job", "", 0)
-		if s.core.config.jobs["my_job"].mark.disables() {
+		if s.core.config.Job("my_job").Mark().Disables() {
 			t.Error("a removed disabled mark does not enable")
 		}
 		s.edit("/state/disable/app/my_app", "my_app", 0)
-		if why := s.core.config.inactiveReason(s.core.config.jobs["my_job"]); !why.Is(reason.AppDisabled) {
+		if why := s.core.config.InactiveReason(s.core.config.Job("my_job")); !why.Is(reason.AppDisabled) {
 			t.Errorf("a disabled app: %s", why)
 		}
 		s.edit("/config/app/my_app", "", 0)
-		if why := s.core.config.inactiveReason(s.core.config.jobs["my_job"]); !strings.Contains(why.String(), "not registered") {
+		if why := s.core.config.InactiveReason(s.core.config.Job("my_job")); !strings.Contains(why.String(), "not registered") {
 			t.Errorf("a deleted app: %s", why)
 		}
 		if events := s.core.Reloaded("/config/app/nobody", registry.Entry{}, false); events != nil {

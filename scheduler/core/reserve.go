@@ -40,7 +40,7 @@ func (c *Core) expireReservation() {
 	}
 	e := c.executions.Get(r.exec)
 	c.noteDrained(r)
-	waits := e != nil && e.Launchable() && !e.Launched() && c.canLaunch(c.config.jobs[e.Job()])
+	waits := e != nil && e.Launchable() && !e.Launched() && c.canLaunch(c.config.Job(e.Job()))
 	if waits && !r.expired(c.Now(), c.Opt.ReserveBeyond) {
 		return
 	}
@@ -112,7 +112,7 @@ func (c *Core) reserve() {
 			break
 		}
 		looked++
-		if e.Unplaced().Never || !e.Unplaced().Matched || !c.canLaunch(c.config.jobs[e.Job()]) || c.starts.wait(c.config.appOf(e), e.ID()).waits() {
+		if e.Unplaced().Never || !e.Unplaced().Matched || !c.canLaunch(c.config.Job(e.Job())) || c.starts.wait(c.config.AppOf(e), e.ID()).waits() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
@@ -160,12 +160,12 @@ func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 // agentsFor picks agents that would hold all shards of an execution if they were
 // empty, or nil.
 func (c *Core) agentsFor(e *executions.Execution) map[string]bool {
-	j := c.config.jobs[e.Job()]
-	if j == nil || j.cfg == nil || c.config.apps[j.cfg.AppName] == nil {
+	j := c.config.Job(e.Job())
+	if j == nil || j.Config() == nil || c.config.App(j.Config().AppName) == nil {
 		return nil
 	}
-	job, a := *j.cfg, c.config.apps[j.cfg.AppName].cfg
-	avoided := c.avoid(&a, c.config.apps[j.cfg.AppName].executorKey, nil)
+	job, a := *j.Config(), *c.config.App(j.Config().AppName).Config()
+	avoided := c.avoid(&a, c.config.App(j.Config().AppName).ExecutorKey(), nil)
 	held := c.heldByDaemons()
 	var all []*agents.Agent
 	for _, id := range c.agents.IDs() {

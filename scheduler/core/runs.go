@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
@@ -29,7 +30,7 @@ type ExecutionFilter struct {
 
 // Executions lists runs that live or are kept, the newest fire first.
 func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
-	if f.Known && c.config.jobs[f.Job] == nil && !c.executions.AnyEnded(f.Job) {
+	if f.Known && c.config.Job(f.Job) == nil && !c.executions.AnyEnded(f.Job) {
 		return nil, problem.NoJob(f.Job)
 	}
 	var picked []*executions.Execution
@@ -86,7 +87,7 @@ func (c *Core) summary(e *executions.Execution) ExecutionSummary {
 		v.Why = whyOf(e.Reason())
 		t := e.Complete().UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
-	} else if j := c.config.jobs[e.Job()]; j != nil && !e.Launched() {
+	} else if j := c.config.Job(e.Job()); j != nil && !e.Launched() {
 		v.Why = whyOf(c.waitReason(j, e))
 	}
 	if at := e.LaunchedAt(); !at.IsZero() {
@@ -111,9 +112,9 @@ func firesView(count int64, last time.Time, why reason.Reason) *FiresView {
 }
 
 // explainPast says what came of a job's runs so far.
-func (c *Core) explainPast(x *Explanation, j *jobState) {
+func (c *Core) explainPast(x *Explanation, j *config.Job) {
 	pick := func(among ...executions.Result) *ExecutionSummary {
-		e := c.executions.LastEnded(j.name, among...)
+		e := c.executions.LastEnded(j.Name(), among...)
 		if e == nil {
 			return nil
 		}
@@ -122,7 +123,7 @@ func (c *Core) explainPast(x *Explanation, j *jobState) {
 	}
 	x.LastRun = pick(executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
 	x.LastSuccess = pick(executions.ResultFinished)
-	f := &j.stored.Fires
+	f := j.Stored().Fires
 	x.DroppedFires = firesView(f.Dropped, f.LastDropped, f.DroppedWhy)
 	x.MissedFires = firesView(f.Missed, f.LastMissed, f.MissedWhy)
 }

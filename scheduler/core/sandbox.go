@@ -71,7 +71,7 @@ func (c *Core) sandboxOf(s *executions.Shard) string {
 // Sandboxes lists where the executors of an app keep their files, by executor id, or
 // returns an *Error.
 func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
-	if c.config.apps[app] == nil {
+	if c.config.App(app) == nil {
 		return nil, problem.NoApp(app)
 	}
 	out := []SandboxView{}

@@ -9,12 +9,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
 // planned does a change of configuration, or says why it is refused.
-func (s *scene) planned(p planned, err error) error {
+func (s *scene) planned(p *config.Planned, err error) error {
 	if refused := (*problem.Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)
 		return nil
@@ -22,15 +23,15 @@ func (s *scene) planned(p planned, err error) error {
 	if err != nil {
 		return err
 	}
-	together := make([]string, len(p.writes))
-	for i, w := range p.writes {
+	together := make([]string, len(p.Writes))
+	for i, w := range p.Writes {
 		together[i] = "put " + w.Path
 		if w.Delete {
 			together[i] = "delete " + w.Path
 		}
 	}
 	s.say("COMMIT %s", strings.Join(together, ", "))
-	s.reportAudits(s.committed(p).writes)
+	s.reportAudits(s.committed(p))
 	s.report(s.last)
 	return nil
 }

@@ -266,7 +266,7 @@ func (s *scene) reportExplanation(x Explanation) {
 	}
 	for i, n := range x.Notes {
 		s.say("  note: %s", n)
-		if j := s.core.config.jobs[x.JobName]; x.NoteReasons[i].Code == string(reason.PlainText) && !slices.Contains(j.notes, n) {
+		if j := s.core.config.Job(x.JobName); x.NoteReasons[i].Code == string(reason.PlainText) && !slices.Contains(j.Notes(), n) {
 			s.t.Errorf("a note that is not about a document has no code: %s", n)
 		}
 	}
@@ -297,8 +297,8 @@ func (s *scene) reportExecutions(job string) {
 		s.say("(%d that ended before)", older)
 		ids = ids[older:]
 	}
-	if j := s.core.config.jobs[job]; j != nil {
-		for _, e := range s.core.executions.Queue(j.name) {
+	if j := s.core.config.Job(job); j != nil {
+		for _, e := range s.core.executions.Queue(j.Name()) {
 			ids = append(ids, e.ID())
 		}
 	}

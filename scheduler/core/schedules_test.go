@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
 // scheduled says how many jobs and shards fire by which schedule.
@@ -16,9 +17,8 @@ func (s *stage) scheduled() string {
 		s.t.Fatal(bad)
 	}
 	var all []string
-	for key, g := range s.core.schedules.byKey {
-		v := s.core.Schedules()[g.place]
-		all = append(all, fmt.Sprintf("%s%s %d/%d", key.cron, key.zone, v.Jobs, v.Shards))
+	for _, v := range s.core.Schedules() {
+		all = append(all, fmt.Sprintf("%s%s %d/%d", v.Cron, v.TimeZone, v.Jobs, v.Shards))
 	}
 	slices.Sort(all)
 	return fmt.Sprint(all)
@@ -63,10 +63,10 @@ func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 // BenchmarkSchedules is what the loop waits for while somebody asks when jobs fire.
 func BenchmarkSchedules(b *testing.B) {
 	s := manyJobs(b, 100_000)
-	for name, j := range s.core.config.jobs {
-		s.core.schedules.remove(j)
-		j.cfg.TimeZone = name // each has a schedule of its own
-		s.core.schedules.set(j)
+	for i, name := range s.core.config.JobNames() { // each gets a schedule of its own
+		cfg := *s.core.config.Job(name).Config()
+		cfg.Cron = fmt.Sprintf("%d %d %d %d * ?", i%60, i/60%60, i/3600%24, i/86400+1)
+		s.core.take(config.JobChanged{Name: name, Config: &cfg})
 	}
 	for b.Loop() {
 		if len(s.core.Schedules()) < 100_000 {

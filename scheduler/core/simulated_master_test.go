@@ -257,14 +257,14 @@ func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 // a job wait that does not fit into the rest.
 func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	b.Helper()
-	j := *p.core.config.jobs["job_000"].cfg
+	j := *p.core.config.Jobs()["job_000"].Config()
 	j.JobName, j.Cron, j.Failover = "squeezed", "", false
 	change(&j)
 	plan, err := p.core.planRegisterJob(j)
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.inbox = append(p.inbox, append(plan.events, TriggerRequested{Token: 1, Job: "job_000"})...)
+	p.inbox = append(p.inbox, append(plan.Events, TriggerRequested{Token: 1, Job: "job_000"})...)
 	p.run(time.Minute)
 	for _, a := range p.agents {
 		for _, id := range step.SortedKeys(a.offers) {

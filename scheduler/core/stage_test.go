@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -150,7 +151,7 @@ func (s *stage) until(d time.Duration) {
 	s.step()
 }
 
-func (s *stage) apply(p planned, err error) {
+func (s *stage) apply(p *config.Planned, err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -316,11 +317,11 @@ func (f *startFailures) against(a app.Config) (known []*startFailure) {
 }
 
 // doubts are what is known against fetching an app's package.
-func (f *startFailures) doubts(a *appState) []*startFailure {
-	if a == nil || f.fetched[a.name] {
+func (f *startFailures) doubts(a *config.App) []*startFailure {
+	if a == nil || f.fetched[a.Name()] {
 		return nil
 	}
-	return f.against(a.cfg)
+	return f.against(*a.Config())
 }
 
 // packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or
@@ -335,9 +336,9 @@ func (w packageWait) waits() bool { return w.failure != nil }
 
 // wait says whether an execution of an app waits because its package can't be fetched. When the pause has passed, one
 // execution of the app at a time may try.
-func (f *startFailures) wait(a *appState, id string) packageWait {
+func (f *startFailures) wait(a *config.App, id string) packageWait {
 	for _, t := range f.doubts(a) {
-		probe := t.probes[a.name]
+		probe := t.probes[a.Name()]
 		switch {
 		case t.until().After(f.Now()):
 			return packageWait{failure: t}
@@ -376,11 +377,11 @@ func (f *startFailures) isShared(appName string, t *startFailure) bool {
 }
 
 // tried notes that an execution, for which there is no wait, is the one of its app that tries.
-func (f *startFailures) tried(a *appState, id string) {
+func (f *startFailures) tried(a *config.App, id string) {
 	for _, t := range f.doubts(a) {
 		if t.probes == nil {
 			t.probes = map[string]string{}
 		}
-		t.probes[a.name] = id
+		t.probes[a.Name()] = id
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // countRun counts the end of an execution with its job.
 func (c *Core) countRun(e *executions.Execution) {
-	j := c.config.jobs[e.Job()]
-	if j == nil || j.cfg == nil || e.Dropped() || e.Daemon() { // runs of daemons are counted one by one
+	j := c.config.Job(e.Job())
+	if j == nil || j.Config() == nil || e.Dropped() || e.Daemon() { // runs of daemons are counted one by one
 		return
 	}
 	stats.ObserveRun(&c.Numbers.ExecutionRun, e.Begin(), e.Complete())
@@ -32,7 +32,7 @@ func (c *Core) countRun(e *executions.Execution) {
 // loadJobStats takes what the history has of last runs; a new leader counts from 0.
 func (c *Core) loadJobStats() {
 	for e := range c.executions.AllEnded() {
-		if j := c.config.jobs[e.Job()]; j == nil || j.cfg == nil || e.Dropped() || e.Daemon() {
+		if j := c.config.Job(e.Job()); j == nil || j.Config() == nil || e.Dropped() || e.Daemon() {
 			continue
 		}
 		if s := c.OfJobs.Of(e.Job()); s != nil {
@@ -45,9 +45,9 @@ func (c *Core) loadJobStats() {
 func (c *Core) Stats() stats.Stats {
 	s := c.Numbers
 	s.Leading, s.Subscribed = true, c.subscription.open
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), c.executors.Len(), c.flow.held.Len()
-	for _, j := range c.config.jobs {
-		if j.cfg != nil {
+	s.Apps, s.ExecutorsRunning, s.OffersHeld = c.config.NumApps(), c.executors.Len(), c.flow.held.Len()
+	for _, j := range c.config.AllJobs() {
+		if j.Config() != nil {
 			s.Jobs++
 		}
 	}
@@ -61,7 +61,7 @@ func (c *Core) Stats() stats.Stats {
 		}
 		s.ExecutionsWaiting++
 	}
-	s.Documents = c.config.documentSizes()
+	s.Documents = c.config.DocumentSizes()
 	c.measureQueues(&s)
 	for _, ref := range c.executions.AllTasks() {
 		if ref.Shard().Live() {
@@ -87,10 +87,10 @@ func (c *Core) measureQueues(s *stats.Stats) {
 			continue
 		}
 		if !e.Launched() {
-			switch j := c.config.jobs[e.Job()]; {
+			switch j := c.config.Job(e.Job()); {
 			case !c.canLaunch(j):
 			case e.Daemon():
-				wait(&s.Daemon, j.cfg.ShardingTotalCount, e.Made())
+				wait(&s.Daemon, j.Config().ShardingTotalCount, e.Made())
 			default:
 				wait(&s.Ready, 1, e.Made())
 				s.ExecutionsBlocked--

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -42,31 +43,23 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 
 func (c *Core) handle(e Event) {
 	switch e := e.(type) {
-	case AppChanged, JobChanged, MarkChanged:
-		for _, row := range c.config.auditOf(byRegistry, e) {
+	case config.AppChanged, config.JobChanged, config.MarkChanged:
+		for _, row := range c.config.AuditOf(byRegistry, e) {
 			c.audited(row)
 		}
 		c.take(e)
 	case ChangeRequested:
 		c.requestChange(e)
 	case ChangeCommitted:
-		if p := c.config.committed(e.Token); p != nil {
-			for _, event := range p.events {
-				c.take(event)
-			}
-			for _, row := range p.audit {
-				c.keepAudit(row)
-			}
-			c.answerChange(p, e.Token)
-		}
+		c.changeCommitted(e.Token)
 	case TriggerRequested:
 		c.trigger(e)
 	case AuditRequested:
 		c.auditRequested(e)
 	case ReconcileRequested:
 		c.reconcileRequested(e)
-	case DocumentFaulty:
-		c.config.documentFaulty(e)
+	case config.DocumentFaulty:
+		c.config.MarkFaulty(e)
 		c.seeConfigured(e)
 	case ForgetRequested:
 		c.forget(e)
@@ -102,11 +95,11 @@ func (c *Core) take(e Event) {
 	c.seeConfigured(e)
 	defer c.seeConfigured(e)
 	switch e := e.(type) {
-	case AppChanged:
+	case config.AppChanged:
 		c.appChanged(e)
-	case JobChanged:
+	case config.JobChanged:
 		c.jobChanged(e)
-	case MarkChanged:
+	case config.MarkChanged:
 		c.markChanged(e)
 	}
 }
@@ -162,7 +155,7 @@ func (c *Core) write() {
 	c.orphans.Write(&r)
 	c.starts.write(&r)
 	c.executions.Write(&r, c.recording.storedEnd(), c.recording.recordedEnd())
-	c.config.write(&r)
+	c.config.Write(&r)
 	c.fires.write(&r)
 	c.daemons.write(&r)
 	c.imports.write(&r)

@@ -24,22 +24,22 @@ func (c *Core) trigger(t TriggerRequested) {
 			return
 		}
 	}
-	j := c.config.jobs[t.Job]
-	if j == nil || j.cfg == nil {
+	j := c.config.Job(t.Job)
+	if j == nil || j.Config() == nil {
 		refuse(problem.NoJob(t.Job))
 		return
 	}
-	if j.cfg.JobExecutionType == jobs.Daemon {
+	if j.Config().JobExecutionType == jobs.Daemon {
 		refuse(problem.Errorf(problem.Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job))
 		return
 	}
-	if c.config.paused(j) {
-		refuse(problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, c.config.inactiveReason(j)))
+	if c.config.Paused(j) {
+		refuse(problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, c.config.InactiveReason(j)))
 		return
 	}
-	if inactive := c.config.inactiveReason(j); !inactive.IsZero() {
+	if inactive := c.config.InactiveReason(j); !inactive.IsZero() {
 		why := inactive.String()
-		if j.mark.disables() || c.config.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
+		if j.Mark().Disables() || c.config.App(j.Config().AppName) != nil { // else the reason itself says what to do
 			why += "; enable it first"
 		}
 		refuse(problem.Errorf(problem.Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why))
@@ -49,21 +49,21 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(problem.Errorf(problem.Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
 		return
 	}
-	t.Overrides = t.Overrides.KeepSecrets(*j.cfg)
-	if bad := t.Overrides.Check(*j.cfg); len(bad) > 0 {
+	t.Overrides = t.Overrides.KeepSecrets(*j.Config())
+	if bad := t.Overrides.Check(*j.Config()); len(bad) > 0 {
 		err := problem.Errorf(problem.Invalid, "invalid", "this request changed nothing: %v", bad)
 		err.Violations = bad
 		refuse(err)
 		return
 	}
 	waiting := 0
-	for _, e := range c.executions.Queue(j.name) {
-		if !e.Launched() && (e.Source() == executions.Triggered || j.cfg.Misfire) {
+	for _, e := range c.executions.Queue(j.Name()) {
+		if !e.Launched() && (e.Source() == executions.Triggered || j.Config().Misfire) {
 			waiting++
 		}
 	}
 	most := 1
-	if j.cfg.Misfire {
+	if j.Config().Misfire {
 		most = c.Opt.QueuedFires
 	}
 	if waiting >= most {
@@ -76,10 +76,10 @@ func (c *Core) trigger(t TriggerRequested) {
 	c.Numbers.Triggers++
 	e := executions.Made{ID: id, Job: t.Job, Fire: c.Wall().Truncate(time.Millisecond), Source: executions.Triggered}
 	if !t.Overrides.IsZero() {
-		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.cfg.AppName, executions.SecretsTo(&t.Overrides, j.cfg)
+		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.Config().AppName, executions.SecretsTo(&t.Overrides, j.Config())
 	}
 	c.executions.Enqueue(e)
-	c.auditTrigger(&t, *j.cfg, id)
+	c.auditTrigger(&t, *j.Config(), id)
 	c.reply(Reply{Token: t.Token, ExecutionID: id})
 }
 
@@ -97,11 +97,11 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 		return nil
 	}
 	t.Overrides = *e.Overrides()
-	j := c.config.jobs[e.Job()]
+	j := c.config.Job(e.Job())
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
 		return problem.Errorf(problem.Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
-	case j != nil && j.cfg != nil && e.OverridesMoved(j.cfg):
+	case j != nil && j.Config() != nil && e.OverridesMoved(j.Config()):
 		return problem.Errorf(problem.Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app "+
 			"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
 			"POST /api/job/%s/trigger", e.ID(), e.Job())
@@ -111,11 +111,11 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 
 // shownOverrides are an execution's own settings as people may see them.
 func (c *Core) shownOverrides(e *executions.Execution) *jobs.Overrides {
-	j := c.config.jobs[e.Job()]
-	if e.Overrides() == nil || j == nil || j.cfg == nil || j.cfg.AppName != e.OverridesOf() {
+	j := c.config.Job(e.Job())
+	if e.Overrides() == nil || j == nil || j.Config() == nil || j.Config().AppName != e.OverridesOf() {
 		return nil // whoever may see the job may not know what was given to another app's
 	}
-	shown := e.Overrides().WithoutSecrets(*j.cfg)
+	shown := e.Overrides().WithoutSecrets(*j.Config())
 	return &shown
 }
 

@@ -25,17 +25,17 @@ func (c *Core) Unplaced(limit int) []cluster.Unplaced {
 			break
 		}
 		notMatched := e.Unplaced().Why.IsZero() && c.flow.held.Len() > 0 // there may be room for it
-		if notMatched || !e.Kill().IsZero() || c.heldBack(e) || c.starts.wait(c.config.appOf(e), e.ID()).waits() {
+		if notMatched || !e.Kill().IsZero() || c.heldBack(e) || c.starts.wait(c.config.AppOf(e), e.ID()).waits() {
 			continue
 		}
 		if e.Launched() {
 			for _, item := range c.itemsWaiting(e) {
 				add(e, &e.Settings().Job, &e.Settings().App, item)
 			}
-		} else if j := c.config.jobs[e.Job()]; c.canLaunch(j) {
-			with := e.SettingsOf(*j.cfg)
+		} else if j := c.config.Job(e.Job()); c.canLaunch(j) {
+			with := e.SettingsOf(*j.Config())
 			for item := range with.ShardingTotalCount {
-				add(e, &with, &c.config.apps[with.AppName].cfg, item)
+				add(e, &with, c.config.App(with.AppName).Config(), item)
 			}
 		}
 	}

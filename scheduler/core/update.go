@@ -263,7 +263,7 @@ func (c *Core) mayStillEnd(s *executions.Shard, u cluster.Update) bool {
 
 // packageFetched notes that a process of an attempt began, so that its package was there.
 func (c *Core) packageFetched(ref executions.TaskRef) {
-	if a := c.config.apps[ref.Exec.Settings().App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
+	if a := c.config.App(ref.Exec.Settings().App.AppName); a != nil && c.starts.packageFetched(*a.Config()) {
 		c.MatchAgain()
 	}
 }
@@ -272,14 +272,14 @@ func (c *Core) packageFetched(ref executions.TaskRef) {
 // host had no good answer for its URL. An app that was changed since has another package.
 func (c *Core) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
 	s, with := ref.Shard(), ref.Exec.Settings().App
-	a := c.config.apps[with.AppName]
+	a := c.config.App(with.AppName)
 	switch {
 	case a == nil:
-	case a.cfg.PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
-	case st.Unreachable != "" && wire.HostPort(a.cfg.AppURL) == st.Unreachable:
-		c.MatchAt(c.starts.unreachable(a.cfg, ref.Exec.ID(), s.Launched(), s.Cause()))
-	case st.Unanswered && a.cfg.AppURL == with.AppURL:
-		c.MatchAt(c.starts.unanswered(a.cfg, ref.Exec.ID(), s.Launched(), s.Cause()))
+	case a.Config().PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
+	case st.Unreachable != "" && wire.HostPort(a.Config().AppURL) == st.Unreachable:
+		c.MatchAt(c.starts.unreachable(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
+	case st.Unanswered && a.Config().AppURL == with.AppURL:
+		c.MatchAt(c.starts.unanswered(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
 	}
 }
 
@@ -302,7 +302,7 @@ func (c *Core) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		kind, ended := step.NoteUnknownTask, c.executions.MustEndedTask(u.TaskID)
-		if id, err := jobs.ParseTaskID(u.TaskID); ended.Exec != nil || err == nil && c.config.jobs[id.Job] != nil {
+		if id, err := jobs.ParseTaskID(u.TaskID); ended.Exec != nil || err == nil && c.config.Job(id.Job) != nil {
 			kind = step.NoteFormerTask
 		}
 		c.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -19,8 +20,8 @@ func (c *Core) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	if r.Open != nil && !r.Open.Retried { // else it rests before its next try
 		v.Running = viewRun(r.Open)
 	}
-	if j := c.config.jobs[e.Job()]; j != nil && j.schedule != nil && c.config.inactive(j) == active {
-		if next := j.schedule.Next(c.Wall()); !next.IsZero() {
+	if j := c.config.Job(e.Job()); j != nil && j.Schedule() != nil && c.config.Inactive(j) == config.Active {
+		if next := j.Schedule().Next(c.Wall()); !next.IsZero() {
 			v.NextFireTime = &next
 		}
 	}
@@ -46,14 +47,14 @@ const failedRunsShown = 10
 
 // explainDaemon says what came of a daemon's last runs, also when its standing execution has ended, and how far a change of its
 // settings has come.
-func (c *Core) explainDaemon(x *Explanation, j *jobState) {
-	if run := c.daemonSummary(j.name, func(r *daemonRuns) *wire.Run { return r.Last }); run != nil {
+func (c *Core) explainDaemon(x *Explanation, j *config.Job) {
+	if run := c.daemonSummary(j.Name(), func(r *daemonRuns) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
 	}
-	if run := c.daemonSummary(j.name, func(r *daemonRuns) *wire.Run { return r.LastFinished }); run != nil {
+	if run := c.daemonSummary(j.Name(), func(r *daemonRuns) *wire.Run { return r.LastFinished }); run != nil {
 		x.LastSuccess = run
 	}
-	e := c.executions.Standing(j.name)
+	e := c.executions.Standing(j.Name())
 	if e == nil || !e.Launched() {
 		return
 	}
@@ -99,8 +100,8 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 // standingOf is the execution that a daemon's run belongs to, by the run's id; nil if it is none of a daemon that has one.
 func (c *Core) standingOf(run string) *executions.Execution {
 	job, _, _ := strings.Cut(run, "@")
-	if j := c.config.jobs[job]; j != nil {
-		return c.executions.Standing(j.name)
+	if j := c.config.Job(job); j != nil {
+		return c.executions.Standing(j.Name())
 	}
 	return nil
 }

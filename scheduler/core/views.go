@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
@@ -23,8 +24,8 @@ type JobView struct {
 	jobs.Config
 	Disabled bool `json:"disabled"`
 	// State says more than Disabled.
-	State   JobState `json:"state"`
-	Version int64    `json:"-"`
+	State   config.JobState `json:"state"`
+	Version int64           `json:"-"`
 	NotesView
 }
 

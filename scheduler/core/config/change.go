@@ -1,4 +1,4 @@
-package core
+package config
 
 import (
 	"github.com/elasticjob-go/elasticjob/app"
@@ -12,7 +12,7 @@ import (
 // document was merged before, and Version says into which.
 type Change interface {
 	// plan checks the change against what the core knows.
-	plan(k *configuration) (planned, error)
+	plan(k *Set) (Planned, error)
 }
 
 // RegisterApp adds an app. Config must have been checked.
@@ -58,21 +58,21 @@ type DeregisterJob struct{ Name string }
 // StaleVersion is the code of the error that answers a change of a document that has changed since it was read.
 const StaleVersion = "stale_version"
 
-func (p *planned) put(path string, value []byte, version int64, isNew bool) {
+func (p *Planned) put(path string, value []byte, version int64, isNew bool) {
 	cond := registry.AtVersion(version)
 	if isNew {
 		cond = registry.Absent()
 	}
-	p.writes = append(p.writes, registry.Write{Path: path, Value: value, If: cond})
+	p.Writes = append(p.Writes, registry.Write{Path: path, Value: value, If: cond})
 }
 
-func (p *planned) remove(path string, version int64) {
-	p.writes = append(p.writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
+func (p *Planned) remove(path string, version int64) {
+	p.Writes = append(p.Writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
 }
 
 // putNew writes a document that is not there yet, or replaces one that can't be
 // used, and returns its version afterwards.
-func (k *configuration) putNew(p *planned, path string, value []byte) int64 {
+func (k *Set) putNew(p *Planned, path string, value []byte) int64 {
 	if f, ok := k.faulty[path]; ok {
 		p.put(path, value, f.version, false)
 		return f.version + 1
@@ -81,9 +81,9 @@ func (k *configuration) putNew(p *planned, path string, value []byte) int64 {
 	return 0
 }
 
-func (ch RegisterApp) plan(k *configuration) (planned, error) {
+func (ch RegisterApp) plan(k *Set) (Planned, error) {
 	cfg := ch.Config
-	p := planned{appName: cfg.AppName}
+	p := Planned{AppName: cfg.AppName}
 	if k.apps[cfg.AppName] != nil {
 		return p, problem.Errorf(problem.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", cfg.AppName)
 	}
@@ -93,13 +93,13 @@ func (ch RegisterApp) plan(k *configuration) (planned, error) {
 	}
 	version := k.putNew(&p, store.Under(store.PathApps, cfg.AppName), document)
 	p.putMark(store.PathAppDisabled, cfg.AppName, notMarked)
-	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version, Bytes: len(document)})
+	p.Events = append(p.Events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version, Bytes: len(document)})
 	return p, nil
 }
 
-func (ch UpdateApp) plan(k *configuration) (planned, error) {
+func (ch UpdateApp) plan(k *Set) (Planned, error) {
 	cfg, name := ch.Config, ch.Config.AppName
-	p := planned{appName: name}
+	p := Planned{AppName: name}
 	a := k.apps[name]
 	switch {
 	case a == nil:
@@ -112,32 +112,32 @@ func (ch UpdateApp) plan(k *configuration) (planned, error) {
 		return p, err
 	}
 	p.put(store.Under(store.PathApps, name), document, a.version, false)
-	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled, Bytes: len(document)})
+	p.Events = append(p.Events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled, Bytes: len(document)})
 	return p, nil
 }
 
-func (ch DisableApp) plan(k *configuration) (planned, error) {
+func (ch DisableApp) plan(k *Set) (Planned, error) {
 	name, disabled := ch.Name, ch.Disabled
-	p := planned{appName: name}
+	p := Planned{AppName: name}
 	a := k.apps[name]
 	if a == nil {
 		return p, problem.NoApp(name)
 	}
 	p.putMark(store.PathAppDisabled, name, markWhen(disabled, false))
 	cfg := a.cfg
-	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled, Notes: a.notes, MarkOnly: true})
+	p.Events = append(p.Events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled, Notes: a.notes, MarkOnly: true})
 	return p, nil
 }
 
-func (ch DeleteApp) plan(k *configuration) (planned, error) {
+func (ch DeleteApp) plan(k *Set) (Planned, error) {
 	name := ch.Name
-	p := planned{appName: name, removed: true}
+	p := Planned{AppName: name, Removed: true}
 	path := store.Under(store.PathApps, name)
 	a, f := k.apps[name], k.faulty[path]
-	if a == nil && !k.hasFault(path) {
+	if a == nil && !k.HasFault(path) {
 		return p, problem.NoApp(name)
 	}
-	users, version := k.jobsOf(name), f.version
+	users, version := k.JobsOf(name), f.version
 	if a != nil {
 		version = a.version
 	}
@@ -149,13 +149,13 @@ func (ch DeleteApp) plan(k *configuration) (planned, error) {
 	}
 	p.remove(path, version)
 	p.putMark(store.PathAppDisabled, name, notMarked)
-	p.events = append(p.events, AppChanged{Name: name})
+	p.Events = append(p.Events, AppChanged{Name: name})
 	return p, nil
 }
 
-func (ch RegisterJob) plan(k *configuration) (planned, error) {
+func (ch RegisterJob) plan(k *Set) (Planned, error) {
 	cfg := ch.Config
-	p := planned{jobName: cfg.JobName}
+	p := Planned{JobName: cfg.JobName}
 	if j := k.jobs[cfg.JobName]; j != nil && j.cfg != nil {
 		return p, problem.Errorf(problem.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", cfg.JobName)
 	}
@@ -172,13 +172,13 @@ func (ch RegisterJob) plan(k *configuration) (planned, error) {
 	}
 	version := k.putNew(&p, store.Under(store.PathJobs, cfg.JobName), document)
 	p.putMark(store.PathJobDisabled, cfg.JobName, notMarked)
-	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version, Bytes: len(document)})
+	p.Events = append(p.Events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version, Bytes: len(document)})
 	return p, nil
 }
 
-func (ch UpdateJob) plan(k *configuration) (planned, error) {
+func (ch UpdateJob) plan(k *Set) (Planned, error) {
 	cfg, name := ch.Config, ch.Config.JobName
-	p := planned{jobName: name}
+	p := Planned{JobName: name}
 	j := k.jobs[name]
 	if j == nil || j.cfg == nil {
 		return p, problem.Errorf(problem.NotFound, "job_not_found", "Cannot found job '%s', please register first.", name)
@@ -194,31 +194,31 @@ func (ch UpdateJob) plan(k *configuration) (planned, error) {
 		return p, err
 	}
 	p.put(store.Under(store.PathJobs, name), document, j.version, false)
-	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.mark.disables(), Shutdown: j.mark == markedShutdown, Bytes: len(document)})
+	p.Events = append(p.Events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.mark.Disables(), Shutdown: j.mark == markedShutdown, Bytes: len(document)})
 	return p, nil
 }
 
-func (ch DisableJob) plan(k *configuration) (planned, error) {
+func (ch DisableJob) plan(k *Set) (Planned, error) {
 	name, disabled := ch.Name, ch.Disabled
-	p := planned{jobName: name}
+	p := Planned{JobName: name}
 	j := k.jobs[name]
 	if j == nil || j.cfg == nil {
 		return p, problem.NoJob(name)
 	}
 	p.putMark(store.PathJobDisabled, name, markWhen(disabled, false))
-	p.events = append(p.events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled, Notes: j.notes, MarkOnly: true})
+	p.Events = append(p.Events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled, Notes: j.notes, MarkOnly: true})
 	return p, nil
 }
 
-func (ch DeregisterJob) plan(k *configuration) (planned, error) {
+func (ch DeregisterJob) plan(k *Set) (Planned, error) {
 	name := ch.Name
-	p := planned{jobName: name, removed: true}
+	p := Planned{JobName: name, Removed: true}
 	j := k.jobs[name]
 	switch {
-	case k.hasFault(store.Under(store.PathJobs, name)):
+	case k.HasFault(store.Under(store.PathJobs, name)):
 		p.remove(store.Under(store.PathJobs, name), k.faulty[store.Under(store.PathJobs, name)].version)
 		p.putMark(store.PathJobDisabled, name, notMarked)
-		p.events = append(p.events, JobChanged{Name: name})
+		p.Events = append(p.Events, JobChanged{Name: name})
 	case j == nil || j.cfg == nil:
 		return p, problem.NoJob(name)
 	default:
@@ -227,8 +227,8 @@ func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 	return p, nil
 }
 
-func (k *configuration) planRemoveJob(p *planned, j *jobState) {
+func (k *Set) planRemoveJob(p *Planned, j *Job) {
 	p.remove(store.Under(store.PathJobs, j.name), j.version)
 	p.putMark(store.PathJobDisabled, j.name, notMarked)
-	p.events = append(p.events, JobChanged{Name: j.name})
+	p.Events = append(p.Events, JobChanged{Name: j.name})
 }

@@ -1,4 +1,4 @@
-package core
+package config
 
 import (
 	"slices"
@@ -9,8 +9,10 @@ import (
 // ScheduleView is a schedule by which jobs fire now, how many they are, and how many shards they have together. A Schedule never changes, so
 // it may be used while the loop goes on.
 type ScheduleView struct {
-	Schedule     *cron.Schedule
-	Jobs, Shards int
+	Schedule *cron.Schedule
+	// Cron and TimeZone are the schedule as the documents of the jobs have it.
+	Cron, TimeZone string
+	Jobs, Shards   int
 }
 
 // schedules count the jobs that fire, those of daemons too, by their schedules: 100,000 jobs may have few. These hold between any two calls of
@@ -35,7 +37,7 @@ type scheduleGroup struct {
 func newSchedules() schedules { return schedules{byKey: map[scheduleKey]*scheduleGroup{}} }
 
 // set counts a job that fires by its schedule, instead of what was counted of it before.
-func (ss *schedules) set(j *jobState) {
+func (ss *schedules) set(j *Job) {
 	key, shards := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}, j.cfg.ShardingTotalCount
 	if g := j.counted; g != nil && g.key == key {
 		ss.views[g.place].Shards += shards - j.countedShards
@@ -47,7 +49,7 @@ func (ss *schedules) set(j *jobState) {
 	if g == nil {
 		g = &scheduleGroup{key, len(ss.groups)}
 		ss.byKey[key] = g
-		ss.groups, ss.views = append(ss.groups, g), append(ss.views, ScheduleView{Schedule: j.schedule})
+		ss.groups, ss.views = append(ss.groups, g), append(ss.views, ScheduleView{Schedule: j.schedule, Cron: key.cron, TimeZone: key.zone})
 	}
 	ss.views[g.place].Jobs++
 	ss.views[g.place].Shards += shards
@@ -55,7 +57,7 @@ func (ss *schedules) set(j *jobState) {
 }
 
 // remove is for a job that does not fire, or no more.
-func (ss *schedules) remove(j *jobState) {
+func (ss *schedules) remove(j *Job) {
 	g := j.counted
 	if g == nil {
 		return
@@ -74,5 +76,5 @@ func (ss *schedules) remove(j *jobState) {
 	ss.groups, ss.views = ss.groups[:last], ss.views[:last]
 }
 
-// Schedules are those of all jobs that fire, in no order.
-func (c *Core) Schedules() []ScheduleView { return slices.Clone(c.schedules.views) }
+// bySchedule are the schedules of all jobs that fire, in no order.
+func (k *Set) BySchedule() []ScheduleView { return slices.Clone(k.schedules.views) }

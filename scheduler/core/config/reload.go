@@ -1,9 +1,10 @@
-package core
+package config
 
 import (
 	"reflect"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -12,7 +13,7 @@ import (
 // else may have changed: documents of apps and jobs and their disabled marks. What the
 // core knows already, such as its own commits, gives none. A document that can't be
 // used, or not be read, leaves the last good one in force ([D15]). A disabled mark that can't be read counts as set.
-func (k *configuration) reloaded(path string, entry registry.Entry, found bool) []Event {
+func (k *Set) Reloaded(path string, entry registry.Entry, found bool) []step.Event {
 	dir, name := store.Split(path)
 	switch dir {
 	case store.PathApps:
@@ -25,75 +26,75 @@ func (k *configuration) reloaded(path string, entry registry.Entry, found bool) 
 	return nil
 }
 
-func (k *configuration) reloadedApp(path, name string, entry registry.Entry, found bool) []Event {
+func (k *Set) reloadedApp(path, name string, entry registry.Entry, found bool) []step.Event {
 	a := k.apps[name]
 	if !found {
-		if a == nil && !k.hasFault(path) {
+		if a == nil && !k.HasFault(path) {
 			return nil
 		}
-		return []Event{AppChanged{Name: name, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].disables()}}
+		return []step.Event{AppChanged{Name: name, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].Disables()}}
 	}
 	cfg, notes, err := readApp(&k.Opt, name, entry)
 	if err != nil {
 		return k.reloadedFault(path, entry, err)
 	}
-	if a != nil && a.version == entry.Version && a.cfg == cfg && !k.hasFault(path) {
+	if a != nil && a.version == entry.Version && a.cfg == cfg && !k.HasFault(path) {
 		return nil
 	}
-	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].disables(), Notes: notes, Bytes: len(entry.Value)}}
+	return []step.Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].Disables(), Notes: notes, Bytes: len(entry.Value)}}
 }
 
-func (k *configuration) reloadedJob(path, name string, entry registry.Entry, found bool) []Event {
+func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) []step.Event {
 	j := k.jobs[name]
 	if !found {
-		if (j == nil || j.cfg == nil) && !k.hasFault(path) {
+		if (j == nil || j.cfg == nil) && !k.HasFault(path) {
 			return nil
 		}
-		return []Event{k.marking(JobChanged{Name: name})}
+		return []step.Event{k.marking(JobChanged{Name: name})}
 	}
 	cfg, notes, err := readJob(&k.Opt, name, entry, k.Wall())
 	if err != nil {
 		return k.reloadedFault(path, entry, err)
 	}
-	if j != nil && j.cfg != nil && j.version == entry.Version && reflect.DeepEqual(*j.cfg, cfg) && !k.hasFault(path) {
+	if j != nil && j.cfg != nil && j.version == entry.Version && reflect.DeepEqual(*j.cfg, cfg) && !k.HasFault(path) {
 		return nil
 	}
-	return []Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes, Bytes: len(entry.Value)})}
+	return []step.Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes, Bytes: len(entry.Value)})}
 }
 
 // marking is a change of a job's document that leaves its disabled mark as it is.
-func (k *configuration) marking(e JobChanged) JobChanged {
+func (k *Set) marking(e JobChanged) JobChanged {
 	m := k.marked[store.Under(store.PathJobDisabled, e.Name)]
-	e.Disabled, e.Shutdown = m.disables(), m == markedShutdown
+	e.Disabled, e.Shutdown = m.Disables(), m == markedShutdown
 	return e
 }
 
-func (k *configuration) reloadedMark(path string, entry registry.Entry, found bool) (events []Event) {
+func (k *Set) reloadedMark(path string, entry registry.Entry, found bool) (events []step.Event) {
 	readable := entry.Unreadable == ""
 	now := notMarked
 	switch was := k.marked[path]; {
 	case found && readable:
-		now = markOf(path, entry.Value)
-	case found && was.disables():
+		now = MarkOf(path, entry.Value)
+	case found && was.Disables():
 		now = was
 	case found:
-		now = markedDisabled
+		now = MarkedDisabled
 	}
-	if k.marked[path] != now || readable && k.hasFault(path) {
-		events = append(events, MarkChanged{Path: path, Disabled: now.disables(), Shutdown: now == markedShutdown})
+	if k.marked[path] != now || readable && k.HasFault(path) {
+		events = append(events, MarkChanged{Path: path, Disabled: now.Disables(), Shutdown: now == markedShutdown})
 	}
 	if !readable {
-		events = append(events, k.reloadedFault(path, entry, markUnreadable(entry))...)
+		events = append(events, k.reloadedFault(path, entry, MarkUnreadable(entry))...)
 	}
 	return events
 }
 
-func (k *configuration) reloadedFault(path string, entry registry.Entry, err error) []Event {
+func (k *Set) reloadedFault(path string, entry registry.Entry, err error) []step.Event {
 	why := faultOf(err)
 	if f := k.faulty[path]; f.why.Equal(why) && f.version == entry.Version {
 		return nil
 	}
-	return []Event{DocumentFaulty{Path: path, Why: why, Version: entry.Version}}
+	return []step.Event{DocumentFaulty{Path: path, Why: why, Version: entry.Version}}
 }
 
 // Edit is an external edit, for the log: What was done at Path, to the app or job (Kind) of that name.
@@ -101,7 +102,7 @@ type Edit struct{ Path, What, Kind, Name string }
 
 // EditOf is the edit that an event of Reloaded stands for; false for a document that can't be used, which the core reports
 // itself.
-func EditOf(e Event) (Edit, bool) {
+func EditOf(e step.Event) (Edit, bool) {
 	what := func(there bool) string {
 		if there {
 			return "edited"
@@ -125,9 +126,4 @@ func EditOf(e Event) (Edit, bool) {
 		return edit, true
 	}
 	return Edit{}, false
-}
-
-// Reloaded says what an external edit means for the core: the events to step with. See configuration.reloaded.
-func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
-	return c.config.reloaded(path, entry, found)
 }

@@ -1,4 +1,4 @@
-package core
+package config
 
 import (
 	"github.com/elasticjob-go/elasticjob/reason"
@@ -6,60 +6,60 @@ import (
 )
 
 // inactivity is why a job makes no fires and launches nothing.
-type inactivity int
+type Inactivity int
 
 const (
-	active inactivity = iota
-	jobFaulty
-	jobRemoved
-	jobDisabled
-	appMissing
-	appDisabled
+	Active Inactivity = iota
+	Faulty
+	Removed
+	Disabled
+	AppMissing
+	AppDisabled
 	// jobShutDown and jobPaused leave what was launched alone (rules F10, F11).
-	jobShutDown
-	jobPaused
+	ShutDown
+	Paused
 )
 
 // inactive says why a job makes no fires, or that it is active.
-func (k *configuration) inactive(j *jobState) inactivity {
+func (k *Set) Inactive(j *Job) Inactivity {
 	switch {
-	case j.cfg == nil && k.hasFault(store.Under(store.PathJobs, j.name)):
-		return jobFaulty
+	case j.cfg == nil && k.HasFault(store.Under(store.PathJobs, j.name)):
+		return Faulty
 	case j.cfg == nil:
-		return jobRemoved
-	case j.mark == markedDisabled:
-		return jobDisabled
+		return Removed
+	case j.mark == MarkedDisabled:
+		return Disabled
 	}
 	switch a := k.apps[j.cfg.AppName]; {
 	case a == nil:
-		return appMissing
+		return AppMissing
 	case a.disabled:
-		return appDisabled
+		return AppDisabled
 	case j.mark == markedShutdown:
-		return jobShutDown
+		return ShutDown
 	case j.stored.Paused:
-		return jobPaused
+		return Paused
 	}
-	return active
+	return Active
 }
 
 // inactiveReason is the same for people, and none for a job that is active.
-func (k *configuration) inactiveReason(j *jobState) reason.Reason {
-	switch k.inactive(j) {
-	case jobFaulty:
+func (k *Set) InactiveReason(j *Job) reason.Reason {
+	switch k.Inactive(j) {
+	case Faulty:
 		path := store.Under(store.PathJobs, j.name)
 		return reason.DocumentFaulty(path, k.faulty[path].why)
-	case jobRemoved:
+	case Removed:
 		return reason.Of(reason.Deregistered)
-	case jobDisabled:
+	case Disabled:
 		return reason.Of(reason.Disabled)
-	case appMissing:
-		return k.appMissingReason(j.cfg.AppName)
-	case appDisabled:
+	case AppMissing:
+		return k.AppMissingReason(j.cfg.AppName)
+	case AppDisabled:
 		return reason.AppIsDisabled(j.cfg.AppName)
-	case jobShutDown:
+	case ShutDown:
 		return reason.Of(reason.ShutDown)
-	case jobPaused:
+	case Paused:
 		return reason.JobPaused(j.name)
 	}
 	return reason.Reason{}
@@ -67,19 +67,19 @@ func (k *configuration) inactiveReason(j *jobState) reason.Reason {
 
 // endReason is inactiveReason for what stays with the runs that end for it. The job may be of another app later,
 // whose people may not know of the one before: so it does not name the app.
-func (k *configuration) endReason(j *jobState) reason.Reason {
-	switch k.inactive(j) {
-	case appMissing:
+func (k *Set) EndReason(j *Job) reason.Reason {
+	switch k.Inactive(j) {
+	case AppMissing:
 		return reason.Of(reason.AppMissing)
-	case appDisabled:
+	case AppDisabled:
 		return reason.Of(reason.AppDisabled)
 	}
-	return k.inactiveReason(j)
+	return k.InactiveReason(j)
 }
 
 // appMissingReason says why a job has no app, and what to do.
-func (k *configuration) appMissingReason(name string) reason.Reason {
-	if path := store.Under(store.PathApps, name); k.hasFault(path) {
+func (k *Set) AppMissingReason(name string) reason.Reason {
+	if path := store.Under(store.PathApps, name); k.HasFault(path) {
 		return reason.AppDocumentFaulty(name, k.faulty[path].why)
 	}
 	return reason.AppNotRegistered(name)

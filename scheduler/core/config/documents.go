@@ -1,4 +1,4 @@
-package core
+package config
 
 import (
 	"bytes"
@@ -53,14 +53,14 @@ func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C, de
 	return decode(e.Value)
 }
 
-func (k *configuration) writeApp(cfg app.Config) []byte {
+func (k *Set) writeApp(cfg app.Config) []byte {
 	if k.Opt.Documents == step.YAMLDocuments {
 		return app.Schema.EncodeYAML(cfg)
 	}
 	return store.Encode(cfg)
 }
 
-func (k *configuration) writeJob(cfg jobs.Config) []byte {
+func (k *Set) writeJob(cfg jobs.Config) []byte {
 	if k.Opt.Documents == step.YAMLDocuments {
 		return jobs.Schema.EncodeYAML(cfg)
 	}

@@ -1,4 +1,4 @@
-package core
+package config
 
 import (
 	"bytes"
@@ -13,15 +13,15 @@ import (
 // audited is a document as audit rows compare it, and as they show it: without its secrets.
 type audited struct{ real, shown any }
 
-// auditSide bounds Before and After of a row, in bytes.
-const auditSide = 4000
+// auditSideBytes bounds Before and After of a row, in bytes.
+const AuditSideBytes = 4000
 
 // whole is all of a document, "" for none.
 func (d *audited) whole() string {
 	if d == nil {
 		return ""
 	}
-	if text := store.Encode(d.shown); len(text) <= auditSide {
+	if text := store.Encode(d.shown); len(text) <= AuditSideBytes {
 		return string(text)
 	}
 	return cutFields(objectOf(d.shown))
@@ -63,7 +63,7 @@ func objectOf(v any) (of map[string]json.RawMessage) {
 // cutFields are fields as JSON. Where that is too long the longest are cut, and say so.
 func cutFields(of map[string]json.RawMessage) string {
 	text := store.Encode(of)
-	for len(text) > auditSide {
+	for len(text) > AuditSideBytes {
 		longest := ""
 		for _, name := range step.SortedKeys(of) {
 			if longest == "" || len(of[name]) > len(of[longest]) {
@@ -79,3 +79,6 @@ func cutFields(of map[string]json.RawMessage) string {
 	}
 	return string(text)
 }
+
+// auditSide is how a row shows something that it does not compare.
+func AuditSide(shown any) string { return (&audited{shown: shown}).whole() }

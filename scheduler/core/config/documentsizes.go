@@ -1,4 +1,4 @@
-package core
+package config
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ type measured struct {
 // checkRoom refuses a document that would make all documents, or those of its app, larger than their limit. old is the
 // document that it replaces, if there is one. A document that is no larger than that is always taken, because what is
 // stored may be beyond a limit that was lowered.
-func (k *configuration) checkRoom(document, old measured) error {
+func (k *Set) checkRoom(document, old measured) error {
 	all := int64(document.bytes - old.bytes)
 	ofApp := int64(document.bytes)
 	if old.app == document.app {
@@ -66,7 +66,7 @@ func byteSize(n int64) string {
 }
 
 // documentSizes are how large the documents are now.
-func (k *configuration) documentSizes() stats.DocumentSizes {
+func (k *Set) DocumentSizes() stats.DocumentSizes {
 	s := stats.DocumentSizes{Bytes: k.sizes.total, Limit: k.Opt.DocumentsLimit, PerAppLimit: k.Opt.DocumentsPerAppLimit}
 	for _, bytes := range k.sizes.byApp {
 		s.LargestApp = max(s.LargestApp, bytes)

@@ -1,4 +1,4 @@
-package core
+package config
 
 import (
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -6,11 +6,11 @@ import (
 )
 
 // mark is what the disabled mark of an app or a job says.
-type mark int
+type Mark int
 
 const (
-	notMarked mark = iota
-	markedDisabled
+	notMarked Mark = iota
+	MarkedDisabled
 	// markedShutdown disables a job without killing what was launched of it (rule F11).
 	markedShutdown
 )
@@ -19,26 +19,26 @@ const (
 const shutdownMark = "shutdown"
 
 // disables reports whether an app or job with that mark makes no fires.
-func (m mark) disables() bool { return m != notMarked }
+func (m Mark) Disables() bool { return m != notMarked }
 
-func markWhen(disabled, shutdown bool) mark {
+func markWhen(disabled, shutdown bool) Mark {
 	switch {
 	case disabled && shutdown:
 		return markedShutdown
 	case disabled:
-		return markedDisabled
+		return MarkedDisabled
 	}
 	return notMarked
 }
 
 // markOf reads a mark as it is stored at a path. An app has no other than a plain one.
-func markOf(path string, value []byte) mark {
+func MarkOf(path string, value []byte) Mark {
 	dir, _ := store.Split(path)
 	return markWhen(true, dir == store.PathJobDisabled && string(value) == shutdownMark)
 }
 
 // value is what is stored as the mark of that name.
-func (m mark) value(name string) []byte {
+func (m Mark) value(name string) []byte {
 	switch {
 	case m == markedShutdown:
 		return []byte(shutdownMark)
@@ -49,8 +49,8 @@ func (m mark) value(name string) []byte {
 }
 
 // setMark remembers what the disabled mark at a path says.
-func (k *configuration) setMark(path string, m mark) {
-	if m.disables() {
+func (k *Set) SetMark(path string, m Mark) {
+	if m.Disables() {
 		k.marked[path] = m
 		return
 	}
@@ -59,6 +59,6 @@ func (k *configuration) setMark(path string, m mark) {
 }
 
 // putMark has a change put or remove a disabled mark.
-func (p *planned) putMark(dir, name string, m mark) {
-	p.writes = append(p.writes, registry.Write{Path: store.Under(dir, name), Value: m.value(name), Delete: !m.disables()})
+func (p *Planned) putMark(dir, name string, m Mark) {
+	p.Writes = append(p.Writes, registry.Write{Path: store.Under(dir, name), Value: m.value(name), Delete: !m.Disables()})
 }

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// Kinds of things that rows of changes of configuration tell of.
+const (
+	targetApp = "app"
+	TargetJob = "job"
+)
+
+// auditOf are the rows of changes of configuration that are about to be taken, whoever makes them. What changes nothing has none.
+func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit) {
+	for _, e := range changes {
+		switch e := e.(type) {
+		case AppChanged:
+			row := event.Audit{Actor: by, Target: targetApp, TargetName: e.Name, App: e.Name}
+			if e.MarkOnly {
+				rows = append(rows, k.auditOfMark(row, store.PathAppDisabled, markWhen(e.Disabled, false))...)
+				continue
+			}
+			var was *app.Config
+			if a := k.apps[e.Name]; a != nil {
+				was = &a.cfg
+			}
+			rows = append(rows, auditOfDocument(row, auditedApp(was), auditedApp(e.Config))...)
+		case JobChanged:
+			row := event.Audit{Actor: by, Target: TargetJob, TargetName: e.Name, App: k.AppNameOf(e.Name)}
+			if e.MarkOnly {
+				rows = append(rows, k.auditOfMark(row, store.PathJobDisabled, markWhen(e.Disabled, e.Shutdown))...)
+				continue
+			}
+			if e.Config != nil {
+				row.App = e.Config.AppName
+			}
+			var was *jobs.Config
+			if j := k.jobs[e.Name]; j != nil {
+				was = j.cfg
+			}
+			rows = append(rows, auditOfDocument(row, auditedJob(was), auditedJob(e.Config))...)
+		case MarkChanged:
+			dir, name := store.Split(e.Path)
+			row := event.Audit{Actor: by, Target: targetApp, TargetName: name, App: name}
+			if dir == store.PathJobDisabled {
+				row.Target, row.App = TargetJob, k.AppNameOf(name)
+			}
+			rows = append(rows, k.auditOfMark(row, dir, markWhen(e.Disabled, e.Shutdown))...)
+		}
+	}
+	return rows
+}
+
+// appNameOf is the app of a job, "" where it is not known.
+func (k *Set) AppNameOf(job string) string {
+	if j := k.jobs[job]; j != nil && j.cfg != nil {
+		return j.cfg.AppName
+	}
+	return ""
+}
+
+func auditedApp(cfg *app.Config) *audited {
+	if cfg == nil {
+		return nil
+	}
+	return &audited{cfg, cfg.WithoutSecrets()}
+}
+
+func auditedJob(cfg *jobs.Config) *audited {
+	if cfg == nil {
+		return nil
+	}
+	return &audited{cfg, cfg.WithoutSecrets()}
+}
+
+func auditOfDocument(row event.Audit, was, is *audited) []event.Audit {
+	switch {
+	case is == nil:
+		row.Action, row.Before = row.Target+".delete", was.whole()
+	case was == nil:
+		row.Action, row.After = row.Target+".register", is.whole()
+	default:
+		var different bool
+		if row.Before, row.After, different = was.difference(is); !different {
+			return nil
+		}
+		row.Action = row.Target + ".update"
+	}
+	return []event.Audit{row}
+}
+
+// auditOfMark is the row of a disabled mark that becomes another.
+func (k *Set) auditOfMark(row event.Audit, dir string, becomes Mark) []event.Audit {
+	was := k.marked[store.Under(dir, row.TargetName)]
+	if was == becomes {
+		return nil
+	}
+	actions := map[Mark]string{notMarked: ".enable", MarkedDisabled: ".disable", markedShutdown: ".shutdown"}
+	row.Action, row.Before, row.After = row.Target+actions[becomes], auditedMark(was), auditedMark(becomes)
+	return []event.Audit{row}
+}
+
+func auditedMark(m Mark) string {
+	return string(store.Encode(struct {
+		Disabled bool `json:"disabled"`
+		Shutdown bool `json:"shutdown,omitempty"`
+	}{m.Disables(), m == markedShutdown}))
+}
