@@ -8,19 +8,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // newApps are the routes of apps.
 func (s *Server) newApps() documents[app.Config, core.AppView] {
 	of := s.opts.Scheduler
 	return documents[app.Config, core.AppView]{
-		kind: "app", schema: app.Schema,
+		server: s, kind: "app", schema: app.Schema,
 		check: func(c app.Config) (document.Violations, []string) {
 			return c.Check(app.CheckOptions{
 				Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile, PodTemplate: s.opts.PodTemplate, NoContainers: s.opts.PodTemplate == nil,
 			}), c.ExposureNotes()
 		},
-		add: of.RegisterApp, change: of.UpdateApp, all: of.Apps, one: of.App, setDisabled: of.SetAppDisabled,
+		all: explain.Reader.Apps, one: explain.Reader.App,
+		add: of.RegisterApp, change: of.UpdateApp, setDisabled: of.SetAppDisabled,
 		config: func(v core.AppView) app.Config { return v.Config.WithoutSecrets() },
 		name:   func(v core.AppView) string { return v.Config.AppName },
 		answer: func(v core.AppView, read []string) any {
@@ -43,7 +45,8 @@ func (s *Server) deleteApp(c *gin.Context) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return s.apps.command(pathName("app"), func(ctx context.Context, name string) (core.AppView, error) {
-		return s.opts.Scheduler.DeleteApp(ctx, name, withJobs)
-	})(c)
+	do := func(ctx context.Context, scope explain.Scope, name string) (core.AppView, error) {
+		return s.opts.Scheduler.DeleteApp(ctx, scope, name, withJobs)
+	}
+	return s.apps.command(pathName("app"), do)(c)
 }

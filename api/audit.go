@@ -10,7 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // auditRow is one change that somebody has made.
@@ -63,14 +63,10 @@ func (s *Server) jobChanges(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	who := callerOf(c.Request.Context())
-	_, absent := s.opts.Scheduler.Job(c.Request.Context(), name)
-	if absent != nil && (who.forSome() || refusal(absent).Kind != core.NotFound) {
-		return nil, absent
-	}
 	q.Target, q.TargetName, q.May = "job", name, who.Covers
 	rows, err := s.auditRows(c, q)
-	if err == nil && len(rows) == 0 && q.Before.IsZero() && absent != nil {
-		return nil, absent
+	if err == nil && len(rows) == 0 && q.Before.IsZero() { // of a job that was removed there are some
+		_, err = seeOf(c.Request.Context(), s, explain.Reader.Job, name)
 	}
 	return auditAnswer(q, rows, err, func(r event.Audit) changeRow {
 		return changeRow{r.ID, r.Time, r.Name, r.Kind, r.Action, beforeFor(who, r.Before), fieldsOrNull(r.After)}
@@ -92,7 +88,7 @@ func beforeFor(who caller, before string) json.RawMessage {
 // auditRows are a page of what the scheduler keeps, and of what is stored.
 func (s *Server) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, error) {
 	// The scheduler is asked first: what it forgets meanwhile is stored.
-	rows, err := s.opts.Scheduler.Audits(c.Request.Context(), q)
+	rows, err := seeOf(c.Request.Context(), s, explain.Reader.Audits, q)
 	if err != nil {
 		return nil, err
 	}

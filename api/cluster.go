@@ -2,24 +2,12 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
-
-// clusterReader is what the API needs of a Scheduler for what it shows of the cluster as a whole.
-type clusterReader interface {
-	// Cluster has one page of the cluster's agents.
-	Cluster(ctx context.Context, f core.ClusterFilter) (core.ClusterView, error)
-	Agent(ctx context.Context, id string) (core.AgentDetail, error)
-	// Schedules are those by which jobs fire now, in no order.
-	Schedules(ctx context.Context) ([]core.ScheduleView, error)
-	// Activity is what this leader has done in each minute that began at a moment or later, as far as it remembers.
-	Activity(ctx context.Context, from time.Time) ([]search.Activity, error)
-}
 
 // How many agents a page has: if it is not said, and at most.
 const (
@@ -36,32 +24,25 @@ var (
 	agentsPerPage = numberParameter("per_page", "How many agents a page has.", someAgents, 1, mostAgents)
 )
 
-// cluster is what the leader knows of the cluster.
+// cluster is what the leader knows of the cluster. It is read twice, so that nothing is sorted while the loop waits:
+// an agent that went away in between is missing from the page.
 func (s *Server) cluster(c *gin.Context) (any, error) {
 	q := queryOf(c)
 	f := core.ClusterFilter{Search: ofAgent.of(q), Page: agentPage.of(q), PerPage: agentsPerPage.of(q)}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return s.opts.Scheduler.Cluster(c.Request.Context(), f)
+	names, err := see(c.Request.Context(), s, explain.Reader.AgentNames)
+	if err != nil {
+		return nil, err
+	}
+	ids, total := f.Of(names)
+	v, err := seeOf(c.Request.Context(), s, explain.Reader.Cluster, ids)
+	v.AgentsTotal, v.FrameworkName = total, s.opts.FrameworkName
+	return v, err
 }
 
 // agent is one agent with what runs there.
 func (s *Server) agent(ctx context.Context, id string) (any, error) {
-	return s.opts.Scheduler.Agent(ctx, id)
-}
-
-// Cluster and Agent tell of all apps: rules of their routes demand a grant for all.
-func (s scoped) Cluster(ctx context.Context, f core.ClusterFilter) (core.ClusterView, error) {
-	if err := forAll(ctx); err != nil {
-		return core.ClusterView{}, err
-	}
-	return s.all.Cluster(ctx, f)
-}
-
-func (s scoped) Agent(ctx context.Context, id string) (core.AgentDetail, error) {
-	if err := forAll(ctx); err != nil {
-		return core.AgentDetail{}, err
-	}
-	return s.all.Agent(ctx, id)
+	return seeOf(ctx, s, explain.Reader.Agent, id)
 }

@@ -10,7 +10,7 @@
 //	route     the table of all routes, in both forms of the original    routes.go
 //	forward   to the leader, where this server isn't it                 forward.go
 //	read      query, name in the path, document in the body             request.go
-//	scope     of the scheduler, what is of the caller's apps            scoped.go
+//	scope     of the scheduler, what is of the caller's apps            scope.go
 //	call      Scheduler, or Logs for output of tasks                    apps.go jobs.go work.go logs.go operate.go
 //	answer    JSON, or the one form that all errors have                answer.go
 //
@@ -37,5 +37,6 @@
 //
 // Who may do what Access says (package auth), and the table says what each route needs: a role, for all apps or for some. A route without a rule
 // lets nobody in. As long as there are no users, requests to a loopback address are an admin's, if no web page sends them
-// through a browser; other addresses have open routes only. Whose grant is for some apps gets a Scheduler in which there are no others.
+// through a browser; other addresses have open routes only. A grant for some apps is a Scope of the scheduler, in which
+// there are no others.
 package api

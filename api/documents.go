@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // secretive is a document with secrets, which answers hide, and which a change that has them hidden keeps.
@@ -25,12 +26,13 @@ type documents[C secretive[C], V any] struct {
 	// check applies all rules to what was read, and has notes on it.
 	check func(C) (document.Violations, []string)
 
-	add    func(context.Context, C) (V, error)
-	change func(context.Context, string, func(C) (C, error)) (V, error)
+	server *Server
+	add    func(context.Context, explain.Scope, C) (V, error)
+	change func(context.Context, explain.Scope, string, func(C) (C, error)) (V, error)
 	// all gives them in the order of their names.
-	all         func(context.Context) ([]V, error)
-	one         func(context.Context, string) (V, error)
-	setDisabled func(context.Context, string, bool) (V, error)
+	all         func(explain.Reader) []V
+	one         func(explain.Reader, string) (V, error)
+	setDisabled func(context.Context, explain.Scope, string, bool) (V, error)
 
 	config func(V) C
 	name   func(V) string
@@ -48,7 +50,8 @@ func (d *documents[C, V]) register(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, err := d.add(c.Request.Context(), config)
+	ctx := c.Request.Context()
+	view, err := d.add(ctx, scopeOf(ctx), config)
 	return d.answer(view, notes), err
 }
 
@@ -73,7 +76,8 @@ func (d *documents[C, V]) update(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	var notes []string
-	view, err := d.change(c.Request.Context(), name, func(stored C) (changed C, err error) {
+	ctx := c.Request.Context()
+	view, err := d.change(ctx, scopeOf(ctx), name, func(stored C) (changed C, err error) {
 		changed, notes, err = d.read(body, stored)
 		return changed, err
 	})
@@ -97,7 +101,7 @@ func (d *documents[C, V]) list(c *gin.Context) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	views, err := d.all(c.Request.Context())
+	views, err := list(c.Request.Context(), d.server, d.all)
 	if err != nil {
 		return nil, err
 	}
@@ -123,24 +127,27 @@ func (d *documents[C, V]) find(c *gin.Context) (view V, err error) {
 	if err != nil {
 		return view, err
 	}
-	return d.one(c.Request.Context(), name)
+	return seeOf(c.Request.Context(), d.server, d.one, name)
 }
 
 // disable makes the handler that disables or enables.
 func (d *documents[C, V]) disable(disabled bool) handler {
-	return d.command(pathName(d.kind), func(ctx context.Context, name string) (V, error) {
-		return d.setDisabled(ctx, name, disabled)
+	return d.command(pathName(d.kind), func(ctx context.Context, scope explain.Scope, name string) (V, error) {
+		return d.setDisabled(ctx, scope, name, disabled)
 	})
 }
 
 // command is a handler that does something to the app or job that is named.
-func (d *documents[C, V]) command(name naming, do func(ctx context.Context, name string) (V, error)) handler {
+func (d *documents[C, V]) command(
+	name naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
+) handler {
 	return func(c *gin.Context) (any, error) {
 		name, err := name(c)
 		if err != nil {
 			return nil, err
 		}
-		view, err := do(c.Request.Context(), name)
+		ctx := c.Request.Context()
+		view, err := do(ctx, scopeOf(ctx), name)
 		return d.answer(view, nil), err
 	}
 }

@@ -27,7 +27,7 @@ func (s *Server) events(c *gin.Context) {
 		return
 	}
 	c.Set(unmeasured, true)
-	changes, err := s.opts.Scheduler.Follow(c.Request.Context(), nil)
+	changes, err := s.opts.Scheduler.Follow(c.Request.Context(), scopeOf(c.Request.Context()))
 	if err != nil {
 		fail(c.Writer, c.Request, s.log, err)
 		return
@@ -114,7 +114,8 @@ func (e *eventStream) run() {
 
 // sendSummary sends the summary if it differs from the last one.
 func (e *eventStream) sendSummary() bool {
-	now, err := e.server.opts.Scheduler.Summary(e.c.Request.Context(), nil)
+	ctx := e.c.Request.Context()
+	now, err := e.server.opts.Scheduler.Summary(ctx, scopeOf(ctx))
 	if err != nil {
 		e.looks = max(e.looks, 1)
 		return true // as while the registry is silent; the stream's end says when the term has ended

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // mostMoments bounds the life in one execution's answer.
@@ -24,16 +25,23 @@ type executionAnswer struct {
 
 // execution gives one execution: as the scheduler knows it or, when it was forgotten there, as it is stored.
 func (s *Server) execution(ctx context.Context, id string) (any, error) {
-	v, err := s.opts.Scheduler.Execution(ctx, id)
-	v.Shards = orEmpty(v.Shards)
 	h := s.opts.History
+	var waiting []core.WaitingView
+	v, err := see(ctx, s, func(r explain.Reader) (core.ExecutionView, error) {
+		v, err := r.Execution(id)
+		if err == nil && h != nil && !ended(v.State) {
+			x, _ := r.Explain(v.JobName) // nothing waits of a job that was removed
+			waiting = x.Waiting
+		}
+		return v, err
+	})
+	v.Shards = orEmpty(v.Shards)
 	if h == nil || err != nil && refusal(err).Kind != core.NotFound {
 		return executionAnswer{ExecutionView: v}, err
 	}
-	remembered := err == nil
 	within, cancel := context.WithTimeout(ctx, historyPatience)
 	defer cancel()
-	if !remembered {
+	if err != nil {
 		stored, found, failed := h.Execution(within, id)
 		if failed != nil {
 			return nil, unreadable(failed)
@@ -44,8 +52,10 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		if !found {
 			return nil, whyNone(within, h, id, err)
 		}
-		if unseen := s.maySee(ctx, stored.Job); unseen != nil {
-			return nil, orHidden(unseen, "execution", id)
+		if unseen := s.maySee(ctx, stored.Job); refusal(unseen).Kind == core.NotFound {
+			return nil, explain.Hidden("execution", id)
+		} else if unseen != nil {
+			return nil, unseen
 		}
 		v = storedExecution(stored)
 	}
@@ -58,10 +68,7 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 	case more:
 		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", mostMoments)
 	}
-	a.Life = life
-	if remembered && !ended(v.State) {
-		a.Life = append(a.Life, s.waiting(ctx, v, life)...)
-	}
+	a.Life = append(life, s.waiting(id, waiting, life)...)
 	return a, nil
 }
 
@@ -82,16 +89,13 @@ func ended(state core.State) bool {
 	return state == core.Finished || state == core.Failed || state == core.Killed
 }
 
-// waiting is what an execution, or some of its shards, wait for now: one moment for each reason.
-func (s *Server) waiting(ctx context.Context, v core.ExecutionView, life []search.Moment) (now []search.Moment) {
-	explained, err := s.opts.Scheduler.Explain(ctx, v.JobName)
-	if err != nil {
-		return nil // its job was just removed: it waits for nothing
-	}
+// waiting is what an execution, or some of its shards, wait for now, of what waits of its job: one moment for each
+// reason.
+func (s *Server) waiting(id string, all []core.WaitingView, life []search.Moment) (now []search.Moment) {
 	at := map[string]int{}
 	shards := map[string]int{}
-	for _, w := range explained.Waiting {
-		if w.ExecutionID != v.ExecutionID {
+	for _, w := range all {
+		if w.ExecutionID != id {
 			continue
 		}
 		if shards[w.Reason]++; shards[w.Reason] > 1 {

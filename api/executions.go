@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // How many runs a list has: if it is not said, and at most.
@@ -76,28 +77,36 @@ func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	list, err := s.allExecutions(c, f)
+	list, err := s.allExecutions(c, f, nil)
 	if err == nil && len(list) == f.Limit {
 		c.Header("Link", nextExecutions(c.Request.URL, list[len(list)-1]))
 	}
 	return list, err
 }
 
-// allExecutions are what the scheduler remembers, and between and behind it what is stored. A header Warning says what is missing.
-func (s *Server) allExecutions(c *gin.Context, f core.ExecutionFilter) ([]executionRow, error) {
-	if err := s.maySee(c.Request.Context(), f.Job); f.Job != "" && err != nil {
-		if !f.Known && refusal(err).Kind == core.NotFound {
-			return []executionRow{}, nil
+// allExecutions are what the scheduler remembers, and between and behind it what is stored. A header Warning says what
+// is missing. also, if not nil, sees with those that are remembered what is of the same moment.
+func (s *Server) allExecutions(
+	c *gin.Context, f core.ExecutionFilter, also func(explain.Reader, []core.ExecutionSummary) error,
+) ([]executionRow, error) {
+	forAll := scopeOf(c.Request.Context()).IsAll()
+	remembered, err := see(c.Request.Context(), s, func(r explain.Reader) ([]core.ExecutionSummary, error) {
+		found, err := r.Executions(f)
+		if err == nil && also != nil {
+			err = also(r, found)
 		}
-		return nil, err
-	}
-	remembered, err := s.opts.Scheduler.Executions(c.Request.Context(), f)
-	unknown := f.Known && refusal(err).Kind == core.NotFound // but it may have been known
-	if err != nil && (!unknown || s.opts.History == nil) {
+		return found, err
+	})
+	unknown := refusal(err).Kind == core.NotFound
+	switch {
+	case unknown && !f.Known:
+		return []executionRow{}, nil
+	case unknown && forAll && s.opts.History != nil: // it may have been known
+	case err != nil:
 		return nil, err
 	}
 	var stored []search.Execution
-	if s.opts.History != nil && f.Job == "" && callerOf(c.Request.Context()).forSome() {
+	if s.opts.History != nil && f.Job == "" && !forAll {
 		c.Header("Warning", `199 elasticjob "these are only the executions that the scheduler remembers: your grant is for some apps, so name a job of theirs for what the history has"`)
 	} else if s.opts.History != nil {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)

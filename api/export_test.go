@@ -48,9 +48,6 @@ func (s *Server) Routes() (list []RouteRule) {
 // EmptyRuleLetsIn asks the rule of a route that has none.
 func EmptyRuleLetsIn(p auth.Principal) bool { return rule{}.check(p) == nil }
 
-// Scoped is what the server asks instead of a scheduler.
-func Scoped(all Scheduler) Scheduler { return scoped{all} }
-
 // AnswersByApp has a value of the type that each route answers with that is for who sees some apps, but for raw ones.
 func AnswersByApp() map[string]any {
 	all := map[string]any{}

@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // fakeScheduler is a scheduler that remembers documents and counts changes.
@@ -36,14 +37,16 @@ type fakeScheduler struct {
 	leader   scheduler.LeaderView
 	gap      time.Duration // how long reconciliation may not be asked for
 	explain  func(ctx context.Context, job string) (core.Explanation, error)
-	failWith error // of every change
-	jobFails error // of every look at a job
-	resigned bool
+	failWith error             // of every change
+	unread   error             // of every read
 	watch    *watching         // what is watched; nil is an empty core's
 	streams  bool              // events are streamed
-	live     map[string]string // jobs by their executions; if not nil, lists have what is of two apps
-	reason   string            // why these executions wait
+	live     map[string]string // jobs by their executions
+	reason   string            // why a job that is checked would wait
 	cells    map[string][]search.Cell
+	faulty   []core.FaultyView
+	fires    []core.ScheduleView
+	counted  int                     // how often fires were asked for
 	ownEnv   bool                    // executions had an env of their own
 	lists    []core.ExecutionSummary // if not nil, what Executions has of my_job
 }
@@ -55,6 +58,33 @@ func newFakeScheduler() *fakeScheduler {
 
 func refuse(kind core.Kind, code, format string, args ...any) error {
 	return &core.Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// fakeCore is what is read of a fakeScheduler, for a request.
+type fakeCore struct {
+	*fakeScheduler
+	ctx context.Context
+}
+
+func (b *fakeScheduler) Read(ctx context.Context, scope explain.Scope, look func(explain.Reader) error) error {
+	r, err := explain.NewReader(fakeCore{b, ctx}, scope)
+	b.mu.Lock()
+	err = cmp.Or(err, b.unread)
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return look(r)
+}
+
+// order is change for who may see what it is about.
+func order[V any](
+	b *fakeScheduler, scope explain.Scope, may func(explain.Reader, string) error, name string, do func() (V, error),
+) (none V, err error) {
+	if err := b.Read(context.Background(), scope, func(r explain.Reader) error { return may(r, name) }); err != nil {
+		return none, err
+	}
+	return change(b, do)
 }
 
 // change runs one change under the lock; one that fails changes nothing.
@@ -92,19 +122,20 @@ func one[V any](b *fakeScheduler, in map[string]V, what, name string) (V, error)
 	return find(in, what, name)
 }
 
-func all[V any](b *fakeScheduler, in map[string]V) ([]V, error) {
+func all[V any](b *fakeScheduler, in map[string]V) (list []V) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var list []V
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		list = append(list, in[name])
 	}
-	return list, nil
+	return list
 }
 
 // alter changes an app or job that is there.
-func alter[V any](b *fakeScheduler, in map[string]V, what, name string, do func(v *V) error) (V, error) {
-	return change(b, func() (V, error) {
+func alter[V any](
+	b *fakeScheduler, scope explain.Scope, may func(explain.Reader, string) error, in map[string]V, what, name string, do func(v *V) error,
+) (V, error) {
+	return order(b, scope, may, name, func() (V, error) {
 		v, err := find(in, what, name)
 		if err != nil {
 			return v, err
@@ -117,14 +148,14 @@ func alter[V any](b *fakeScheduler, in map[string]V, what, name string, do func(
 	})
 }
 
-func (b *fakeScheduler) Apps(context.Context) ([]core.AppView, error) { return all(b, b.apps) }
+func (b *fakeScheduler) Apps() []core.AppView { return all(b, b.apps) }
 
-func (b *fakeScheduler) App(_ context.Context, name string) (core.AppView, error) {
+func (b *fakeScheduler) App(name string) (core.AppView, error) {
 	return one(b, b.apps, "app", name)
 }
 
-func (b *fakeScheduler) RegisterApp(_ context.Context, c app.Config) (core.AppView, error) {
-	return change(b, func() (core.AppView, error) {
+func (b *fakeScheduler) RegisterApp(_ context.Context, scope explain.Scope, c app.Config) (core.AppView, error) {
+	return order(b, scope, explain.Reader.MayPublish, c.AppName, func() (core.AppView, error) {
 		if _, ok := b.apps[c.AppName]; ok {
 			return core.AppView{}, refuse(core.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", c.AppName)
 		}
@@ -133,22 +164,28 @@ func (b *fakeScheduler) RegisterApp(_ context.Context, c app.Config) (core.AppVi
 	})
 }
 
-func (b *fakeScheduler) UpdateApp(_ context.Context, name string, do func(app.Config) (app.Config, error)) (core.AppView, error) {
-	return alter(b, b.apps, "app", name, func(v *core.AppView) (err error) {
+func (b *fakeScheduler) UpdateApp(
+	_ context.Context, scope explain.Scope, name string, do func(app.Config) (app.Config, error),
+) (core.AppView, error) {
+	return alter(b, scope, explain.Reader.SeesApp, b.apps, "app", name, func(v *core.AppView) (err error) {
 		v.Config, err = do(v.Config)
 		return err
 	})
 }
 
-func (b *fakeScheduler) SetAppDisabled(_ context.Context, name string, disabled bool) (core.AppView, error) {
-	return alter(b, b.apps, "app", name, func(v *core.AppView) error {
+func (b *fakeScheduler) SetAppDisabled(
+	_ context.Context, scope explain.Scope, name string, disabled bool,
+) (core.AppView, error) {
+	return alter(b, scope, explain.Reader.SeesApp, b.apps, "app", name, func(v *core.AppView) error {
 		v.Disabled = disabled
 		return nil
 	})
 }
 
-func (b *fakeScheduler) DeleteApp(_ context.Context, name string, withJobs bool) (core.AppView, error) {
-	return change(b, func() (core.AppView, error) {
+func (b *fakeScheduler) DeleteApp(
+	_ context.Context, scope explain.Scope, name string, withJobs bool,
+) (core.AppView, error) {
+	return order(b, scope, explain.Reader.SeesApp, name, func() (core.AppView, error) {
 		v, err := find(b.apps, "app", name)
 		if err != nil {
 			return v, err
@@ -168,17 +205,14 @@ func (b *fakeScheduler) DeleteApp(_ context.Context, name string, withJobs bool)
 	})
 }
 
-func (b *fakeScheduler) Jobs(context.Context) ([]core.JobView, error) { return all(b, b.jobs) }
+func (b *fakeScheduler) Jobs() []core.JobView { return all(b, b.jobs) }
 
-func (b *fakeScheduler) Job(_ context.Context, name string) (core.JobView, error) {
-	if b.jobFails != nil {
-		return core.JobView{}, b.jobFails
-	}
+func (b *fakeScheduler) Job(name string) (core.JobView, error) {
 	return one(b, b.jobs, "job", name)
 }
 
-func (b *fakeScheduler) RegisterJob(_ context.Context, c jobs.Config) (core.JobView, error) {
-	return change(b, func() (core.JobView, error) {
+func (b *fakeScheduler) RegisterJob(_ context.Context, scope explain.Scope, c jobs.Config) (core.JobView, error) {
+	return order(b, scope, explain.Reader.MayPublish, c.AppName, func() (core.JobView, error) {
 		owner, err := find(b.apps, "app", c.AppName)
 		switch _, exists := b.jobs[c.JobName]; {
 		case err != nil:
@@ -193,37 +227,41 @@ func (b *fakeScheduler) RegisterJob(_ context.Context, c jobs.Config) (core.JobV
 	})
 }
 
-func (b *fakeScheduler) UpdateJob(_ context.Context, name string, do func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
-	return alter(b, b.jobs, "job", name, func(v *core.JobView) (err error) {
-		v.Config, err = do(v.Config)
+func (b *fakeScheduler) UpdateJob(
+	_ context.Context, scope explain.Scope, name string, do func(jobs.Config) (jobs.Config, error),
+) (core.JobView, error) {
+	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *core.JobView) error {
+		update, err := scope.Update(*v, do)
+		v.Config = update.Config
 		return err
 	})
 }
 
-func (b *fakeScheduler) CheckJob(_ context.Context, c jobs.Config) (core.JobCheck, error) {
+func (b *fakeScheduler) CheckJob(ch core.Change) (core.JobCheck, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, err := find(b.apps, "app", c.AppName); err != nil {
-		return core.JobCheck{}, err
+	why := core.Why{Reason: cmp.Or(b.reason, "no agent has offered anything yet")}
+	switch ch := ch.(type) {
+	case core.UpdateJob:
+		v, err := find(b.jobs, "job", ch.Config.JobName)
+		v.Config = ch.Config
+		return core.JobCheck{Job: v, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Why: why}}, err
+	case core.RegisterJob:
+		if _, err := find(b.apps, "app", ch.Config.AppName); err != nil {
+			return core.JobCheck{}, err
+		}
+		if _, exists := b.jobs[ch.Config.JobName]; exists {
+			return core.JobCheck{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", ch.Config.JobName)
+		}
+		return core.JobCheck{Job: core.JobView{Config: ch.Config}, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Why: why}}, nil
 	}
-	if _, exists := b.jobs[c.JobName]; exists {
-		return core.JobCheck{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
-	}
-	return core.JobCheck{Job: core.JobView{Config: c}, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Why: core.Why{Reason: cmp.Or(b.reason, "no agent has offered anything yet")}}}, nil
+	panic("no job is checked by it")
 }
 
-func (b *fakeScheduler) CheckJobUpdate(_ context.Context, name string, do func(jobs.Config) (jobs.Config, error)) (core.JobCheck, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	v, err := find(b.jobs, "job", name)
-	if err == nil {
-		v.Config, err = do(v.Config)
-	}
-	return core.JobCheck{Job: v, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Why: core.Why{Reason: b.reason}}}, err
-}
-
-func (b *fakeScheduler) SetJobDisabled(_ context.Context, name string, disabled bool) (core.JobView, error) {
-	return alter(b, b.jobs, "job", name, func(v *core.JobView) error {
+func (b *fakeScheduler) SetJobDisabled(
+	_ context.Context, scope explain.Scope, name string, disabled bool,
+) (core.JobView, error) {
+	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *core.JobView) error {
 		if v.Disabled, v.State = disabled, core.JobEnabled; disabled {
 			v.State = core.JobDisabled
 		}
@@ -231,8 +269,10 @@ func (b *fakeScheduler) SetJobDisabled(_ context.Context, name string, disabled 
 	})
 }
 
-func (b *fakeScheduler) SetJobPaused(_ context.Context, name string, paused bool) (core.JobView, error) {
-	return alter(b, b.jobs, "job", name, func(v *core.JobView) error {
+func (b *fakeScheduler) SetJobPaused(
+	_ context.Context, scope explain.Scope, name string, paused bool,
+) (core.JobView, error) {
+	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *core.JobView) error {
 		if v.Disabled {
 			return refuse(core.Conflict, "job_disabled", "job %q is disabled", name)
 		}
@@ -244,12 +284,12 @@ func (b *fakeScheduler) SetJobPaused(_ context.Context, name string, paused bool
 	})
 }
 
-func (b *fakeScheduler) ShutDownJob(ctx context.Context, name string) (core.JobView, error) {
-	return b.SetJobDisabled(ctx, name, true)
+func (b *fakeScheduler) ShutDownJob(ctx context.Context, scope explain.Scope, name string) (core.JobView, error) {
+	return b.SetJobDisabled(ctx, scope, name, true)
 }
 
-func (b *fakeScheduler) DeregisterJob(_ context.Context, name string) (core.JobView, error) {
-	return change(b, func() (core.JobView, error) {
+func (b *fakeScheduler) DeregisterJob(_ context.Context, scope explain.Scope, name string) (core.JobView, error) {
+	return order(b, scope, explain.Reader.SeesJob, name, func() (core.JobView, error) {
 		v, err := find(b.jobs, "job", name)
 		delete(b.jobs, name)
 		return v, err
@@ -280,11 +320,11 @@ func (b *fakeScheduler) follows(address string, leads bool) {
 	b.health = scheduler.Health{Leading: leads, Subscribed: leads}
 }
 
-// resign makes it know of no task any more.
+// resign makes it show nothing any more.
 func (b *fakeScheduler) resign() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.resigned = true
+	b.unread = refuse(core.Unavailable, "not_leading", "no leader here")
 }
 
 // add registers an app with a job.

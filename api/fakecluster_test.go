@@ -8,25 +8,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// Cluster answers with what it was asked for, as the total.
-func (b *fakeScheduler) Cluster(_ context.Context, f core.ClusterFilter) (core.ClusterView, error) {
-	state := "REGISTERED"
-	return core.ClusterView{Subscribed: true, FrameworkID: f.Search, AgentsTotal: 1000*f.Page + f.PerPage,
-		Agents: []core.AgentView{{ID: "S0", Hostname: "h", State: &state, Since: &noon}}, Executors: []core.ExecutorView{}, StartFailures: []core.StartFailureView{}}, nil
+func (b *fakeScheduler) AgentNames() []core.AgentName {
+	return []core.AgentName{{ID: "S0", Hostname: "h"}, {ID: "S1", Hostname: "h"}}
 }
 
-func (b *fakeScheduler) Agent(_ context.Context, id string) (core.AgentDetail, error) {
+// Cluster shows the agents that it was asked for.
+func (b *fakeScheduler) Cluster(ids []string) core.ClusterView {
+	v := core.ClusterView{Subscribed: true, FrameworkID: "f1", Agents: []core.AgentView{}, Executors: []core.ExecutorView{}, StartFailures: []core.StartFailureView{}}
+	for _, id := range ids {
+		v.Agents = append(v.Agents, core.AgentView{ID: id, Hostname: "h", State: new("REGISTERED"), Since: &noon})
+	}
+	return v
+}
+
+func (b *fakeScheduler) Agent(id string) (core.AgentDetail, error) {
 	if id != "S0" {
 		return core.AgentDetail{}, refuse(core.NotFound, "agent_not_found", "there is no agent %q", id)
 	}
 	return core.AgentDetail{AgentView: core.AgentView{ID: id}, Executors: []core.ExecutorView{}, StartFailures: []core.StartFailureView{}, Running: []core.AgentTaskView{}}, nil
 }
 
-func (b *fakeScheduler) Schedules(context.Context) ([]core.ScheduleView, error) { return nil, nil }
+func (b *fakeScheduler) Schedules() []core.ScheduleView {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.counted++
+	return b.fires
+}
 
 // Activity has one minute.
-func (b *fakeScheduler) Activity(context.Context, time.Time) ([]search.Activity, error) {
-	return []search.Activity{{Time: noon.Add(-time.Minute), Results: true, Sampled: true, Loaded: true, Finished: 7, Running: 3}}, nil
+func (b *fakeScheduler) Activity(time.Time) []search.Activity {
+	return []search.Activity{{Time: noon.Add(-time.Minute), Results: true, Sampled: true, Loaded: true, Finished: 7, Running: 3}}
 }
 
 // Activity has what is told, whatever is asked for.

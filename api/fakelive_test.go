@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
@@ -18,28 +19,44 @@ type watching struct {
 	mu   sync.Mutex
 	core *core.Core
 	view *view.Jobs
-	step int64
+	at   core.Now
 }
 
 // newWatching loads apps, and jobs by their apps.
 func newWatching(now time.Time, jobsOf map[string][]string) *watching {
-	var stored core.Stored
-	put := func(path string, v any) {
-		text, _ := json.Marshal(v)
-		stored.Entries = append(stored.Entries, registry.Entry{Path: path, Value: text})
-	}
+	var entries []registry.Entry
 	for name, of := range jobsOf {
-		a := app.Default()
-		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = name, "http://127.0.0.1/p.tar", "run", 0.1, 32
-		put("/config/app/"+name, a)
+		entries = append(entries, stored("/config/app/"+name, anApp(name)))
 		for _, job := range of {
-			j := jobs.Default()
-			j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = job, name, jobs.Transient, 1, 1, 64
-			put("/config/job/"+job, j)
+			entries = append(entries, stored("/config/job/"+job, aJob(job, name, 1)))
 		}
 	}
+	w, _ := watch(now, entries)
+	return w
+}
+
+func stored(path string, v any) registry.Entry {
+	text, _ := json.Marshal(v)
+	return registry.Entry{Path: path, Value: text}
+}
+
+func anApp(name string) app.Config {
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = name, "http://127.0.0.1/p.tar", "run", 0.1, 32
+	return a
+}
+
+func aJob(name, app string, cpus float64) jobs.Config {
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.MemoryMB = name, app, jobs.Transient, 1, 64
+	j.CPUCount = cpus
+	return j
+}
+
+// watch makes a core of what is stored. The decision is its first: after it all is new.
+func watch(now time.Time, entries []registry.Entry) (*watching, core.Decision) {
 	w := &watching{core: core.New(core.DefaultOptions())}
-	if err := w.core.Load(now, stored); err != nil {
+	if err := w.core.Load(now, core.Stored{Entries: entries}); err != nil {
 		panic(err)
 	}
 	w.view = view.New(func(_ context.Context, fn func(*core.Core)) error {
@@ -48,8 +65,7 @@ func newWatching(now time.Time, jobsOf map[string][]string) *watching {
 		fn(w.core)
 		return nil
 	})
-	w.happens(now) // after the first step of a term all is new
-	return w
+	return w, w.happens(now)
 }
 
 type anyNumber struct{ n uint64 }
@@ -57,12 +73,16 @@ type anyNumber struct{ n uint64 }
 func (a *anyNumber) Uint64() uint64 { a.n++; return a.n }
 
 // happens steps the core.
-func (w *watching) happens(now time.Time, events ...core.Event) {
+func (w *watching) happens(now time.Time, events ...core.Event) core.Decision {
 	w.mu.Lock()
-	w.step++
-	d := w.core.Step(core.Now{Wall: now, Elapsed: time.Duration(w.step) * time.Millisecond}, &anyNumber{uint64(w.step) << 32}, events)
+	if !w.at.Wall.IsZero() {
+		w.at.Elapsed += max(now.Sub(w.at.Wall), 0) + time.Millisecond
+	}
+	w.at.Wall = now
+	d := w.core.Step(w.at, &anyNumber{uint64(w.at.Elapsed) << 32}, events)
 	w.mu.Unlock()
 	w.view.Note(d.Changed)
+	return d
 }
 
 func (b *fakeScheduler) watched() *watching {
@@ -74,35 +94,23 @@ func (b *fakeScheduler) watched() *watching {
 	return b.watch
 }
 
-func (b *fakeScheduler) JobPage(ctx context.Context, q view.Query) (view.Page, error) {
+func (b *fakeScheduler) JobPage(ctx context.Context, scope explain.Scope, q view.Query) (view.Page, error) {
 	q.Now = time.Now()
-	p, err := b.watched().view.Page(ctx, q)
-	for i := range p.Rows {
-		if p.Rows[i].WaitingFor != "" && b.reason != "" {
-			p.Rows[i].WaitingFor, p.Rows[i].LastRun = b.reason, &view.LastRun{Run: view.Run{State: core.Failed}, Why: core.Why{Reason: b.reason}}
-		}
-	}
-	return p, err
+	return b.watched().view.Page(ctx, scope, q)
 }
 
-func (b *fakeScheduler) Summary(ctx context.Context, covers func(string) bool) (view.Summary, error) {
-	return b.watched().view.Summary(ctx, covers, time.Now())
+func (b *fakeScheduler) Summary(ctx context.Context, scope explain.Scope) (view.Summary, error) {
+	return b.watched().view.Summary(ctx, scope, time.Now())
 }
 
-func (b *fakeScheduler) Overview(ctx context.Context, covers func(string) bool) (view.Overview, error) {
-	o, err := b.watched().view.Overview(ctx, covers, time.Now())
-	for i := range o.Problems {
-		if o.Problems[i].Kind == view.Waiting && b.reason != "" {
-			o.Problems[i].Message = b.reason
-		}
-	}
-	return o, err
+func (b *fakeScheduler) Overview(ctx context.Context, scope explain.Scope) (view.Overview, error) {
+	return b.watched().view.Overview(ctx, scope, time.Now())
 }
 
 // Follow opens a stream where a test wants one, which has no end.
-func (b *fakeScheduler) Follow(_ context.Context, covers func(string) bool) (*view.Stream, error) {
+func (b *fakeScheduler) Follow(_ context.Context, scope explain.Scope) (*view.Stream, error) {
 	if !b.streams {
 		return nil, refuse(core.Unavailable, "term_ended", "nothing to watch")
 	}
-	return b.watched().view.Follow(covers)
+	return b.watched().view.Follow(scope)
 }

@@ -11,10 +11,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-func (b *fakeScheduler) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
-	return change(b, func() (string, error) {
+func (b *fakeScheduler) TriggerWith(
+	_ context.Context, scope explain.Scope, job, key string, own jobs.Overrides,
+) (string, error) {
+	return order(b, scope, explain.Reader.SeesJob, job, func() (string, error) {
 		v, err := find(b.jobs, "job", job)
 		if err != nil {
 			return "", err
@@ -36,20 +39,26 @@ func (b *fakeScheduler) TriggerWith(_ context.Context, job, key string, own jobs
 	})
 }
 
-func (b *fakeScheduler) TriggerAgain(ctx context.Context, id, key string, withEnv bool) (string, error) {
-	v, err := b.Execution(ctx, id)
+func (b *fakeScheduler) TriggerAgain(
+	ctx context.Context, scope explain.Scope, id, key string, withEnv bool,
+) (string, error) {
+	var v core.ExecutionView
+	err := b.Read(ctx, scope, func(r explain.Reader) (err error) {
+		v, err = r.Execution(id)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
 	if b.ownEnv && !withEnv {
 		return "", refuse(core.Forbidden, "not_allowed", "execution %q had variables of its own", id)
 	}
-	return b.TriggerWith(ctx, v.JobName, key, jobs.Overrides{})
+	return b.TriggerWith(ctx, scope, v.JobName, key, jobs.Overrides{})
 }
 
-func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanation, error) {
+func (b fakeCore) Explain(job string) (core.Explanation, error) {
 	if b.explain != nil {
-		return b.explain(ctx, job)
+		return b.explain(b.ctx, job)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,9 +66,9 @@ func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanati
 	return core.Explanation{JobName: job, State: "ON_TRIGGER"}, err
 }
 
-func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionView, error) {
+func (b *fakeScheduler) Execution(id string) (core.ExecutionView, error) {
 	if job := b.live[id]; job != "" {
-		return core.ExecutionView{ExecutionID: id, JobName: job, Source: core.Triggered, State: core.Waiting, Why: core.Why{Reason: b.reason}}, nil
+		return core.ExecutionView{ExecutionID: id, JobName: job, Source: core.Triggered, State: core.Waiting}, nil
 	}
 	if id == "live" {
 		return core.ExecutionView{ExecutionID: id, JobName: "my_job", Source: core.Triggered, State: core.Waiting}, nil
@@ -73,7 +82,7 @@ func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionV
 			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
 }
 
-func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
+func (b *fakeScheduler) Executions(f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := find(b.jobs, "job", f.Job); err != nil && f.Known {
@@ -86,28 +95,23 @@ func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([
 	if b.lists != nil {
 		return b.lists[:min(len(b.lists), f.Limit)], nil
 	}
-	if b.live != nil { // one execution of each job, the newest are others'
-		all := []core.ExecutionSummary{{ExecutionID: "exec-theirs", JobName: "their_job", FireTime: noon.Add(time.Second), Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}, Why: core.Why{Reason: b.reason}},
-			{ExecutionID: "exec-mine", JobName: "mine_job", FireTime: noon, Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}, Why: core.Why{Reason: b.reason}}}
-		all = slices.DeleteFunc(all, func(e core.ExecutionSummary) bool {
-			return f.Job != "" && e.JobName != f.Job || !f.Before.IsZero() && !e.FireTime.Before(f.Before)
-		})
-		return all[:min(len(all), f.Limit)], nil
+	if f.May != nil && !f.May("my_job") {
+		return nil, nil
 	}
 	return []core.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: core.NormalTrigger, State: core.Failed,
 		Why: core.Why{Reason: "shard 0 failed"}, StartTime: &noon, CompleteTime: &noon, Shards: map[core.State]int{core.Failed: 1}}}, nil
 }
 
-func (b *fakeScheduler) Cells(context.Context, string, []string) (map[string][]search.Cell, error) {
+func (b *fakeScheduler) Cells(string, []string) map[string][]search.Cell {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return maps.Clone(b.cells), nil
+	return maps.Clone(b.cells)
 }
 
-func (b *fakeScheduler) Audits(_ context.Context, q search.Audits) ([]event.Audit, error) {
+func (b *fakeScheduler) Audits(q search.Audits) []event.Audit {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return matching(b.audits, q), nil
+	return matching(b.audits, q)
 }
 
 // matching are the rows that a question is about.
@@ -115,38 +119,29 @@ func matching(rows []event.Audit, q search.Audits) []event.Audit {
 	return q.Page(slices.DeleteFunc(slices.Clone(rows), func(a event.Audit) bool { return !q.Matches(&a) }))
 }
 
-func (b *fakeScheduler) RunningTasks(context.Context) ([]core.TaskView, error) {
-	if b.live != nil {
-		return []core.TaskView{{TaskID: taskOfMine, JobName: "mine_job", State: core.Running}, {TaskID: taskOfTheirs, JobName: "their_job", State: core.Running}}, nil
-	}
+func (b *fakeScheduler) RunningTasks() []core.TaskView {
 	return []core.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
-		ExecutionID: "exec-1", State: core.Running, Progress: &core.ProgressView{Fraction: 0.4, Message: "4000 of 10000 rows", At: noon}}}, nil
+		ExecutionID: "exec-1", State: core.Running, Progress: &core.ProgressView{Fraction: 0.4, Message: "4000 of 10000 rows", At: noon}}}
 }
 
-func (b *fakeScheduler) ReadyJobs(context.Context) ([]core.ReadyView, error) {
-	if b.live != nil {
-		return []core.ReadyView{{JobName: "mine_job", Times: 2}, {JobName: "their_job", Times: 2}}, nil
-	}
-	return []core.ReadyView{{JobName: "my_job", Times: 2}}, nil
+func (b *fakeScheduler) ReadyJobs() []core.ReadyView {
+	return []core.ReadyView{{JobName: "my_job", Times: 2}}
 }
 
-func (b *fakeScheduler) FailoverShards(context.Context) ([]core.FailoverView, error) {
-	if b.live != nil {
-		return []core.FailoverView{{JobName: "mine_job"}, {JobName: "their_job"}}, nil
-	}
-	return []core.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}, nil
+func (b *fakeScheduler) FailoverShards() []core.FailoverView {
+	return []core.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}
 }
 
-func (b *fakeScheduler) ForgetTask(_ context.Context, id string) error {
-	_, err := change(b, func() (int, error) {
+func (b *fakeScheduler) ForgetTask(_ context.Context, scope explain.Scope, id string) error {
+	_, err := order(b, scope, explain.Reader.SeesTask, id, func() (int, error) {
 		b.forgot = append(b.forgot, id)
 		return 0, nil
 	})
 	return err
 }
 
-func (b *fakeScheduler) KillTask(_ context.Context, id string) error {
-	_, err := change(b, func() (int, error) {
+func (b *fakeScheduler) KillTask(_ context.Context, scope explain.Scope, id string) error {
+	_, err := order(b, scope, explain.Reader.SeesTask, id, func() (int, error) {
 		if id == "over" {
 			return 0, refuse(core.Conflict, "task_ended", "task %q has ended as FINISHED", id)
 		}
@@ -156,8 +151,8 @@ func (b *fakeScheduler) KillTask(_ context.Context, id string) error {
 	return err
 }
 
-func (b *fakeScheduler) KillExecution(_ context.Context, id string) error {
-	_, err := change(b, func() (int, error) {
+func (b *fakeScheduler) KillExecution(_ context.Context, scope explain.Scope, id string) error {
+	_, err := order(b, scope, explain.Reader.SeesExecution, id, func() (int, error) {
 		if id == "none" {
 			return 0, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
 		}
@@ -167,12 +162,11 @@ func (b *fakeScheduler) KillExecution(_ context.Context, id string) error {
 	return err
 }
 
-func (b *fakeScheduler) LogPlace(_ context.Context, id string) (core.LogPlace, error) {
+func (b *fakeScheduler) LongestKillGrace() time.Duration { return 0 }
+
+func (b *fakeScheduler) LogPlace(id string) (core.LogPlace, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.resigned {
-		return core.LogPlace{}, refuse(core.Unavailable, "not_leading", "no leader here")
-	}
 	place, err := find(b.places, "task", id)
 	if err != nil && id == b.queued {
 		err = refuse(core.Unavailable, "no_output_yet", "task %q has no output yet", id)
@@ -186,14 +180,20 @@ func (b *fakeScheduler) place(id string, live bool) {
 	b.places[id] = core.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
 }
 
-func (b *fakeScheduler) Reconcile(context.Context, bool) error {
+func (b *fakeScheduler) Reconcile(_ context.Context, scope explain.Scope, _ bool) error {
+	if err := scope.RequireAll(); err != nil {
+		return err
+	}
 	if b.gap > 0 {
 		return &core.Error{Kind: core.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
 	}
 	return nil
 }
 
-func (b *fakeScheduler) Sandboxes(_ context.Context, app string) ([]core.SandboxView, error) {
+// FaultyDocuments finds none, unless a test says so.
+func (b *fakeScheduler) FaultyDocuments() []core.FaultyView { return b.faulty }
+
+func (b *fakeScheduler) Sandboxes(app string) ([]core.SandboxView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, err := find(b.apps, "app", app)

@@ -4,11 +4,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // faulty lists the documents in the registry that can't be used ([D15]).
 func (s *Server) faulty(c *gin.Context) (any, error) {
-	views, err := s.opts.Scheduler.FaultyDocuments(c.Request.Context())
+	views, err := list(c.Request.Context(), s, explain.Reader.FaultyDocuments)
 	return each(views, err, func(v core.FaultyView) core.FaultyView {
 		v.Path = s.opts.RegistryRoot + v.Path
 		return v
@@ -31,7 +32,7 @@ func (s *Server) orFaulty(c *gin.Context, err error) error {
 	if refused.Kind != core.NotFound || refused.Code != what+"_not_found" {
 		return err
 	}
-	views, failed := s.opts.Scheduler.FaultyDocuments(c.Request.Context())
+	views, failed := list(c.Request.Context(), s, explain.Reader.FaultyDocuments)
 	if failed != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,21 +8,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
-
-// withFaults is a scheduler that has found documents which can't be used.
-type withFaults struct {
-	*fakeScheduler
-	found []core.FaultyView
-}
-
-func (b withFaults) FaultyDocuments(context.Context) ([]core.FaultyView, error) {
-	return b.found, nil
-}
-
-// FaultyDocuments finds none.
-func (b *fakeScheduler) FaultyDocuments(context.Context) ([]core.FaultyView, error) {
-	return nil, nil
-}
 
 func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	t.Parallel()
@@ -37,7 +21,9 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 		{found, "/ej", `[{"path":"/ej/config/job/a","kind":"job","name":"a","reason":"its jobName is \"b\"","since":"2026-05-01T12:00:00Z","lastGood":true}]`},
 		{found, "", `[{"path":"/config/job/a","kind":"job","name":"a","reason":"its jobName is \"b\"","since":"2026-05-01T12:00:00Z","lastGood":true}]`},
 	} {
-		server := start(t, api.Options{Scheduler: withFaults{newFakeScheduler(), test.found}, Logs: &files{}, RegistryRoot: test.root})
+		b := newFakeScheduler()
+		b.faulty = test.found
+		server := start(t, api.Options{Scheduler: b, Logs: &files{}, RegistryRoot: test.root})
 		if _, body := call(t, server, "GET", "/api/operate/faulty", ""); strings.TrimSpace(body) != test.want {
 			t.Errorf("got %s\nwant %s", body, test.want)
 		}
@@ -48,7 +34,9 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 	t.Parallel()
 	found := []core.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: core.Why{Reason: "no YAML"}}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Why: core.Why{Reason: "no JSON"}}}
-	server := start(t, api.Options{Scheduler: withFaults{newFakeScheduler(), found}, Logs: &files{}, RegistryRoot: "/ej"})
+	b := newFakeScheduler()
+	b.faulty = found
+	server := start(t, api.Options{Scheduler: b, Logs: &files{}, RegistryRoot: "/ej"})
 	const job, app = `the job \"bj\" is in the registry and can't be used: /ej/config/job/bj: no YAML; GET /api/operate/faulty`, `the app \"ba\" is in the registry and can't be used: /ej/config/app/ba: no JSON; GET /api/operate/faulty`
 	for _, test := range []struct{ method, path, body, code, want string }{
 		{"GET", "/api/job/jobs/bj", "", "job_not_found", job},

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // firesAhead is how many fires by cron there are in each minute of an hour, and how many shards they have.
@@ -53,7 +54,9 @@ type firesCache struct {
 
 func newFiresCache() firesCache { return firesCache{turn: semaphore.NewWeighted(1)} }
 
-func (k *firesCache) get(ctx context.Context, now time.Time, schedules func(context.Context) ([]core.ScheduleView, error)) (*firesAhead, error) {
+func (k *firesCache) get(
+	ctx context.Context, now time.Time, schedules func() ([]core.ScheduleView, error),
+) (*firesAhead, error) {
 	if err := k.turn.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
@@ -61,7 +64,7 @@ func (k *firesCache) get(ctx context.Context, now time.Time, schedules func(cont
 	if age := now.Sub(k.counted); k.last != nil && age >= 0 && age < firesKept && k.last.From.Equal(now.UTC().Truncate(time.Minute)) {
 		return k.last, nil
 	}
-	all, err := schedules(ctx)
+	all, err := schedules()
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +74,10 @@ func (k *firesCache) get(ctx context.Context, now time.Time, schedules func(cont
 
 // firesAhead answers when jobs fire within the next hour.
 func (s *Server) firesAhead(c *gin.Context) (any, error) {
-	if err := forAll(c.Request.Context()); err != nil { // the answer may be one that was counted for somebody else
+	ctx := c.Request.Context()
+	if err := scopeOf(ctx).RequireAll(); err != nil { // the answer may be one that was counted for somebody else
 		return nil, err
 	}
-	return s.fires.get(c.Request.Context(), s.opts.Now(), s.opts.Scheduler.Schedules)
-}
-
-// Schedules are those of all apps' jobs: the rule of the route demands a grant for all.
-func (s scoped) Schedules(ctx context.Context) ([]core.ScheduleView, error) {
-	if err := forAll(ctx); err != nil {
-		return nil, err
-	}
-	return s.all.Schedules(ctx)
+	schedules := func() ([]core.ScheduleView, error) { return see(ctx, s, explain.Reader.Schedules) }
+	return s.fires.get(ctx, s.opts.Now(), schedules)
 }

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,29 +30,14 @@ func schedule(t testing.TB, expr, zone string) *cron.Schedule {
 	return s
 }
 
-// scheduledOnly is a scheduler that answers which schedules there are, and counts how often it was asked.
-type scheduledOnly struct {
-	*fakeScheduler
-	mu    sync.Mutex
-	views []core.ScheduleView
-	err   error
-	asked int
-}
-
-func (s *scheduledOnly) Schedules(context.Context) ([]core.ScheduleView, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked++
-	return s.views, s.err
-}
-
 func TestFiresAhead(t *testing.T) {
 	t.Parallel()
-	b := &scheduledOnly{fakeScheduler: newFakeScheduler(), views: []core.ScheduleView{
+	b := newFakeScheduler()
+	b.fires = []core.ScheduleView{
 		{Schedule: schedule(t, "0 0/30 * * * ?", "UTC"), Jobs: 100, Shards: 300},
 		{Schedule: schedule(t, "0/10 59 12 * * ?", "UTC"), Jobs: 1, Shards: 2},
 		{Schedule: schedule(t, "0 0 3 * * ?", "Europe/Berlin"), Jobs: 7, Shards: 7},
-	}}
+	}
 	var mu sync.Mutex
 	now := noon.Add(20*time.Second + time.Millisecond)
 	server := start(t, api.Options{Scheduler: b, Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }})
@@ -77,8 +61,8 @@ func TestFiresAhead(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("\n got %+v\nwant %+v", got, want)
 		}
-		if b.asked != asked {
-			t.Errorf("%s: the scheduler was asked %d times, not %d", from, b.asked, asked)
+		if b.counted != asked {
+			t.Errorf("%s: the scheduler was asked %d times, not %d", from, b.counted, asked)
 		}
 	}
 	fires, shards := map[int]int{0: 100, 30: 100, 59: 6}, map[int]int{0: 300, 30: 300, 59: 12}
@@ -93,7 +77,7 @@ func TestFiresAhead(t *testing.T) {
 	expect("2026-05-01T12:01:00Z", false, 4, map[int]int{29: 100, 58: 6, 59: 100}, map[int]int{29: 300, 58: 12, 59: 300})
 	at(time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC)) // at 01:00 clocks in Berlin go from 02:00 to 03:00
 	expect("2026-03-29T00:30:00Z", true, 5, map[int]int{0: 100, 30: 107}, map[int]int{0: 300, 30: 307})
-	b.err = errors.New("no leader")
+	b.unread = errors.New("no leader")
 	at(now.Add(time.Minute))
 	if answer, text := call(t, server, "GET", "/api/overview/fires", ""); answer.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "error") {
 		t.Errorf("%d %s", answer.StatusCode, text)

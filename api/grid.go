@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 const (
@@ -55,14 +57,24 @@ func (s *Server) jobGrid(c *gin.Context) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	list, err := s.allExecutions(c, core.ExecutionFilter{Job: name, Known: true, Limit: limit})
+	var cells map[string][]search.Cell
+	f := core.ExecutionFilter{Job: name, Known: true, Limit: limit}
+	list, err := s.allExecutions(c, f, func(r explain.Reader, remembered []core.ExecutionSummary) (err error) {
+		var few []string
+		for i := range remembered {
+			if hasFewShards(&remembered[i]) {
+				few = append(few, remembered[i].ExecutionID)
+			}
+		}
+		cells, err = r.Cells(name, few)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	slices.Reverse(list)
-	cells, err := s.cells(c, name, list)
-	if err != nil {
-		return nil, err
+	if s.opts.History != nil {
+		cells = s.withStoredCells(c, cells, list)
 	}
 	g := grid{JobName: name, MedianMillis: medianOfFinished(list), Executions: make([]gridColumn, len(list))}
 	for i, e := range list {
@@ -80,28 +92,24 @@ func (s *Server) jobGrid(c *gin.Context) (any, error) {
 	return g, nil
 }
 
-// cells are the shards of executions of a job that have not too many: as the scheduler knows them, those of others as they are stored.
-func (s *Server) cells(c *gin.Context, job string, list []executionRow) (map[string][]search.Cell, error) {
-	var few []string
-	daemons := map[string]bool{}
-	for _, e := range list {
-		shards := 0
-		for _, n := range e.Shards {
-			shards += n
-		}
-		if shards <= mostCells {
-			few = append(few, e.ExecutionID)
-			daemons[e.ExecutionID] = e.Source == core.DaemonSource
-		}
+// hasFewShards reports whether the shards of an execution are shown.
+func hasFewShards(e *core.ExecutionSummary) bool {
+	shards := 0
+	for _, n := range e.Shards {
+		shards += n
 	}
-	cells, err := s.opts.Scheduler.Cells(c.Request.Context(), job, few)
-	if gone := refusal(err).Kind == core.NotFound; err != nil && !gone || s.opts.History == nil {
-		return cells, err
-	}
+	return shards <= mostCells
+}
+
+// withStoredCells adds the shards of those executions that only the history has, and that have not too many.
+func (s *Server) withStoredCells(
+	c *gin.Context, cells map[string][]search.Cell, list []executionRow,
+) map[string][]search.Cell {
 	var stored []string
-	for _, id := range few {
-		if cells[id] == nil && !daemons[id] { // a daemon's have a run for each fire
-			stored = append(stored, id)
+	for i := range list {
+		// A daemon's shards have a run for each fire.
+		if e := &list[i].ExecutionSummary; cells[e.ExecutionID] == nil && hasFewShards(e) && e.Source != core.DaemonSource {
+			stored = append(stored, e.ExecutionID)
 		}
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)
@@ -113,10 +121,8 @@ func (s *Server) cells(c *gin.Context, job string, list []executionRow) (map[str
 	if cells == nil {
 		cells = map[string][]search.Cell{}
 	}
-	for id, of := range more {
-		cells[id] = of
-	}
-	return cells, nil
+	maps.Copy(cells, more)
+	return cells
 }
 
 // medianOfFinished is the median of how long those executions took that finished.

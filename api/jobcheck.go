@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // jobCheck is what a job would be, and where its shards would go now.
@@ -46,9 +47,11 @@ func (s *Server) askJobCheck(c *gin.Context, update bool) (check core.JobCheck, 
 		if err != nil {
 			return check, nil, err
 		}
-		check, err = s.opts.Scheduler.CheckJobUpdate(ctx, name, func(stored jobs.Config) (changed jobs.Config, err error) {
-			changed, notes, err = s.jobs.read(body, stored)
-			return changed, err
+		check, err = see(ctx, s, func(r explain.Reader) (core.JobCheck, error) {
+			return r.CheckJobUpdate(name, func(stored jobs.Config) (changed jobs.Config, err error) {
+				changed, notes, err = s.jobs.read(body, stored)
+				return changed, err
+			})
 		})
 		return check, notes, err
 	}
@@ -60,6 +63,6 @@ func (s *Server) askJobCheck(c *gin.Context, update bool) (check core.JobCheck, 
 	if err != nil {
 		return check, nil, err
 	}
-	check, err = s.opts.Scheduler.CheckJob(ctx, config)
+	check, err = seeOf(ctx, s, explain.Reader.CheckJob, config)
 	return check, notes, err
 }

@@ -10,17 +10,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // newJobs are the routes of jobs.
 func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
 	of := s.opts.Scheduler
 	return documents[jobs.Config, core.JobView]{
-		kind: "job", schema: jobs.Schema,
+		server: s, kind: "job", schema: jobs.Schema,
 		check: func(c jobs.Config) (document.Violations, []string) {
 			return c.Check(s.jobOptions())
 		},
-		add: of.RegisterJob, change: of.UpdateJob, all: of.Jobs, one: of.Job, setDisabled: of.SetJobDisabled,
+		all: explain.Reader.Jobs, one: explain.Reader.Job,
+		add: of.RegisterJob, change: of.UpdateJob, setDisabled: of.SetJobDisabled,
 		config: func(v core.JobView) jobs.Config { return v.Config.WithoutSecrets() },
 		name:   func(v core.JobView) string { return v.Config.JobName },
 		answer: func(v core.JobView, read []string) any {
@@ -37,19 +39,26 @@ func (s *Server) jobOptions() jobs.CheckOptions {
 
 // isJobDisabled is true, as in the original, if the job or its app is.
 func (s *Server) isJobDisabled(c *gin.Context) (any, error) {
-	view, err := s.jobs.find(c)
-	if err != nil || view.Disabled {
-		return view.Disabled, err
+	name, err := pathName("job")(c)
+	if err != nil {
+		return nil, err
 	}
-	owner, err := s.opts.Scheduler.App(c.Request.Context(), view.Config.AppName)
-	return owner.Disabled, err
+	return see(c.Request.Context(), s, func(r explain.Reader) (bool, error) {
+		view, err := r.Job(name)
+		if err != nil || view.Disabled {
+			return view.Disabled, err
+		}
+		owner, err := r.App(view.AppName)
+		return owner.Disabled, err
+	})
 }
 
 // pauseJob makes the handler that pauses a job or ends its pause.
 func (s *Server) pauseJob(paused bool) handler {
-	return s.jobs.command(pathName("job"), func(ctx context.Context, name string) (core.JobView, error) {
-		return s.opts.Scheduler.SetJobPaused(ctx, name, paused)
-	})
+	do := func(ctx context.Context, scope explain.Scope, name string) (core.JobView, error) {
+		return s.opts.Scheduler.SetJobPaused(ctx, scope, name, paused)
+	}
+	return s.jobs.command(pathName("job"), do)
 }
 
 func (s *Server) shutDownJob(c *gin.Context) (any, error) {
@@ -89,7 +98,8 @@ func (s *Server) trigger(name naming, ownSettings bool) handler {
 				return nil, notAllowed(who.Principal, "the role admin, as env says what is run: trigger without it")
 			}
 		}
-		id, err := s.opts.Scheduler.TriggerWith(c.Request.Context(), name, key, own)
+		ctx := c.Request.Context()
+		id, err := s.opts.Scheduler.TriggerWith(ctx, scopeOf(ctx), name, key, own)
 		return triggered{ExecutionID: id}, err
 	}
 }
@@ -113,7 +123,7 @@ func (s *Server) triggerAgain(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	ctx := c.Request.Context()
-	made, err := s.opts.Scheduler.TriggerAgain(ctx, id, key, callerOf(ctx).Includes(auth.Admin))
+	made, err := s.opts.Scheduler.TriggerAgain(ctx, scopeOf(ctx), id, key, callerOf(ctx).Includes(auth.Admin))
 	if refusal(err).Code == "execution_not_found" {
 		err = s.forgotten(ctx, id, err)
 	}
@@ -148,7 +158,7 @@ func (s *Server) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 	if !ok {
 		return own, err // nil, or no object at all
 	}
-	view, err := s.opts.Scheduler.Job(c.Request.Context(), job)
+	view, err := seeOf(c.Request.Context(), s, explain.Reader.Job, job)
 	if err != nil {
 		return own, err
 	}

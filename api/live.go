@@ -47,7 +47,7 @@ func (s *Server) jobPage(c *gin.Context) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return s.opts.Scheduler.JobPage(c.Request.Context(), ask)
+	return s.opts.Scheduler.JobPage(c.Request.Context(), scopeOf(c.Request.Context()), ask)
 }
 
 // overviewAnswer is the cluster at a glance.
@@ -75,7 +75,7 @@ func factsOf(l scheduler.LeaderView) *leaderFacts {
 
 // overview sums up what there is, and says what is wrong, the worst first.
 func (s *Server) overview(c *gin.Context) (any, error) {
-	o, err := s.opts.Scheduler.Overview(c.Request.Context(), nil)
+	o, err := s.opts.Scheduler.Overview(c.Request.Context(), scopeOf(c.Request.Context()))
 	if err != nil {
 		return nil, err
 	}

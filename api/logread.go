@@ -13,6 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // logStreams are the files that a task's output is in. Those with .1 are what the executor has last rotated out of the others.
@@ -30,7 +31,7 @@ var (
 
 // log is one reading of one stream of a task, page by page.
 type log struct {
-	scheduler        Scheduler
+	server           *Server
 	files            Logs
 	taskID, stream   string
 	follow, download bool
@@ -52,8 +53,8 @@ type log struct {
 
 func (s *Server) openLog(c *gin.Context) (*log, error) {
 	q := queryOf(c)
-	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs, stream: logStream.of(q), follow: logFollow.of(q), download: logDownload.of(q),
-		offset: logFrom.of(q), tail: logTail.of(q), left: logLimit.of(q)}
+	l := &log{server: s, files: s.opts.Logs, stream: logStream.of(q), follow: logFollow.of(q),
+		download: logDownload.of(q), offset: logFrom.of(q), tail: logTail.of(q), left: logLimit.of(q)}
 	if q.values.Has("tail") && q.values.Has("offset") {
 		q.refuse("tail", "goes with no offset: say one of both")
 	}
@@ -114,7 +115,7 @@ func (l *log) toTail(ctx context.Context) error {
 
 // locate asks where the output is. Of a task that has not begun, and that somebody follows, there is no place yet.
 func (l *log) locate(ctx context.Context) error {
-	place, err := l.scheduler.LogPlace(ctx, l.taskID)
+	place, err := seeOf(ctx, l.server, explain.Reader.LogPlace, l.taskID)
 	if l.follow && refusal(err).Code == "no_output_yet" {
 		place, err = core.LogPlace{Live: true}, nil
 	}

@@ -38,7 +38,8 @@ var (
 // searchLog finds lines in a task's output, as much of it as there is at the begin.
 func (s *Server) searchLog(c *gin.Context) (any, error) {
 	q := queryOf(c)
-	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs, stream: logStream.of(q), offset: logFrom.of(q), tail: -1, left: math.MaxInt64}
+	l := &log{server: s, files: s.opts.Logs, stream: logStream.of(q), offset: logFrom.of(q), tail: -1,
+		left: math.MaxInt64}
 	most, wanted := matchLimit.of(q), matchText.of(q)
 	if wanted == "" || len(wanted) > mostWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
 		q.refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", mostWanted)

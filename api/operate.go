@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // leader says who leads, as far as this server knows.
@@ -19,7 +21,8 @@ func (s *Server) leader(*gin.Context) (any, error) {
 // reconcile asks the cluster about our tasks now ([D20]: too soon is 429).
 func (s *Server) reconcile(explicit bool) handler {
 	return func(c *gin.Context) (any, error) {
-		return true, s.opts.Scheduler.Reconcile(c.Request.Context(), explicit)
+		ctx := c.Request.Context()
+		return true, s.opts.Scheduler.Reconcile(ctx, scopeOf(ctx), explicit)
 	}
 }
 
@@ -40,6 +43,6 @@ func (s *Server) sandbox(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.opts.Scheduler.Sandboxes(c.Request.Context(), name)
+	views, err := seeOf(c.Request.Context(), s, explain.Reader.Sandboxes, name)
 	return orEmpty(views), err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // ofAnotherApp stands in answers where an id is that the caller may not see: "execution of another app", "task of
@@ -68,7 +69,7 @@ func (h *hiding) shown(name string, isApp bool) bool {
 	}
 	shown, known := h.jobs[name]
 	if !known {
-		_, err := h.server.opts.Scheduler.Job(h.ctx, name)
+		_, err := seeOf(h.ctx, h.server, explain.Reader.Job, name)
 		if err != nil && refusal(err).Kind != core.NotFound {
 			h.err = cmp.Or(h.err, err) // the first
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
@@ -80,7 +81,7 @@ var errNoPackages = unavailable("no_package_check", "this server can't fetch pac
 
 // factsOf fetches the package of an app that the caller may publish.
 func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
-	if err := mayPublish(c.Request.Context(), config.AppName); err != nil {
+	if err := scopeOf(c.Request.Context()).MayPublish(config.AppName); err != nil {
 		return facts, err
 	}
 	if config.AppURL == "" {
@@ -145,7 +146,7 @@ func (s *Server) appToCheck(c *gin.Context, update bool) (config app.Config, err
 	if err != nil {
 		return config, err
 	}
-	stored, err := s.opts.Scheduler.App(c.Request.Context(), name)
+	stored, err := seeOf(c.Request.Context(), s, explain.Reader.App, name)
 	if err == nil {
 		config, _, err = s.apps.read(body, stored.Config)
 	}
@@ -162,7 +163,7 @@ type publishedApp struct {
 // goodPackage is factsOf, where a problem refuses the app; nil for an app that has an image alone.
 func (s *Server) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
 	if config.AppURL == "" {
-		return nil, mayPublish(c.Request.Context(), config.AppName)
+		return nil, scopeOf(c.Request.Context()).MayPublish(config.AppName)
 	}
 	facts, err := s.factsOf(c, config)
 	if err == nil {
@@ -201,7 +202,8 @@ func (s *Server) registerCheckedApp(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view, err := s.opts.Scheduler.RegisterApp(c.Request.Context(), config)
+	ctx := c.Request.Context()
+	view, err := s.opts.Scheduler.RegisterApp(ctx, scopeOf(ctx), config)
 	return s.published(view, notes, facts), err
 }
 
@@ -216,14 +218,16 @@ func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 		facts   *PackageFacts
 		checked app.Config
 	)
-	view, err := s.opts.Scheduler.UpdateApp(c.Request.Context(), name, func(stored app.Config) (changed app.Config, err error) {
+	ctx := c.Request.Context()
+	change := func(stored app.Config) (changed app.Config, err error) {
 		if changed, notes, err = s.apps.read(body, stored); err != nil || changed == checked {
 			return changed, err
 		}
 		facts, err = s.goodPackage(c, changed)
 		checked = changed
 		return changed, err
-	})
+	}
+	view, err := s.opts.Scheduler.UpdateApp(ctx, scopeOf(ctx), name, change)
 	return s.published(view, notes, facts), err
 }
 

@@ -18,7 +18,7 @@ const (
 	open
 	// oneself is for everybody who was let in: it is about themselves, whatever their role.
 	oneself
-	// byApp is for who has the role for all apps or for some: the scheduler shows them theirs (scoped.go).
+	// byApp is for who has the role for all apps or for some: the scheduler shows them theirs (scope.go).
 	byApp
 	// whole is for who has the role for all apps.
 	whole

@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // series are numbers over time: of each step, that begins at its time, what was done in it. Nil is a gap: nobody led, or nothing is known.
@@ -120,18 +121,10 @@ func (s *Server) series(c *gin.Context) (any, error) {
 		}
 	}
 	if s.opts.History == nil || err != nil {
-		if known, err = s.opts.Scheduler.Activity(ctx, out.From); err != nil {
+		if known, err = seeOf(ctx, s, explain.Reader.Activity, out.From); err != nil {
 			return nil, err
 		}
 	}
 	out.fill(known)
 	return out, nil
-}
-
-// Activity is of all apps: the rule of the route demands a grant for all.
-func (s scoped) Activity(ctx context.Context, from time.Time) ([]search.Activity, error) {
-	if err := forAll(ctx); err != nil {
-		return nil, err
-	}
-	return s.all.Activity(ctx, from)
 }

@@ -48,6 +48,8 @@ type Options struct {
 	Issuer Issuer
 	// AgentURL is where agents reach this server, without a path.
 	AgentURL string
+	// FrameworkName is what the cluster knows this scheduler by.
+	FrameworkName string
 	// Advertise is the host:port at which others find this server; it is allowed as Host.
 	Advertise string
 	// Console, if not nil, is what browsers are shown.
@@ -154,7 +156,6 @@ func New(opts Options) *Server {
 	if opts.Artifact == nil {
 		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
-	opts.Scheduler = scoped{opts.Scheduler}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{}, rules: map[string]rule{},
 		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor(),
 		streams: streams{what: "events"}, followed: streams{what: "output"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 const day = 24 * time.Hour
@@ -88,9 +89,9 @@ type jobCounts struct {
 
 // executionTypes counts the jobs that are registered now by their types.
 func (s *Server) executionTypes(c *gin.Context) (any, error) {
-	list, err := s.opts.Scheduler.Jobs(c.Request.Context())
+	all, err := list(c.Request.Context(), s, explain.Reader.Jobs)
 	var n jobCounts
-	for _, j := range list {
+	for _, j := range all {
 		switch j.JobExecutionType {
 		case jobs.Transient:
 			n.TransientJobCount++
@@ -120,7 +121,7 @@ func (s *Server) jobStatistics(c *gin.Context, h History) (any, error) {
 		return nil, unreadable(err)
 	}
 	if statistics.Since.IsZero() { // a job that has not run, or none
-		if _, err := s.opts.Scheduler.Job(c.Request.Context(), name); err != nil {
+		if _, err := seeOf(c.Request.Context(), s, explain.Reader.Job, name); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // metaInfo is how the original writes which shard of which job.
@@ -28,7 +29,7 @@ type taskContext struct {
 }
 
 func (s *Server) runningTasks(c *gin.Context) (any, error) {
-	views, err := s.opts.Scheduler.RunningTasks(c.Request.Context())
+	views, err := list(c.Request.Context(), s, explain.Reader.RunningTasks)
 	return each(views, err, func(v core.TaskView) taskContext {
 		return taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
 			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State, Progress: v.Progress}
@@ -42,7 +43,7 @@ type readyJob struct {
 }
 
 func (s *Server) readyJobs(c *gin.Context) (any, error) {
-	views, err := s.opts.Scheduler.ReadyJobs(c.Request.Context())
+	views, err := list(c.Request.Context(), s, explain.Reader.ReadyJobs)
 	return each(views, err, func(v core.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
 }
 
@@ -52,7 +53,7 @@ type failoverShard struct {
 }
 
 func (s *Server) failoverShards(c *gin.Context) (any, error) {
-	views, err := s.opts.Scheduler.FailoverShards(c.Request.Context())
+	views, err := list(c.Request.Context(), s, explain.Reader.FailoverShards)
 	return each(views, err, func(v core.FailoverView) failoverShard {
 		return failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
 	})
@@ -63,7 +64,7 @@ func (s *Server) explain(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.opts.Scheduler.Explain(c.Request.Context(), name)
+	e, err := seeOf(c.Request.Context(), s, explain.Reader.Explain, name)
 	e.NextFires, e.Waiting, e.Running = orEmpty(e.NextFires), orEmpty(e.Waiting), orEmpty(e.Running)
 	return e, err
 }
@@ -88,13 +89,13 @@ type wish struct {
 }
 
 func (s *Server) forgetTask(ctx context.Context, id string) (any, error) {
-	return wish{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, id)
+	return wish{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, scopeOf(ctx), id)
 }
 
 func (s *Server) killTask(ctx context.Context, id string) (any, error) {
-	return wish{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, id)
+	return wish{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, scopeOf(ctx), id)
 }
 
 func (s *Server) killExecution(ctx context.Context, id string) (any, error) {
-	return wish{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, id)
+	return wish{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, scopeOf(ctx), id)
 }

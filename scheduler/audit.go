@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
-	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -56,9 +55,4 @@ func (r *termRunner) takeAudit(rows []event.Audit) error {
 		ids[i] = rows[i].ID
 	}
 	return r.s.opt.Audits.TakeAudit(ctx, ids)
-}
-
-// Audits lists the audit rows that the scheduler keeps, the newest first: without a history the newest, else those that it does not have yet.
-func (s *Scheduler) Audits(ctx context.Context, q search.Audits) ([]event.Audit, error) {
-	return read(ctx, s, func(c *core.Core) ([]event.Audit, error) { return c.Audits(q), nil })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // TestA1RowsSayWhoAsked, of each request that changes something.
@@ -24,32 +25,32 @@ func TestA1RowsSayWhoAsked(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a, err := s.App(ctx, "my_app")
+		a, err := see(ctx, s.Scheduler, explain.Reader.App, "my_app")
 		do(err)
 		a.Config.AppName = "other"
-		_, err = s.RegisterApp(ctx, a.Config)
+		_, err = s.RegisterApp(ctx, explain.All(), a.Config)
 		do(err)
-		_, err = s.SetAppDisabled(ctx, "other", true)
+		_, err = s.SetAppDisabled(ctx, explain.All(), "other", true)
 		do(err)
-		_, err = s.DeleteApp(ctx, "other", false)
+		_, err = s.DeleteApp(ctx, explain.All(), "other", false)
 		do(err)
-		_, err = s.UpdateJob(ctx, "my_job", describe("x"))
+		_, err = s.UpdateJob(ctx, explain.All(), "my_job", describe("x"))
 		do(err)
-		_, err = s.SetJobPaused(ctx, "my_job", true)
+		_, err = s.SetJobPaused(ctx, explain.All(), "my_job", true)
 		do(err)
-		_, err = s.SetJobPaused(ctx, "my_job", false)
+		_, err = s.SetJobPaused(ctx, explain.All(), "my_job", false)
 		do(err)
-		id, err := s.Trigger(ctx, "my_job", "")
+		id, err := s.Trigger(ctx, explain.All(), "my_job", "")
 		do(err)
-		do(s.KillExecution(ctx, id))
-		_, err = s.ShutDownJob(ctx, "my_job")
+		do(s.KillExecution(ctx, explain.All(), id))
+		_, err = s.ShutDownJob(ctx, explain.All(), "my_job")
 		do(err)
-		_, err = s.SetJobDisabled(ctx, "my_job", false)
+		_, err = s.SetJobDisabled(ctx, explain.All(), "my_job", false)
 		do(err)
-		do(s.Reconcile(ctx, true))
-		_, err = s.DeregisterJob(ctx, "my_job")
+		do(s.Reconcile(ctx, explain.All(), true))
+		_, err = s.DeregisterJob(ctx, explain.All(), "my_job")
 		do(err)
-		rows, err := s.Audits(t.Context(), search.Audits{Who: "alice", Limit: 100})
+		rows, err := see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{Who: "alice", Limit: 100})
 		do(err)
 		var actions []string
 		for _, r := range rows {
@@ -64,7 +65,7 @@ func TestA1RowsSayWhoAsked(t *testing.T) {
 		if !slices.Equal(actions, want) {
 			t.Errorf("%v, want %v", actions, want)
 		}
-		if rows, err = s.Audits(t.Context(), search.Audits{Limit: 100}); err != nil || len(rows) != len(want)+2 {
+		if rows, err = see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{Limit: 100}); err != nil || len(rows) != len(want)+2 {
 			t.Errorf("%d rows, %v: what nobody is named for has rows, too", len(rows), err)
 		}
 	})
@@ -75,21 +76,21 @@ func TestA1ARefusedOrRepeatedChangeLeavesNoRow(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		ctx := scheduler.WithActor(t.Context(), event.Actor{Name: "alice"})
 		for range 2 {
-			if _, err := s.Trigger(ctx, "my_job", "key"); err != nil {
+			if _, err := s.Trigger(ctx, explain.All(), "my_job", "key"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := s.Trigger(ctx, "nosuch", ""); err == nil {
+		if _, err := s.Trigger(ctx, explain.All(), "nosuch", ""); err == nil {
 			t.Error("a job that is not there was triggered")
 		}
 		no := errors.New("no")
-		if _, err := s.UpdateJob(ctx, "my_job", func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
+		if _, err := s.UpdateJob(ctx, explain.All(), "my_job", func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
 			t.Error(err)
 		}
-		if err := s.KillTask(ctx, "nosuch"); err == nil {
+		if err := s.KillTask(ctx, explain.All(), "nosuch"); err == nil {
 			t.Error("a task that is not there was killed")
 		}
-		if rows, err := s.Audits(ctx, search.Audits{Who: "alice", Limit: 10}); err != nil || len(rows) != 1 || rows[0].Action != "job.trigger" {
+		if rows, err := see(ctx, s.Scheduler, explain.Reader.Audits, search.Audits{Who: "alice", Limit: 10}); err != nil || len(rows) != 1 || rows[0].Action != "job.trigger" {
 			t.Errorf("%+v, %v", rows, err)
 		}
 	})
@@ -132,7 +133,7 @@ func TestA1RowsOfTheOutboxAreMovedOnce(t *testing.T) {
 	leading(t, func(s *stage) { s.opt.Audits = o }, func(t *testing.T, s *stage) {
 		moved := func(want int) func() bool {
 			return func() bool {
-				rows, err := s.Audits(t.Context(), search.Audits{Target: "user", Limit: 10})
+				rows, err := see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{Target: "user", Limit: 10})
 				return err == nil && len(rows) == want && len(o.PendingAudit()) == 0
 			}
 		}
@@ -151,7 +152,7 @@ func TestA1RowsOfTheOutboxAreMovedOnce(t *testing.T) {
 		s.Scheduler = next.Scheduler
 		eventually(t, "the next leader moves the other one", moved(2))
 		for _, id := range []string{"one", "two"} {
-			if rows, _ := s.Audits(t.Context(), search.Audits{TargetName: id, Limit: 10}); len(rows) != 1 {
+			if rows, _ := see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{TargetName: id, Limit: 10}); len(rows) != 1 {
 				t.Errorf("%s stands %d times", id, len(rows))
 			}
 		}

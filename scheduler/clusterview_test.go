@@ -6,28 +6,26 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// A page of agents is found and read while the scheduler leads; one agent is found by its id.
+// TestTheClusterIsShown: agents are named, and read while the scheduler leads.
 func TestTheClusterIsShown(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		runToEnd(t, s.Scheduler)
-		v, err := s.Cluster(context.Background(), core.ClusterFilter{Page: 1, PerPage: 10})
-		if err != nil || !v.Subscribed || v.FrameworkID == "" || v.AgentsTotal != 1 || len(v.Agents) != 1 || v.CPUs.Total == nil {
-			t.Fatalf("%+v, %v", v, err)
+		names, err := see(t.Context(), s.Scheduler, func(r explain.Reader, _ struct{}) ([]core.AgentName, error) { return r.AgentNames() }, struct{}{})
+		if err != nil || len(names) != 1 || names[0].ID != "S1" {
+			t.Fatalf("%+v, %v", names, err)
 		}
-		if one, err := s.Agent(context.Background(), v.Agents[0].ID); err != nil || *one.State != "REGISTERED" || one.ID != "S1" {
+		v, err := see(t.Context(), s.Scheduler, explain.Reader.Cluster, []string{"S1"})
+		if err != nil || !v.Subscribed || v.FrameworkID == "" || len(v.Agents) != 1 || v.CPUs.Total == nil {
+			t.Errorf("%+v, %v", v, err)
+		}
+		if one, err := see(t.Context(), s.Scheduler, explain.Reader.Agent, "S1"); err != nil || *one.State != "REGISTERED" || one.ID != "S1" {
 			t.Errorf("%+v, %v", one, err)
 		}
-		if none, err := s.Cluster(context.Background(), core.ClusterFilter{Search: "elsewhere", Page: 1, PerPage: 10}); err != nil || none.AgentsTotal != 0 || *none.CPUs.Total != *v.CPUs.Total {
-			t.Errorf("%+v, %v", none, err)
-		}
 	})
-	if _, err := scheduler.New(scheduler.Options{Framework: cluster.Framework{Name: "f"}}).Cluster(context.Background(), core.ClusterFilter{Page: 1, PerPage: 1}); err == nil {
-		t.Error("a server that does not lead knows a cluster")
-	}
 }
 
 // patient is a cluster to which one subscribes for longer than a call may take.

@@ -3,6 +3,8 @@ package scheduler_test
 import (
 	"testing"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // TestCommitsAreMeasured: how long they took, how many writes and events they had; a failed one is seen after the term that it has ended.
@@ -16,9 +18,9 @@ func TestCommitsAreMeasured(t *testing.T) {
 		}
 		commits.Store(int64(3 * time.Second))
 		for range 2 { // the first is committed alone, the others together
-			go func() { _, _ = s.Trigger(t.Context(), "my_job", "a key") }()
+			go func() { _, _ = s.Trigger(t.Context(), explain.All(), "my_job", "a key") }()
 		}
-		if _, err := s.Trigger(t.Context(), "my_job", "a key"); err != nil {
+		if _, err := s.Trigger(t.Context(), explain.All(), "my_job", "a key"); err != nil {
 			t.Fatal(err)
 		}
 		commits.Store(0)
@@ -43,7 +45,7 @@ func TestCommitsAreMeasured(t *testing.T) {
 		}
 
 		s.registry.answerNext("unknown")
-		if _, err := s.Trigger(t.Context(), "my_job", ""); err == nil {
+		if _, err := s.Trigger(t.Context(), explain.All(), "my_job", ""); err == nil {
 			t.Error("a trigger was accepted without a commit")
 		}
 		<-s.ended

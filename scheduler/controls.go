@@ -2,14 +2,16 @@ package scheduler
 
 import (
 	"context"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // SetJobPaused pauses a job or ends its pause (rule F10).
-func (s *Scheduler) SetJobPaused(ctx context.Context, name string, paused bool) (core.JobView, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Request {
+func (s *Scheduler) SetJobPaused(
+	ctx context.Context, scope explain.Scope, name string, paused bool,
+) (core.JobView, error) {
+	reply, err := s.order(ctx, scope, explain.Reader.SeesJob, name, func(token uint64) core.Request {
 		return core.PauseRequested{Token: token, Job: name, Paused: paused, Actor: actorOf(ctx)}
 	})
 	if err == nil {
@@ -26,11 +28,6 @@ func pauseText(paused bool) string {
 }
 
 // ShutDownJob disables a job once what was launched of it has ended (rule F11).
-func (s *Scheduler) ShutDownJob(ctx context.Context, name string) (core.JobView, error) {
-	return s.changeJob(ctx, "job shut down", core.ShutDownJob{Name: name})
-}
-
-// LongestKillGrace is the longest time between SIGTERM and SIGKILL that any task on the cluster has, and at least the server's.
-func (s *Scheduler) LongestKillGrace(ctx context.Context) (time.Duration, error) {
-	return read(ctx, s, func(c *core.Core) (time.Duration, error) { return c.LongestKillGrace(), nil })
+func (s *Scheduler) ShutDownJob(ctx context.Context, scope explain.Scope, name string) (core.JobView, error) {
+	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job shut down", core.ShutDownJob{Name: name})
 }

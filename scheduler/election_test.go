@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 func TestTheLeadIsHandedOver(t *testing.T) {
@@ -40,7 +41,7 @@ func TestTheLeadIsHandedOver(t *testing.T) {
 		if v := runToEnd(t, second.Scheduler); v.State != core.Finished {
 			t.Errorf("%+v", v)
 		}
-		if _, err := first.Jobs(t.Context()); err == nil {
+		if _, err := list(t.Context(), first.Scheduler, explain.Reader.Jobs); err == nil {
 			t.Error("the first one still answers")
 		}
 	})
@@ -208,7 +209,7 @@ func TestTheErrorWithoutALeaderSaysWhatIsKnown(t *testing.T) {
 		if s.log.count("no leader known") != 1 || !s.log.has("ZooKeeper is away") {
 			t.Error(s.log)
 		}
-		if _, err := s.Jobs(t.Context()); refused(err) == nil || refused(err).Code != "not_leading" {
+		if _, err := list(t.Context(), s.Scheduler, explain.Reader.Jobs); refused(err) == nil || refused(err).Code != "not_leading" {
 			t.Error(err)
 		}
 	})

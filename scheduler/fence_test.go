@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // TestT2NoCallOfADeposedLeaderLeaves: what a leader has committed and not yet sent when its term ends stays unsent,
@@ -60,13 +61,13 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 				eventually(t, "it leads", func() bool { return s.Health().Leading })
 				publish(t, s.Scheduler)
 				if c.call != "SUBSCRIBE" {
-					if _, err := s.Trigger(t.Context(), "my_job", ""); err != nil {
+					if _, err := s.Trigger(t.Context(), explain.All(), "my_job", ""); err != nil {
 						t.Fatal(err)
 					}
 				}
 				synctest.Wait()
 				if c.call == "KILL" {
-					if _, err := s.SetJobDisabled(t.Context(), "my_job", true); err != nil {
+					if _, err := s.SetJobDisabled(t.Context(), explain.All(), "my_job", true); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -76,8 +77,8 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 				asked := make(chan struct{})
 				go func() {
 					defer close(asked)
-					_, _ = s.SetJobDisabled(t.Context(), "my_job", false)
-					_, _ = s.Trigger(t.Context(), "my_job", "")
+					_, _ = s.SetJobDisabled(t.Context(), explain.All(), "my_job", false)
+					_, _ = s.Trigger(t.Context(), explain.All(), "my_job", "")
 				}()
 				synctest.Wait()
 				s.registry.depose(true)
@@ -136,7 +137,7 @@ func TestT2CallsThatWaitAtTheEndOfTheTermAreDropped(t *testing.T) {
 func TestT2ADeposedLeaderStops(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		s.registry.depose(false)
-		if _, err := s.Trigger(t.Context(), "my_job", ""); err == nil {
+		if _, err := s.Trigger(t.Context(), explain.All(), "my_job", ""); err == nil {
 			t.Error("a deposed leader accepted a trigger")
 		}
 		if err := <-s.ended; !errors.Is(err, registry.ErrTermEnded) {

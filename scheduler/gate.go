@@ -1,10 +1,12 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -33,26 +35,35 @@ func (t stateGate) enter(ctx context.Context) error { return t.sem.Acquire(ctx, 
 
 func (t stateGate) leave() { t.sem.Release(1) }
 
-// read runs f on the core of this process's term between two steps; what it sees is committed.
-func read[T any](ctx context.Context, s *Scheduler, f func(*core.Core) (T, error)) (T, error) {
-	var none T
+// Read has look see the core of this process's term between two steps, as far as a scope goes: what it sees is
+// committed, and all of one moment. It is the one way in for what people ask. The loop waits meanwhile, so look does
+// nothing that takes long.
+func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(explain.Reader) error) error {
 	r, err := s.current()
 	if err != nil {
-		return none, err
+		return err
 	}
-	return readOf(ctx, r, f)
+	var refused error
+	err = r.look(ctx, func(c *core.Core) {
+		var reader explain.Reader
+		if reader, refused = explain.NewReader(c, scope); refused == nil {
+			refused = look(reader)
+		}
+	})
+	return cmp.Or(err, refused)
 }
 
-// readOf is read for the core of one term.
-func readOf[T any](ctx context.Context, r *termRunner, f func(*core.Core) (T, error)) (none T, err error) {
+// look has fn see the term's core between two steps, whoever it is for.
+func (r *termRunner) look(ctx context.Context, fn func(*core.Core)) error {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
 	if r.gate.enter(ctx) != nil {
-		return none, core.Errorf(core.Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
+		return core.Errorf(core.Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
 	}
 	defer r.gate.leave()
 	if r.over.Load() {
-		return none, core.Errorf(core.Unavailable, "term_ended", "the term has ended: try again shortly")
+		return core.Errorf(core.Unavailable, "term_ended", "the term has ended: try again shortly")
 	}
-	return f(r.core)
+	fn(r.core)
+	return nil
 }

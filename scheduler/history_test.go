@@ -11,6 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // scriptedHistory takes batches into the diary as a test says.
@@ -63,7 +64,7 @@ func TestBatchIsOnDiskBeforeEffects(t *testing.T) {
 		h.hold = make(chan struct{})
 		answered := make(chan error, 1)
 		go func() {
-			_, err := s.Trigger(t.Context(), "my_job", "")
+			_, err := s.Trigger(t.Context(), explain.All(), "my_job", "")
 			answered <- err
 		}()
 		synctest.Wait()
@@ -101,7 +102,7 @@ func TestBatchOfAFailedCommit(t *testing.T) {
 			leading(t, func(s *stage) { h = newScriptedHistory(s) }, func(t *testing.T, s *stage) {
 				before := s.diary.count("settle")
 				s.registry.onCommit = func([]registry.Write) error { return c.err }
-				if _, err := s.Trigger(t.Context(), "my_job", ""); err == nil {
+				if _, err := s.Trigger(t.Context(), explain.All(), "my_job", ""); err == nil {
 					t.Fatal("answered though its commit failed")
 				}
 				if err := <-s.ended; err == nil {
@@ -132,7 +133,7 @@ func TestEndIsKeptUntilStored(t *testing.T) {
 		}
 		h.stored <- h.rows[len(h.rows)-1].Number
 		eventually(t, "the older one is forgotten with the next commit", func() bool {
-			_, _ = s.Trigger(t.Context(), "my_job", "")
+			_, _ = s.Trigger(t.Context(), explain.All(), "my_job", "")
 			return !s.registry.holds(first.ExecutionID)
 		})
 	})

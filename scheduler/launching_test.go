@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // TestFewLargeLaunchesAreSentAtOnce: however many agents get large launches in one moment, few are written out at
@@ -42,10 +43,10 @@ func TestFewLargeLaunchesAreSentAtOnce(t *testing.T) {
 			j.JobName, j.AppName, j.JobExecutionType = fmt.Sprint("large", n), "my_app", jobs.Transient
 			j.ShardingTotalCount, j.CPUCount, j.MemoryMB = 240, 0.03, 1 // one agent holds one of them
 			j.Env = document.Texts{"A": {Value: strings.Repeat("x", 62_000)}}
-			if _, err := s.RegisterJob(t.Context(), j); err != nil {
+			if _, err := s.RegisterJob(t.Context(), explain.All(), j); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Trigger(t.Context(), j.JobName, ""); err != nil {
+			if _, err := s.Trigger(t.Context(), explain.All(), j.JobName, ""); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"testing"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
@@ -10,7 +11,7 @@ import (
 func TestWatched(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		all := func() view.Page {
-			p, err := s.JobPage(t.Context(), view.Query{Sort: view.ByName, Page: 1, PerPage: 10})
+			p, err := s.JobPage(t.Context(), explain.All(), view.Query{Sort: view.ByName, Page: 1, PerPage: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -20,12 +21,12 @@ func TestWatched(t *testing.T) {
 		if len(rows) != 1 || rows[0].ShardingTotalCount != 3 || rows[0].LastRun != nil || len(rows[0].Runs) != 0 {
 			t.Fatalf("%+v", rows)
 		}
-		stream, err := s.Follow(t.Context(), nil)
+		stream, err := s.Follow(t.Context(), explain.All())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer stream.Close()
-		id, err := s.Trigger(t.Context(), rows[0].JobName, "")
+		id, err := s.Trigger(t.Context(), explain.All(), rows[0].JobName, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,12 +34,12 @@ func TestWatched(t *testing.T) {
 			t.Errorf("triggered, and the list has %+v", runs)
 		}
 		<-stream.Changed()
-		if o, err := s.Overview(t.Context(), nil); err != nil || o.Summary.Apps != 1 || !*o.Summary.Subscribed {
+		if o, err := s.Overview(t.Context(), explain.All()); err != nil || o.Summary.Apps != 1 || !*o.Summary.Subscribed {
 			t.Errorf("%+v, %v", o, err)
 		}
 		s.end()
 		<-stream.Ended()
-		if _, err := s.JobPage(t.Context(), view.Query{Page: 1, PerPage: 1}); err == nil {
+		if _, err := s.JobPage(t.Context(), explain.All(), view.Query{Page: 1, PerPage: 1}); err == nil {
 			t.Error("a list without a term")
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 
@@ -66,7 +67,7 @@ func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Tim
 		ended:     make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{},
 		sessions: map[int64]openSession{}, messages: messages{byApp: map[string]*appMessages{}}, unwatch: func() {}}
 	r.outage.Store("")
-	r.view = view.New(r.watched)
+	r.view = view.New(r.look)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	first := c.Stats()
 	r.measured.Store(&first)
@@ -234,6 +235,21 @@ func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Req
 	case <-ctx.Done():
 		return core.Reply{}, core.Errorf(core.OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
 	}
+}
+
+// guard refuses what a name stands for, unless the asker sees it, or may publish it.
+type guard func(r explain.Reader, name string) error
+
+// order is ask for what somebody wants done about something, which the guard lets them do.
+func (s *Scheduler) order(
+	ctx context.Context, scope explain.Scope, may guard, name string, request func(token uint64) core.Request,
+) (core.Reply, error) {
+	if !scope.IsAll() {
+		if err := s.Read(ctx, scope, func(r explain.Reader) error { return may(r, name) }); err != nil {
+			return core.Reply{}, err
+		}
+	}
+	return s.ask(ctx, request)
 }
 
 // reply gives an answer to who asked, if he waits still.

@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // people are notified of failures, and remember it.
@@ -75,15 +76,15 @@ func failOf(t *testing.T, s *stage, app, name string) {
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, app, jobs.Transient, 1, 0.1, 32
 	j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook, document.Texts{jobs.PropWebhookURL: {Value: "https://h/x?key=hunter2"}}
-	if _, err := s.RegisterJob(t.Context(), j); err != nil {
+	if _, err := s.RegisterJob(t.Context(), explain.All(), j); err != nil {
 		t.Fatal(err)
 	}
-	id, err := s.Trigger(t.Context(), name, "")
+	id, err := s.Trigger(t.Context(), explain.All(), name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a run fails", func() bool {
-		v, err := s.Execution(t.Context(), id)
+		v, err := see(t.Context(), s.Scheduler, explain.Reader.Execution, id)
 		return err == nil && v.State == core.Failed
 	})
 }
@@ -102,7 +103,7 @@ func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
 	leading(t, func(s *stage) { s.cluster.fails, s.opt.Notifier = "bad", p }, func(t *testing.T, s *stage) {
 		a := app.Default()
 		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "slow_app", "http://127.0.0.1/p.tar", "run", 0.1
-		if _, err := s.RegisterApp(t.Context(), a); err != nil {
+		if _, err := s.RegisterApp(t.Context(), explain.All(), a); err != nil {
 			t.Fatal(err)
 		}
 		for n := range 12 {

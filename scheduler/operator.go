@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // reconcileGap is how long after one another people may ask for reconciliation.
@@ -13,7 +14,10 @@ const reconcileGap = 10 * time.Second
 // Reconcile asks the cluster now about every task (explicit), or for all tasks
 // that it knows of ours (implicit), beside what it reconciles by itself every 10 minutes. A second
 // call of either kind within 10 s is TooSoon.
-func (s *Scheduler) Reconcile(ctx context.Context, explicit bool) error {
+func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error {
+	if err := scope.RequireAll(); err != nil {
+		return err
+	}
 	r, err := s.current()
 	if err != nil {
 		return err
@@ -45,14 +49,11 @@ func (s *Scheduler) mayReconcile() error {
 
 // TriggerAgain asks for an execution as another one was, which has ended or not: with the settings of its own, if it had any, and the others
 // of its job as they are now. Without withEnv it is Forbidden if that one had an env of its own. See Trigger for the key.
-func (s *Scheduler) TriggerAgain(ctx context.Context, executionID, idempotencyKey string, withEnv bool) (string, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Request {
+func (s *Scheduler) TriggerAgain(
+	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
+) (string, error) {
+	reply, err := s.order(ctx, scope, explain.Reader.SeesExecution, executionID, func(token uint64) core.Request {
 		return core.TriggerRequested{Token: token, Again: executionID, Key: idempotencyKey, NoEnv: !withEnv, Actor: actorOf(ctx)}
 	})
 	return reply.ExecutionID, err
-}
-
-// Sandboxes lists where the executors of an app keep their files.
-func (s *Scheduler) Sandboxes(ctx context.Context, app string) ([]core.SandboxView, error) {
-	return read(ctx, s, func(c *core.Core) ([]core.SandboxView, error) { return c.Sandboxes(app) })
 }

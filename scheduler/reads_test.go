@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // slow is how long commits take.
@@ -36,7 +37,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 			t.Fatalf("%+v", st)
 		}
 		commits.Store(int64(time.Minute))
-		go func() { _, _ = s.Trigger(t.Context(), "my_job", "") }()
+		go func() { _, _ = s.Trigger(t.Context(), explain.All(), "my_job", "") }()
 		time.Sleep(3 * time.Second)
 		began := time.Now()
 		for range 3 {
@@ -48,13 +49,13 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 			t.Errorf("three scrapes took %s", took)
 		}
 		began = time.Now()
-		_, err := s.Jobs(t.Context())
+		_, err := list(t.Context(), s.Scheduler, explain.Reader.Jobs)
 		if e := refused(err); e == nil || e.Code != "registry_silent" || e.Kind != core.Unavailable || time.Since(began) != 5*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := s.Explain(ctx, "my_job"); err == nil || time.Since(began) != 6*time.Second {
+		if _, err := see(ctx, s.Scheduler, explain.Reader.Explain, "my_job"); err == nil || time.Since(began) != 6*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		if !s.log.has("has not answered a commit yet") || s.log.has("slow commit ended") {
@@ -62,7 +63,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		}
 		commits.Store(0)
 		time.Sleep(time.Minute)
-		if list, err := s.Jobs(t.Context()); err != nil || len(list) != 1 {
+		if list, err := list(t.Context(), s.Scheduler, explain.Reader.Jobs); err != nil || len(list) != 1 {
 			t.Errorf("%d jobs, %v", len(list), err)
 		}
 		if !s.log.has("slow commit ended") {
@@ -79,7 +80,7 @@ func TestWhoWaitsAtTheEndOfATermIsTold(t *testing.T) {
 		answers := [2]chan error{make(chan error, 1), make(chan error, 1)}
 		for _, answer := range answers {
 			go func() {
-				_, err := s.Trigger(t.Context(), "my_job", "")
+				_, err := s.Trigger(t.Context(), explain.All(), "my_job", "")
 				answer <- err
 			}()
 			time.Sleep(100 * time.Millisecond)
@@ -99,13 +100,13 @@ func TestReadersSeeNothingOfACommitThatFailed(t *testing.T) {
 	leading(t, commits.set, func(t *testing.T, s *stage) {
 		commits.Store(int64(2 * time.Second))
 		s.registry.answerNext("unknown")
-		go func() { _, _ = s.Trigger(t.Context(), "my_job", "") }()
+		go func() { _, _ = s.Trigger(t.Context(), explain.All(), "my_job", "") }()
 		time.Sleep(50 * time.Millisecond)
 		const readers = 200
 		saw := make(chan int, readers)
 		for range readers {
 			go func() {
-				ready, _ := s.ReadyJobs(t.Context())
+				ready, _ := list(t.Context(), s.Scheduler, explain.Reader.ReadyJobs)
 				saw <- len(ready)
 			}()
 		}
@@ -119,7 +120,7 @@ func TestReadersSeeNothingOfACommitThatFailed(t *testing.T) {
 
 func TestChangesByOthersAreTakenOver(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
-		v, err := s.Job(t.Context(), "my_job")
+		v, err := see(t.Context(), s.Scheduler, explain.Reader.Job, "my_job")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		described := func() bool {
-			v, err := s.Job(t.Context(), "my_job")
+			v, err := see(t.Context(), s.Scheduler, explain.Reader.Job, "my_job")
 			return err == nil && v.Config.Description == "by hand"
 		}
 		began := time.Now()
@@ -140,7 +141,7 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 		}
 		s.registry.edit("/config/job/my_job", []byte("{broken"), true)
 		eventually(t, "the broken one is explained", func() bool {
-			e, err := s.Explain(t.Context(), "my_job")
+			e, err := see(t.Context(), s.Scheduler, explain.Reader.Explain, "my_job")
 			return err == nil && len(e.Notes) > 0
 		})
 		if !described() {
@@ -148,7 +149,7 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 		}
 		s.registry.edit("/state/disable/job/my_job", []byte("my_job"), true)
 		eventually(t, "the disabled mark is applied", func() bool {
-			v, err := s.Job(t.Context(), "my_job")
+			v, err := see(t.Context(), s.Scheduler, explain.Reader.Job, "my_job")
 			return err == nil && v.Disabled
 		})
 		eventually(t, "the log names all three", func() bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 func TestATriggerRunsToItsEnd(t *testing.T) {
@@ -82,7 +83,7 @@ func TestFailedSubscriptions(t *testing.T) {
 
 func TestWriteThenAct(t *testing.T) {
 	leading(t, func(s *stage) { s.cluster.holds = true }, func(t *testing.T, s *stage) {
-		if _, err := s.Trigger(t.Context(), "my_job", ""); err != nil {
+		if _, err := s.Trigger(t.Context(), explain.All(), "my_job", ""); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "it is launched", func() bool { return s.diary.count("CALL ACCEPT") == 1 })
@@ -97,20 +98,20 @@ func TestWriteThenAct(t *testing.T) {
 func TestT4ConflictsAreAnsweredAndEndNoTerm(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		for _, text := range []string{"one", "two"} {
-			v, err := s.UpdateJob(t.Context(), "my_job", describe(text))
+			v, err := s.UpdateJob(t.Context(), explain.All(), "my_job", describe(text))
 			if err != nil || v.Config.Description != text {
 				t.Errorf("%+v, %v", v, err)
 			}
 		}
 		no := errors.New("no")
-		if _, err := s.UpdateJob(t.Context(), "my_job", func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
+		if _, err := s.UpdateJob(t.Context(), explain.All(), "my_job", func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
 			t.Errorf("%v, want what the change said", err)
 		}
-		a, err := s.App(t.Context(), "my_app")
+		a, err := see(t.Context(), s.Scheduler, explain.Reader.App, "my_app")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.RegisterApp(t.Context(), a.Config); refused(err) == nil || refused(err).Kind != core.Conflict {
+		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil || refused(err).Kind != core.Conflict {
 			t.Errorf("%v, want a conflict", err)
 		}
 		if !s.Health().Leading {
@@ -133,7 +134,7 @@ func TestT4UpdatesAtTheSameTimeAllHold(t *testing.T) {
 		var asked sync.WaitGroup
 		for range users {
 			asked.Go(func() {
-				_, err := s.UpdateJob(t.Context(), "my_job", func(j jobs.Config) (jobs.Config, error) {
+				_, err := s.UpdateJob(t.Context(), explain.All(), "my_job", func(j jobs.Config) (jobs.Config, error) {
 					j.Description += "x"
 					return j, nil
 				})
@@ -143,7 +144,7 @@ func TestT4UpdatesAtTheSameTimeAllHold(t *testing.T) {
 			})
 		}
 		asked.Wait()
-		if v, err := s.Job(t.Context(), "my_job"); err != nil || v.Config.Description != strings.Repeat("x", users) {
+		if v, err := see(t.Context(), s.Scheduler, explain.Reader.Job, "my_job"); err != nil || v.Config.Description != strings.Repeat("x", users) {
 			t.Errorf("%q, %v", v.Config.Description, err)
 		}
 	})
@@ -159,12 +160,12 @@ func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
 			return nil
 		}
 	}, func(t *testing.T, s *stage) {
-		a, err := s.App(t.Context(), "my_app")
+		a, err := see(t.Context(), s.Scheduler, explain.Reader.App, "my_app")
 		if err != nil {
 			t.Fatal(err)
 		}
 		a.Config.AppName = "guarded"
-		if _, err := s.RegisterApp(t.Context(), a.Config); refused(err) == nil || refused(err).Kind != core.Unavailable || !strings.Contains(err.Error(), "no permission") {
+		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil || refused(err).Kind != core.Unavailable || !strings.Contains(err.Error(), "no permission") {
 			t.Errorf("%v", err)
 		}
 		if v := runToEnd(t, s.Scheduler); v.State != core.Finished {
@@ -175,11 +176,11 @@ func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
 
 func TestAnIdempotencyKeyGivesTheSameExecution(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
-		first, err := s.Trigger(t.Context(), "my_job", "key-1")
+		first, err := s.Trigger(t.Context(), explain.All(), "my_job", "key-1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := s.Trigger(t.Context(), "my_job", "key-1"); err != nil || again != first {
+		if again, err := s.Trigger(t.Context(), explain.All(), "my_job", "key-1"); err != nil || again != first {
 			t.Errorf("%q, %v; want %q again", again, err, first)
 		}
 	})
@@ -193,7 +194,7 @@ func TestDrainEndsEverything(t *testing.T) {
 		if err := s.Drain(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Trigger(t.Context(), "my_job", ""); err == nil {
+		if _, err := s.Trigger(t.Context(), explain.All(), "my_job", ""); err == nil {
 			t.Error("a stopping scheduler accepted a trigger")
 		}
 	})
@@ -203,16 +204,16 @@ func TestReconcileIsAskedForOnceInTenSeconds(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		eventually(t, "it was asked at the subscription", func() bool { return s.diary.count("CALL RECONCILE") > 0 })
 		before := s.diary.count("CALL RECONCILE")
-		if err := s.Reconcile(t.Context(), false); err != nil {
+		if err := s.Reconcile(t.Context(), explain.All(), false); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "it is asked", func() bool { return s.diary.count("CALL RECONCILE") == before+1 })
-		err := s.Reconcile(t.Context(), true)
+		err := s.Reconcile(t.Context(), explain.All(), true)
 		if e := refused(err); e == nil || e.Kind != core.TooSoon || e.RetryAfter <= 9*time.Second {
 			t.Fatalf("%v", err)
 		}
 		time.Sleep(10 * time.Second)
-		if err := s.Reconcile(t.Context(), true); err != nil {
+		if err := s.Reconcile(t.Context(), explain.All(), true); err != nil {
 			t.Error(err)
 		}
 	})
@@ -229,23 +230,27 @@ func TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm(t *testing.T) {
 		"register": {"config-committed", func(ctx context.Context, s *stage) (string, error) {
 			a := app.Default()
 			a.AppName, a.AppURL, a.BootstrapScript = "new", "http://127.0.0.1/p.tar", "run"
-			v, err := s.RegisterApp(ctx, a)
+			v, err := s.RegisterApp(ctx, explain.All(), a)
 			return v.Config.AppName, err
 		}},
 		"disable": {"config-committed", func(ctx context.Context, s *stage) (string, error) {
-			v, err := s.SetJobDisabled(ctx, "my_job", true)
+			v, err := s.SetJobDisabled(ctx, explain.All(), "my_job", true)
 			return fmt.Sprint(v.Config.JobName, v.Disabled), err
 		}},
 		"deregister": {"config-committed", func(ctx context.Context, s *stage) (string, error) {
-			v, err := s.DeregisterJob(ctx, "my_job")
+			v, err := s.DeregisterJob(ctx, explain.All(), "my_job")
 			return v.Config.JobName, err
 		}},
 		"delete": {"config-committed", func(ctx context.Context, s *stage) (string, error) {
-			v, err := s.DeleteApp(ctx, "my_app", true)
+			v, err := s.DeleteApp(ctx, explain.All(), "my_app", true)
 			return v.Config.AppName, err
 		}},
-		"trigger": {"after-commit", func(ctx context.Context, s *stage) (string, error) { return s.Trigger(ctx, "my_job", "") }},
-		"launch":  {"before-accept", func(ctx context.Context, s *stage) (string, error) { return s.Trigger(ctx, "my_job", "") }},
+		"trigger": {"after-commit", func(ctx context.Context, s *stage) (string, error) {
+			return s.Trigger(ctx, explain.All(), "my_job", "")
+		}},
+		"launch": {"before-accept", func(ctx context.Context, s *stage) (string, error) {
+			return s.Trigger(ctx, explain.All(), "my_job", "")
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stop sync.Once
@@ -276,15 +281,15 @@ func TestTheLogTellsWhatPeopleChange(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		ctx := t.Context()
 		same := func(c jobs.Config) (jobs.Config, error) { return c, nil }
-		_, _ = s.UpdateJob(ctx, "my_job", same)
-		_, _ = s.UpdateJob(ctx, "none", same)
-		_, _ = s.SetJobDisabled(ctx, "my_job", true)
-		_, _ = s.SetJobDisabled(ctx, "my_job", false)
-		_, _ = s.SetAppDisabled(ctx, "my_app", true)
-		_, _ = s.DeleteApp(ctx, "my_app", false) // it has a job
-		_, _ = s.DeregisterJob(ctx, "my_job")
-		_, _ = s.DeregisterJob(ctx, "my_job")
-		_, _ = s.DeleteApp(ctx, "my_app", false)
+		_, _ = s.UpdateJob(ctx, explain.All(), "my_job", same)
+		_, _ = s.UpdateJob(ctx, explain.All(), "none", same)
+		_, _ = s.SetJobDisabled(ctx, explain.All(), "my_job", true)
+		_, _ = s.SetJobDisabled(ctx, explain.All(), "my_job", false)
+		_, _ = s.SetAppDisabled(ctx, explain.All(), "my_app", true)
+		_, _ = s.DeleteApp(ctx, explain.All(), "my_app", false) // it has a job
+		_, _ = s.DeregisterJob(ctx, explain.All(), "my_job")
+		_, _ = s.DeregisterJob(ctx, explain.All(), "my_job")
+		_, _ = s.DeleteApp(ctx, explain.All(), "my_app", false)
 		for _, line := range []string{
 			`msg="app registered" app=my_app`, `msg="job registered" job=my_job`, `msg="job updated" job=my_job`, `msg="job disabled" job=my_job`, `msg="job enabled" job=my_job`,
 			`msg="app disabled" app=my_app`, `msg="job deregistered" job=my_job`, `msg="app deleted" app=my_app`,
@@ -305,14 +310,14 @@ func TestPointsArePassed(t *testing.T) {
 		s.cluster.holds, s.cluster.fails, s.opt.Notifier = true, "bad", newPeople()
 	}, func(t *testing.T, s *stage) {
 		fail(t, s, "bad")
-		if _, err := s.Trigger(t.Context(), "my_job", ""); err != nil {
+		if _, err := s.Trigger(t.Context(), explain.All(), "my_job", ""); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "it runs", func() bool {
-			tasks, err := s.RunningTasks(t.Context())
+			tasks, err := list(t.Context(), s.Scheduler, explain.Reader.RunningTasks)
 			return err == nil && len(tasks) == 3 && tasks[0].State == core.Running
 		})
-		if _, err := s.SetJobDisabled(t.Context(), "my_job", true); err != nil {
+		if _, err := s.SetJobDisabled(t.Context(), explain.All(), "my_job", true); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "kills leave", func() bool { return s.diary.count("before-kill") > 0 })

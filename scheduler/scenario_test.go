@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -57,32 +58,32 @@ var shellCommands = map[string]func(*shell, *scenario.Words){
 		a := app.Default()
 		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
 		s.ask(func(ctx context.Context) (string, error) {
-			_, err := s.RegisterApp(ctx, a)
+			_, err := s.RegisterApp(ctx, explain.All(), a)
 			return "done", err
 		})
 	},
 	"job": func(s *shell, w *scenario.Words) {
 		j := shellJob(w.Next())
 		s.ask(func(ctx context.Context) (string, error) {
-			_, err := s.RegisterJob(ctx, j)
+			_, err := s.RegisterJob(ctx, explain.All(), j)
 			return "done", err
 		})
 	},
 	"trigger": func(s *shell, w *scenario.Words) {
 		job, key := w.Next(), w.Option("key", "")
-		s.ask(func(ctx context.Context) (string, error) { return s.Trigger(ctx, job, key) })
+		s.ask(func(ctx context.Context) (string, error) { return s.Trigger(ctx, explain.All(), job, key) })
 	},
 	"disable": func(s *shell, w *scenario.Words) {
 		job := w.Next()
 		s.ask(func(ctx context.Context) (string, error) {
-			_, err := s.SetJobDisabled(ctx, job, true)
+			_, err := s.SetJobDisabled(ctx, explain.All(), job, true)
 			return "done", err
 		})
 	},
 	"change": func(s *shell, w *scenario.Words) {
 		job, parameter := w.Next(), w.Option("parameter", "")
 		s.ask(func(ctx context.Context) (string, error) {
-			_, err := s.UpdateJob(ctx, job, func(j jobs.Config) (jobs.Config, error) {
+			_, err := s.UpdateJob(ctx, explain.All(), job, func(j jobs.Config) (jobs.Config, error) {
 				j.JobParameter = parameter
 				return j, nil
 			})
@@ -90,7 +91,7 @@ var shellCommands = map[string]func(*shell, *scenario.Words){
 		})
 	},
 	"show": func(s *shell, w *scenario.Words) {
-		j, err := s.Job(context.Background(), w.Next())
+		j, err := see(context.Background(), s.Scheduler, explain.Reader.Job, w.Next())
 		s.diary.say("parameter %q, %v", j.Config.JobParameter, err)
 	},
 	"offer":  func(s *shell, w *scenario.Words) { s.cluster.offer(w.Next()) },

@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -146,26 +147,22 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 	}
 }
 
-// Apps lists all apps, by name.
-func (s *Scheduler) Apps(ctx context.Context) ([]core.AppView, error) {
-	return read(ctx, s, func(c *core.Core) ([]core.AppView, error) { return c.Apps(), nil })
-}
-
-// App returns one app.
-func (s *Scheduler) App(ctx context.Context, name string) (core.AppView, error) {
-	return read(ctx, s, func(c *core.Core) (core.AppView, error) { return c.App(name) })
-}
-
 // RegisterApp adds an app. cfg must have been checked.
-func (s *Scheduler) RegisterApp(ctx context.Context, cfg app.Config) (core.AppView, error) {
-	return s.changeApp(ctx, "app registered", core.RegisterApp{Config: cfg})
+func (s *Scheduler) RegisterApp(ctx context.Context, scope explain.Scope, cfg app.Config) (core.AppView, error) {
+	ch := core.RegisterApp{Config: cfg}
+	return s.changeApp(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "app registered", ch)
 }
 
 // UpdateApp replaces an app's document by what change makes of it. change is called again when somebody else has changed the
 // document meanwhile.
-func (s *Scheduler) UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (core.AppView, error) {
-	return again(func() (core.AppView, error) {
-		old, err := s.App(ctx, name)
+func (s *Scheduler) UpdateApp(
+	ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
+) (core.AppView, error) {
+	return again(func() (old core.AppView, err error) {
+		err = s.Read(ctx, scope, func(r explain.Reader) error {
+			old, err = r.App(name)
+			return err
+		})
 		if err != nil {
 			return old, err
 		}
@@ -173,7 +170,8 @@ func (s *Scheduler) UpdateApp(ctx context.Context, name string, change func(app.
 		if err != nil {
 			return old, err
 		}
-		return s.changeApp(ctx, "app updated", core.UpdateApp{Config: cfg, Version: old.Version})
+		ch := core.UpdateApp{Config: cfg, Version: old.Version}
+		return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app updated", ch)
 	})
 }
 
@@ -190,18 +188,26 @@ func again[V any](change func() (V, error)) (V, error) {
 }
 
 // SetAppDisabled disables or enables an app (rule F6).
-func (s *Scheduler) SetAppDisabled(ctx context.Context, name string, disabled bool) (core.AppView, error) {
-	return s.changeApp(ctx, "app "+ableText(disabled), core.DisableApp{Name: name, Disabled: disabled})
+func (s *Scheduler) SetAppDisabled(
+	ctx context.Context, scope explain.Scope, name string, disabled bool,
+) (core.AppView, error) {
+	ch := core.DisableApp{Name: name, Disabled: disabled}
+	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app "+ableText(disabled), ch)
 }
 
 // DeleteApp deletes an app, and its jobs if withJobs is set. It returns the app as it was.
-func (s *Scheduler) DeleteApp(ctx context.Context, name string, withJobs bool) (core.AppView, error) {
-	return s.changeApp(ctx, "app deleted", core.DeleteApp{Name: name, WithJobs: withJobs})
+func (s *Scheduler) DeleteApp(
+	ctx context.Context, scope explain.Scope, name string, withJobs bool,
+) (core.AppView, error) {
+	ch := core.DeleteApp{Name: name, WithJobs: withJobs}
+	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app deleted", ch)
 }
 
 // changeApp asks for a change of an app, and logs one that was made.
-func (s *Scheduler) changeApp(ctx context.Context, what string, ch core.Change) (core.AppView, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Request {
+func (s *Scheduler) changeApp(
+	ctx context.Context, scope explain.Scope, may guard, name, what string, ch core.Change,
+) (core.AppView, error) {
+	reply, err := s.order(ctx, scope, may, name, func(token uint64) core.Request {
 		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
 	})
 	if err == nil {
@@ -217,52 +223,50 @@ func ableText(disabled bool) string {
 	return "enabled"
 }
 
-// Jobs lists all jobs, by name.
-func (s *Scheduler) Jobs(ctx context.Context) ([]core.JobView, error) {
-	return read(ctx, s, func(c *core.Core) ([]core.JobView, error) { return c.Jobs(), nil })
-}
-
-// Job returns one job.
-func (s *Scheduler) Job(ctx context.Context, name string) (core.JobView, error) {
-	return read(ctx, s, func(c *core.Core) (core.JobView, error) { return c.Job(name) })
-}
-
 // RegisterJob adds a job. cfg must have been checked.
-func (s *Scheduler) RegisterJob(ctx context.Context, cfg jobs.Config) (core.JobView, error) {
-	return s.changeJob(ctx, "job registered", core.RegisterJob{Config: cfg})
+func (s *Scheduler) RegisterJob(ctx context.Context, scope explain.Scope, cfg jobs.Config) (core.JobView, error) {
+	ch := core.RegisterJob{Config: cfg}
+	return s.changeJob(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "job registered", ch)
 }
 
 // UpdateJob replaces a job's document by what change makes of it; see UpdateApp.
-func (s *Scheduler) UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
-	return again(func() (core.JobView, error) {
-		old, err := s.Job(ctx, name)
-		if missing := (*core.Error)(nil); errors.As(err, &missing) && missing.Kind == core.NotFound {
-			return s.changeJob(ctx, "job updated", core.UpdateJob{Config: jobs.Config{JobName: name}}) // its refusal is the answer
-		}
+func (s *Scheduler) UpdateJob(
+	ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
+) (core.JobView, error) {
+	return again(func() (old core.JobView, err error) {
+		err = s.Read(ctx, scope, func(r explain.Reader) error {
+			old, err = r.JobToUpdate(name)
+			return err
+		})
 		if err != nil {
 			return old, err
 		}
-		cfg, err := change(old.Config)
+		update, err := scope.Update(old, change)
 		if err != nil {
 			return old, err
 		}
-		return s.changeJob(ctx, "job updated", core.UpdateJob{Config: cfg, Version: old.Version})
+		return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job updated", update)
 	})
 }
 
 // SetJobDisabled disables or enables a job (rule F6).
-func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bool) (core.JobView, error) {
-	return s.changeJob(ctx, "job "+ableText(disabled), core.DisableJob{Name: name, Disabled: disabled})
+func (s *Scheduler) SetJobDisabled(
+	ctx context.Context, scope explain.Scope, name string, disabled bool,
+) (core.JobView, error) {
+	ch := core.DisableJob{Name: name, Disabled: disabled}
+	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job "+ableText(disabled), ch)
 }
 
 // DeregisterJob removes a job and returns it as it was (rule K2).
-func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (core.JobView, error) {
-	return s.changeJob(ctx, "job deregistered", core.DeregisterJob{Name: name})
+func (s *Scheduler) DeregisterJob(ctx context.Context, scope explain.Scope, name string) (core.JobView, error) {
+	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job deregistered", core.DeregisterJob{Name: name})
 }
 
 // changeJob asks for a change of a job, and logs one that was made.
-func (s *Scheduler) changeJob(ctx context.Context, what string, ch core.Change) (core.JobView, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Request {
+func (s *Scheduler) changeJob(
+	ctx context.Context, scope explain.Scope, may guard, name, what string, ch core.Change,
+) (core.JobView, error) {
+	reply, err := s.order(ctx, scope, may, name, func(token uint64) core.Request {
 		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
 	})
 	if err == nil {
@@ -273,81 +277,43 @@ func (s *Scheduler) changeJob(ctx context.Context, what string, ch core.Change) 
 
 // Trigger asks for an execution now and returns its id once it is committed.
 // The same key of the same job gives the same execution.
-func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (string, error) {
-	return s.TriggerWith(ctx, job, idempotencyKey, jobs.Overrides{})
+func (s *Scheduler) Trigger(ctx context.Context, scope explain.Scope, job, idempotencyKey string) (string, error) {
+	return s.TriggerWith(ctx, scope, job, idempotencyKey, jobs.Overrides{})
 }
 
 // TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong with
 // them is answered as Invalid.
-func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (string, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Request {
+func (s *Scheduler) TriggerWith(
+	ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
+) (string, error) {
+	reply, err := s.order(ctx, scope, explain.Reader.SeesJob, job, func(token uint64) core.Request {
 		return core.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own, Actor: actorOf(ctx)}
 	})
 	return reply.ExecutionID, err
 }
 
 // ForgetTask removes an orphan because an operator says that it has ended (rule E5).
-func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Request {
+func (s *Scheduler) ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error {
+	_, err := s.order(ctx, scope, explain.Reader.SeesTask, taskID, func(token uint64) core.Request {
 		return core.ForgetRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
 	})
 	return err
 }
 
-// FaultyDocuments lists the documents in the registry that can't be used, by path.
-func (s *Scheduler) FaultyDocuments(ctx context.Context) ([]core.FaultyView, error) {
-	return read(ctx, s, func(c *core.Core) ([]core.FaultyView, error) { return c.FaultyDocuments(), nil })
-}
-
 // KillTask ends a task on the cluster; its job and the other shards of its execution go on.
-func (s *Scheduler) KillTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Request {
+func (s *Scheduler) KillTask(ctx context.Context, scope explain.Scope, taskID string) error {
+	_, err := s.order(ctx, scope, explain.Reader.SeesTask, taskID, func(token uint64) core.Request {
 		return core.KillRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
 	})
 	return err
 }
 
 // KillExecution ends what runs of an execution and what waits of it; its job goes on.
-func (s *Scheduler) KillExecution(ctx context.Context, id string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Request {
+func (s *Scheduler) KillExecution(ctx context.Context, scope explain.Scope, id string) error {
+	_, err := s.order(ctx, scope, explain.Reader.SeesExecution, id, func(token uint64) core.Request {
 		return core.KillRequested{Token: token, ExecutionID: id, Actor: actorOf(ctx)}
 	})
 	return err
-}
-
-// Explain says what a job is doing and why.
-func (s *Scheduler) Explain(ctx context.Context, job string) (core.Explanation, error) {
-	return read(ctx, s, func(c *core.Core) (core.Explanation, error) { return c.Explain(job) })
-}
-
-// Execution returns an execution that lives or is among the last that ended.
-func (s *Scheduler) Execution(ctx context.Context, id string) (core.ExecutionView, error) {
-	return read(ctx, s, func(c *core.Core) (core.ExecutionView, error) { return c.Execution(id) })
-}
-
-// Executions lists runs that live or are kept, the newest fire first.
-func (s *Scheduler) Executions(ctx context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
-	return read(ctx, s, func(c *core.Core) ([]core.ExecutionSummary, error) { return c.Executions(f) })
-}
-
-// RunningTasks lists the tasks on the cluster.
-func (s *Scheduler) RunningTasks(ctx context.Context) ([]core.TaskView, error) {
-	return read(ctx, s, func(c *core.Core) ([]core.TaskView, error) { return c.RunningTasks(), nil })
-}
-
-// ReadyJobs lists the jobs with executions that wait.
-func (s *Scheduler) ReadyJobs(ctx context.Context) ([]core.ReadyView, error) {
-	return read(ctx, s, func(c *core.Core) ([]core.ReadyView, error) { return c.ReadyJobs(), nil })
-}
-
-// FailoverShards lists the shards that wait to be run again after a loss.
-func (s *Scheduler) FailoverShards(ctx context.Context) ([]core.FailoverView, error) {
-	return read(ctx, s, func(c *core.Core) ([]core.FailoverView, error) { return c.FailoverShards(), nil })
-}
-
-// LogPlace says where a task's output is.
-func (s *Scheduler) LogPlace(ctx context.Context, taskID string) (core.LogPlace, error) {
-	return read(ctx, s, func(c *core.Core) (core.LogPlace, error) { return c.LogPlace(taskID) })
 }
 
 // Leader is who leads, as far as this process knows; false when nobody is known

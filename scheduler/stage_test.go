@@ -20,6 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -113,12 +114,12 @@ func publish(t *testing.T, l *scheduler.Scheduler) {
 	t.Helper()
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
-	if _, err := l.RegisterApp(t.Context(), a); err != nil {
+	if _, err := l.RegisterApp(t.Context(), explain.All(), a); err != nil {
 		t.Fatal(err)
 	}
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 3, 0.1, 32
-	if _, err := l.RegisterJob(t.Context(), j); err != nil {
+	if _, err := l.RegisterJob(t.Context(), explain.All(), j); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -126,16 +127,31 @@ func publish(t *testing.T, l *scheduler.Scheduler) {
 // runToEnd triggers the job and waits for the execution's end.
 func runToEnd(t *testing.T, l *scheduler.Scheduler) core.ExecutionView {
 	t.Helper()
-	id, err := l.Trigger(t.Context(), "my_job", "")
+	id, err := l.Trigger(t.Context(), explain.All(), "my_job", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var v core.ExecutionView
 	eventually(t, "the execution ends", func() bool {
-		v, err = l.Execution(t.Context(), id)
+		v, err = see(t.Context(), l, explain.Reader.Execution, id)
 		return err == nil && v.State != core.Waiting && v.State != core.Running
 	})
 	return v
+}
+
+// see is what the scheduler shows of something to those who may see all, list what it lists for them.
+func see[A, V any](
+	ctx context.Context, s *scheduler.Scheduler, say func(explain.Reader, A) (V, error), of A,
+) (v V, err error) {
+	err = s.Read(ctx, explain.All(), func(r explain.Reader) (err error) {
+		v, err = say(r, of)
+		return err
+	})
+	return v, err
+}
+
+func list[V any](ctx context.Context, s *scheduler.Scheduler, say func(explain.Reader) []V) ([]V, error) {
+	return see(ctx, s, func(r explain.Reader, _ struct{}) ([]V, error) { return say(r), nil }, struct{}{})
 }
 
 // refused is the error of a request as the scheduler's own, or nil.

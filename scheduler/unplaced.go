@@ -18,8 +18,9 @@ const (
 
 // showUnplaced has a session that wants it show what finds no room, until ctx ends.
 func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
-	look := func() ([]cluster.Unplaced, error) {
-		return readOf(ctx, r, func(c *core.Core) ([]cluster.Unplaced, error) { return c.Unplaced(unplacedMost), nil })
+	look := func() (found []cluster.Unplaced, err error) {
+		err = r.look(ctx, func(c *core.Core) { found = c.Unplaced(unplacedMost) })
+		return found, err
 	}
 	showUnplaced(ctx, look, on, r.s.opt.Logger)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/release"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	console "github.com/elasticjob-go/elasticjob/web"
 )
 
@@ -124,7 +125,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	}
 	web := api.Options{
 		Scheduler: sched, Logs: where.output, Artifact: where.artifact, PodTemplate: where.podTemplate, ExampleImage: where.image, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
-		Version: release.Version(), Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
+		FrameworkName: where.framework.Name, Version: release.Version(), Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
 		History: record.reads, HistoryStats: record.stats, Warning: c.warning(sched.Held, record.warning, reserve.Warning), TLS: c.certificate,
 		Throttled: where.throttled, Descriptors: reserve, MaxStreams: streams,
 		Console: console.New(console.Static()),
@@ -332,9 +333,11 @@ func (p parts) endTasks(c config) error {
 	// told to when no task is left (rule X2).
 	grace := c.killGrace
 	_ = within(time.Second, func(ctx context.Context) error { // without an answer the server's will do
-		longest, err := p.scheduler.LongestKillGrace(ctx)
-		grace = max(grace, longest)
-		return err
+		return p.scheduler.Read(ctx, explain.All(), func(r explain.Reader) error {
+			longest, err := r.LongestKillGrace()
+			grace = max(grace, longest)
+			return err
+		})
 	})
 	err := within(grace+15*time.Second, p.scheduler.Drain)
 	// The agent ends what the scheduler could not.

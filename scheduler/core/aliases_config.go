@@ -10,18 +10,26 @@ type DisableApp = config.DisableApp
 type DisableJob = config.DisableJob
 type Document = config.Document
 type DocumentFaulty = config.DocumentFaulty
+
 var EditOf = config.EditOf
+
 type JobChanged = config.JobChanged
+
 const JobDisabled = config.JobDisabled
 const JobEnabled = config.JobEnabled
 const JobPaused = config.JobPaused
 const JobShuttingDown = config.JobShuttingDown
+
 type JobState = config.JobState
+
 var ReadDocument = config.ReadDocument
+
 type RegisterApp = config.RegisterApp
 type RegisterJob = config.RegisterJob
 type ScheduleView = config.ScheduleView
 type ShutDownJob = config.ShutDownJob
+
 const StaleVersion = config.StaleVersion
+
 type UpdateApp = config.UpdateApp
 type UpdateJob = config.UpdateJob

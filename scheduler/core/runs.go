@@ -15,6 +15,8 @@ import (
 // ExecutionFilter says which executions a list is to have. Job, States and Since leave nothing out when they are empty.
 type ExecutionFilter struct {
 	Job string
+	// May, if not nil, says of which jobs.
+	May func(job string) bool
 	// Known refuses a job of which nothing is known.
 	Known bool
 	// States, if any, are those that the executions may be in.
@@ -46,6 +48,9 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 	}
 	look := func(e *executions.Execution) {
 		if f.Job != "" && e.Job() != f.Job || e.Fire().Before(f.Since) || len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isBefore(e) {
+			return
+		}
+		if f.May != nil && !f.May(e.Job()) {
 			return
 		}
 		if picked = append(picked, e); len(picked) >= 2*f.Limit+100 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // Reader has fn see the core between two steps.
@@ -204,21 +205,21 @@ func (t *Totals) count(r *row, by int) {
 	t.WaitingExecutions += by * int(r.waitingExecutions)
 }
 
-// Totals are the sums over the jobs of the apps that covers allows; nil allows all.
-func (j *Jobs) Totals(ctx context.Context, covers func(app string) bool) (Totals, error) {
+// Totals are the sums over the jobs in a scope.
+func (j *Jobs) Totals(ctx context.Context, scope explain.Scope) (Totals, error) {
 	if err := j.takeUp(ctx); err != nil {
 		return Totals{}, err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if covers == nil {
+	if scope.IsAll() {
 		t := j.totals
 		t.ByState = maps.Clone(t.ByState)
 		return t, nil
 	}
 	t := Totals{ByState: map[string]int{}}
 	for _, r := range j.order {
-		if r.covered(covers) {
+		if r.covered(scope) {
 			t.count(r, 1)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // Summary is the cluster at a glance. What is about the whole of it is nil for who sees some apps only.
@@ -98,14 +99,14 @@ func (j *Jobs) look(ctx context.Context, now time.Time, fresh bool) (*facts, err
 	return f, nil
 }
 
-// Summary sums up what is of the apps that covers allows; nil allows all. It is for streams, of which there may be many: what it says of the
-// whole cluster may be half a second old, since reading that takes the longer the more tasks run, and the loop waits meanwhile.
-func (j *Jobs) Summary(ctx context.Context, covers func(app string) bool, now time.Time) (Summary, error) {
-	return j.summary(ctx, covers, now, false)
+// Summary sums up what is in a scope. It is for streams, of which there may be many: what it says of the whole cluster
+// may be half a second old, since reading that takes the longer the more tasks run, and the loop waits meanwhile.
+func (j *Jobs) Summary(ctx context.Context, scope explain.Scope, now time.Time) (Summary, error) {
+	return j.summary(ctx, scope, now, false)
 }
 
-func (j *Jobs) summary(ctx context.Context, covers func(app string) bool, now time.Time, fresh bool) (Summary, error) {
-	t, err := j.Totals(ctx, covers)
+func (j *Jobs) summary(ctx context.Context, scope explain.Scope, now time.Time, fresh bool) (Summary, error) {
+	t, err := j.Totals(ctx, scope)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -115,11 +116,11 @@ func (j *Jobs) summary(ctx context.Context, covers func(app string) bool, now ti
 	}
 	s := Summary{Jobs: t.ByState, RunningShards: t.Running, RunningExecutions: t.RunningExecutions, WaitingExecutions: t.WaitingExecutions}
 	for _, name := range f.Apps {
-		if covers == nil || covers(name) {
+		if scope.Covers(name) {
 			s.Apps++
 		}
 	}
-	if covers != nil {
+	if !scope.IsAll() {
 		return s, nil
 	}
 	r := j.minutes.upTo(&f.counts)
@@ -143,8 +144,8 @@ func queueOf(kind string, q *core.Queue) Queue {
 }
 
 // Overview is the summary with what is wrong.
-func (j *Jobs) Overview(ctx context.Context, covers func(app string) bool, now time.Time) (Overview, error) {
-	s, err := j.summary(ctx, covers, now, true)
+func (j *Jobs) Overview(ctx context.Context, scope explain.Scope, now time.Time) (Overview, error) {
+	s, err := j.summary(ctx, scope, now, true)
 	if err != nil {
 		return Overview{}, err
 	}
@@ -152,6 +153,6 @@ func (j *Jobs) Overview(ctx context.Context, covers func(app string) bool, now t
 	if err != nil {
 		return Overview{}, err
 	}
-	problems, err := j.problems(ctx, f, covers, now)
+	problems, err := j.problems(ctx, f, scope, now)
 	return Overview{Summary: s, Problems: problems}, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
@@ -24,8 +25,6 @@ type Query struct {
 	Descending   bool
 	// Page counts from 1, and has PerPage rows.
 	Page, PerPage int
-	// Covers, if not nil, says of which apps jobs are shown.
-	Covers func(app string) bool
 	// Now is what the next fires of daemons come after.
 	Now time.Time
 }
@@ -97,12 +96,13 @@ type Run struct {
 // runsShown is how many of a job's last runs a page has.
 const runsShown = 30
 
-// Page returns the jobs that match a query. The core is read for what is in the page, and not for the others.
-func (j *Jobs) Page(ctx context.Context, q Query) (Page, error) {
+// Page returns the jobs in a scope that match a query. The core is read for what is in the page, and not for the
+// others.
+func (j *Jobs) Page(ctx context.Context, scope explain.Scope, q Query) (Page, error) {
 	if err := j.takeUp(ctx); err != nil {
 		return Page{}, err
 	}
-	p, names := j.pick(&q)
+	p, names := j.pick(scope, &q)
 	if len(names) == 0 {
 		return p, nil
 	}
@@ -117,7 +117,7 @@ func (j *Jobs) Page(ctx context.Context, q Query) (Page, error) {
 }
 
 // pick finds the page's rows, without what only the core has of them.
-func (j *Jobs) pick(q *Query) (p Page, names []string) {
+func (j *Jobs) pick(scope explain.Scope, q *Query) (p Page, names []string) {
 	words := strings.Fields(strings.ToLower(q.Search))
 	last := make([]bool, len(runStates))
 	for _, state := range q.Last {
@@ -136,7 +136,7 @@ func (j *Jobs) pick(q *Query) (p Page, names []string) {
 	for i, r := range rows {
 		switch {
 		case q.App != "" && r.app() != q.App, q.Type != "" && r.kind() != q.Type, len(q.Last) > 0 && !last[r.lastState],
-			!r.covered(q.Covers), !r.matches(words):
+			!r.covered(scope), !r.matches(words):
 			continue
 		}
 		byState[r.state]++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // Problem is something that an operator should look at. What it has nothing of is empty.
@@ -66,24 +67,24 @@ const (
 	messageMost = 200
 )
 
-// problems are all that there are of the apps that covers allows, the worst first. Only those that are shown have messages.
-func (j *Jobs) problems(ctx context.Context, f *facts, covers func(app string) bool, now time.Time) ([]Problem, error) {
+// problems are all that there are in a scope, the worst first. Only those that are shown have messages.
+func (j *Jobs) problems(ctx context.Context, f *facts, scope explain.Scope, now time.Time) ([]Problem, error) {
 	var found []Problem
 	for i := range f.Troubles {
 		t := &f.Troubles[i]
-		if covers != nil && (t.App == "" || !covers(t.App)) {
+		if !scope.IsAll() && (t.App == "" || !scope.Covers(t.App)) {
 			continue
 		}
 		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count, Since: moment(millis(t.Since))}
 		p.say(t.Why)
-		if covers != nil {
+		if !scope.IsAll() {
 			p.Agent = ""
 		}
 		found = append(found, p)
 	}
 	j.mu.Lock()
 	for _, r := range j.order {
-		if r.covered(covers) {
+		if r.covered(scope) {
 			found = r.problems(found, now.UnixMilli())
 		}
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-func (s *stage) problems(covers func(string) bool) []view.Problem {
+func (s *stage) problems(scope explain.Scope) []view.Problem {
 	s.t.Helper()
-	o, err := s.Overview(s.t.Context(), covers, s.now)
+	o, err := s.Overview(s.t.Context(), scope, s.now)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func (s *stage) problems(covers func(string) bool) []view.Problem {
 func (s *stage) problem(kind string) view.Problem {
 	s.t.Helper()
 	var found []view.Problem
-	all := s.problems(nil)
+	all := s.problems(explain.All())
 	for _, p := range all {
 		if p.Kind == kind {
 			found = append(found, p)
@@ -41,7 +42,7 @@ func (s *stage) problem(kind string) view.Problem {
 
 func (s *stage) none(kind string) {
 	s.t.Helper()
-	for _, p := range s.problems(nil) {
+	for _, p := range s.problems(explain.All()) {
 		if p.Kind == kind {
 			s.t.Errorf("there is %+v", p)
 		}
@@ -95,7 +96,7 @@ func TestProblems(t *testing.T) {
 			if p := s.problem("AGENT_UNREACHABLE"); p.Agent != "S1" || p.Count != 1 || !strings.Contains(p.Message, "h1") || p.MessageCode != "agent_away" {
 				t.Errorf("%+v", p)
 			}
-			sum, err := s.Summary(t.Context(), nil, s.now.Add(time.Second))
+			sum, err := s.Summary(t.Context(), explain.All(), s.now.Add(time.Second))
 			if err != nil || sum.Agents.Unreachable != 1 || sum.Agents.Total != 1 {
 				t.Errorf("%+v, %v", sum.Agents, err)
 			}
@@ -157,7 +158,7 @@ func TestProblemsOfSomeApps(t *testing.T) {
 	s.run("mine", cluster.Failed)
 	s.run("theirs", cluster.Failed)
 	s.step(core.DocumentFaulty{Path: "/config/job/unknown", Why: reason.FromText("no JSON")}, core.SessionEnded{Session: 1, Reason: "away"})
-	o, err := s.Overview(t.Context(), func(app string) bool { return app == "a" }, s.now)
+	o, err := s.Overview(t.Context(), of("a"), s.now)
 	if err != nil || len(o.Problems) != 1 || o.Problems[0].Job != "mine" {
 		t.Errorf("%+v, %v", o.Problems, err)
 	}
@@ -173,7 +174,7 @@ func TestWorstComeFirst(t *testing.T) {
 	s.run("other", cluster.Failed)
 	s.run("job", cluster.Failed)
 	s.step(core.SessionEnded{Session: 1, Reason: strings.Repeat("é", 300)})
-	all := s.problems(nil)
+	all := s.problems(explain.All())
 	if len(all) != 3 || all[0].Kind != "NOT_SUBSCRIBED" || all[1].Job != "other" || all[2].Job != "job" {
 		t.Errorf("%+v", all)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
@@ -104,17 +105,17 @@ func (w *world) happens() {
 func (w *world) check() {
 	w.t.Helper()
 	fresh := &stage{t: w.t, now: w.now, Jobs: view.New(w.read)}
-	for _, covers := range []func(string) bool{nil, func(app string) bool { return app == "b" }} {
-		kept, errKept := w.Overview(w.t.Context(), covers, w.now)
-		read, errRead := fresh.Overview(w.t.Context(), covers, w.now)
+	for _, scope := range []explain.Scope{explain.All(), of("b")} {
+		kept, errKept := w.Overview(w.t.Context(), scope, w.now)
+		read, errRead := fresh.Overview(w.t.Context(), scope, w.now)
 		if errKept != nil || errRead != nil || text(kept.Summary.Jobs) != text(read.Summary.Jobs) || text(kept.Problems) != text(read.Problems) {
 			w.t.Fatalf("after %+v: kept %s %v, read again %s %v", w.last.Changed, text(kept), errKept, text(read), errRead)
 		}
-		if kept, again := w.page(view.Query{Covers: covers, Sort: view.ByNextFire}), fresh.page(view.Query{Covers: covers, Sort: view.ByNextFire}); namesOf(kept) != namesOf(again) {
+		if kept, again := w.pageFor(scope, view.Query{Sort: view.ByNextFire}), fresh.pageFor(scope, view.Query{Sort: view.ByNextFire}); namesOf(kept) != namesOf(again) {
 			w.t.Fatalf("by the next fire: kept %s, read again %s", namesOf(kept), namesOf(again))
 		}
-		list := w.page(view.Query{Covers: covers})
-		if again := fresh.page(view.Query{Covers: covers}); text(list) != text(again) {
+		list := w.pageFor(scope, view.Query{})
+		if again := fresh.pageFor(scope, view.Query{}); text(list) != text(again) {
 			w.t.Fatalf("after %+v: kept %s, read again %s", w.last.Changed, text(list), text(again))
 		}
 		running, byState := 0, map[string]int{}
@@ -125,10 +126,10 @@ func (w *world) check() {
 		if s := kept.Summary; s.RunningShards != running || text(s.Jobs) != text(byState) || text(list.ByState) != text(byState) || list.Total != len(list.Rows) {
 			w.t.Fatalf("the overview says %s, the list %s of %d", text(s), text(list.ByState), list.Total)
 		}
-		order := view.Query{Covers: covers, Sort: []view.Sort{view.ByApp, view.ByState, view.ByLastRun, view.ByFailures}[w.rnd.IntN(4)], Descending: w.rnd.IntN(2) == 0}
-		all, paged := w.page(order), []view.Row{}
+		order := view.Query{Sort: []view.Sort{view.ByApp, view.ByState, view.ByLastRun, view.ByFailures}[w.rnd.IntN(4)], Descending: w.rnd.IntN(2) == 0}
+		all, paged := w.pageFor(scope, order), []view.Row{}
 		for order.Page, order.PerPage = 1, 3; order.Page <= 3; order.Page++ {
-			paged = append(paged, w.page(order).Rows...)
+			paged = append(paged, w.pageFor(scope, order).Rows...)
 		}
 		if text(all.Rows) != text(paged) {
 			w.t.Fatalf("%+v: %s in pages, %s in one", order, text(paged), text(all.Rows))

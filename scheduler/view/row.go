@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // row is a job's row as it is kept: about 110 bytes, whose texts and document are the core's own.
@@ -73,9 +74,9 @@ func compact(r *core.JobRow) *row {
 	}
 }
 
-// covered reports whether a row is of an app that covers allows. Of a job without a usable document nobody knows the app.
-func (r *row) covered(covers func(app string) bool) bool {
-	return covers == nil || r.config != nil && covers(r.config.AppName)
+// covered reports whether a row is in a scope. Of a job without a usable document nobody knows the app.
+func (r *row) covered(scope explain.Scope) bool {
+	return scope.IsAll() || r.config != nil && scope.Covers(r.config.AppName)
 }
 
 func (r *row) app() string {

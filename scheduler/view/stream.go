@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // Event is what has changed since the last one of a stream.
@@ -24,8 +25,7 @@ const eventMost = 200
 // Stream merges what has changed until somebody takes it: who is slow loses nothing, and takes no more memory than an event.
 type Stream struct {
 	jobs    *Jobs
-	covers  func(app string) bool
-	whole   bool // the cluster is shown, too
+	scope   explain.Scope
 	changed chan struct{}
 	ended   chan struct{}
 
@@ -33,10 +33,10 @@ type Stream struct {
 	names names
 }
 
-// Follow opens a stream of what changes of the apps that covers allows; nil allows all, and has what is about the whole cluster.
+// Follow opens a stream of what changes in a scope. That of all apps has what is about the whole cluster, too.
 // Close ends it; so does the end of Run. It fails when Run has ended.
-func (j *Jobs) Follow(covers func(app string) bool) (*Stream, error) {
-	s := &Stream{jobs: j, covers: covers, whole: covers == nil, changed: make(chan struct{}, 1), ended: make(chan struct{})}
+func (j *Jobs) Follow(scope explain.Scope) (*Stream, error) {
+	s := &Stream{jobs: j, scope: scope, changed: make(chan struct{}, 1), ended: make(chan struct{})}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.streams == nil {
@@ -91,7 +91,7 @@ func (j *Jobs) tell(n *names) {
 	streams := slices.Collect(maps.Keys(j.streams))
 	j.mu.Unlock()
 	for _, s := range streams {
-		if s.add(n, func(job string) bool { return slices.ContainsFunc(j.apps[job], s.covers) }) {
+		if s.add(n, func(job string) bool { return slices.ContainsFunc(j.apps[job], s.scope.Covers) }) {
 			select {
 			case s.changed <- struct{}{}:
 			default:
@@ -104,12 +104,12 @@ func (j *Jobs) tell(n *names) {
 func (s *Stream) add(n *names, mine func(job string) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.whole {
+	if s.scope.IsAll() {
 		s.names.cluster = s.names.cluster || n.cluster
 		mine = func(string) bool { return true }
 	}
 	s.names.all = s.names.all || n.all
-	if s.whole && len(n.jobs)+len(n.executions)+len(n.apps) > eventMost {
+	if s.scope.IsAll() && len(n.jobs)+len(n.executions)+len(n.apps) > eventMost {
 		s.names.all = true
 	}
 	for name := range n.jobs {
@@ -132,7 +132,7 @@ func (s *Stream) add(n *names, mine func(job string) bool) bool {
 		if s.names.all {
 			break
 		}
-		if s.whole || s.covers(name) {
+		if s.scope.Covers(name) {
 			s.put(&s.names.apps, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
@@ -32,9 +33,9 @@ func running(t *testing.T, docs []any, play func(t *testing.T, s *stage, end fun
 	})
 }
 
-func follow(t *testing.T, s *stage, covers func(string) bool) *view.Stream {
+func follow(t *testing.T, s *stage, scope explain.Scope) *view.Stream {
 	t.Helper()
-	stream, err := s.Follow(covers)
+	stream, err := s.Follow(scope)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,14 +47,14 @@ func follow(t *testing.T, s *stage, covers func(string) bool) *view.Stream {
 func settled(s *stage) {
 	for range 3 {
 		synctest.Wait()
-		_, _ = s.Totals(s.t.Context(), nil)
+		_, _ = s.Totals(s.t.Context(), explain.All())
 	}
 }
 
 func TestStreamsMerge(t *testing.T) {
 	running(t, []any{anApp("a"), anApp("b"), aJob("one", "a"), aJob("two", "b")}, func(t *testing.T, s *stage, _ func()) {
 		settled(s)
-		all, some := follow(t, s, nil), follow(t, s, func(app string) bool { return app == "b" })
+		all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
 		for range 3 { // more than once: named once
 			s.step(core.TriggerRequested{Token: 1, Job: "one"})
 			s.step(core.TriggerRequested{Token: 1, Job: "two"})
@@ -86,7 +87,7 @@ func TestStreamsMerge(t *testing.T) {
 func TestMovedAndGoneJobsAreNamed(t *testing.T) {
 	running(t, []any{anApp("a"), anApp("b"), aJob("moves", "a"), aJob("goes", "a")}, func(t *testing.T, s *stage, _ func()) {
 		settled(s)
-		some := follow(t, s, func(app string) bool { return app == "a" })
+		some := follow(t, s, of("a"))
 		moved := aJob("moves", "b")
 		s.step(core.JobChanged{Name: "moves", Config: &moved})
 		s.step(core.JobChanged{Name: "goes"})
@@ -116,13 +117,13 @@ func TestMovedJobsAreNamedAfterAReadThatFailed(t *testing.T) {
 		return s.read(ctx, fn)
 	})
 	s.page(view.Query{PerPage: 1})
-	some := follow(t, s, func(app string) bool { return app == "a" })
+	some := follow(t, s, of("a"))
 	s.step(moves...)
 	failing = 2
-	if _, err := s.Totals(t.Context(), nil); err == nil {
+	if _, err := s.Totals(t.Context(), explain.All()); err == nil {
 		t.Fatal("the second read does not fail")
 	}
-	if _, err := s.Totals(t.Context(), nil); err != nil {
+	if _, err := s.Totals(t.Context(), explain.All()); err != nil {
 		t.Fatal(err)
 	}
 	if e, _ := some.Take(); !e.All {
@@ -138,7 +139,7 @@ func TestSlowReadersTakeNoMemory(t *testing.T) {
 	}
 	running(t, docs, func(t *testing.T, s *stage, _ func()) {
 		settled(s)
-		all, some := follow(t, s, nil), follow(t, s, func(app string) bool { return app == "b" })
+		all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
 		for i := range 201 {
 			s.step(core.TriggerRequested{Token: 1, Job: fmt.Sprintf("job%03d", i)})
 			settled(s)
@@ -160,10 +161,10 @@ func TestSlowReadersTakeNoMemory(t *testing.T) {
 
 func TestStreamsEndWithTheTerm(t *testing.T) {
 	running(t, []any{anApp("a")}, func(t *testing.T, s *stage, end func()) {
-		stream := follow(t, s, nil)
+		stream := follow(t, s, explain.All())
 		end()
 		<-stream.Ended()
-		if _, err := s.Follow(nil); err == nil {
+		if _, err := s.Follow(explain.All()); err == nil {
 			t.Error("a stream is opened after the end")
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
@@ -83,6 +84,11 @@ func (s *stage) step(events ...core.Event) {
 
 func (s *stage) page(q view.Query) view.Page {
 	s.t.Helper()
+	return s.pageFor(explain.All(), q)
+}
+
+func (s *stage) pageFor(scope explain.Scope, q view.Query) view.Page {
+	s.t.Helper()
 	if q.Page == 0 {
 		q.Page = 1
 	}
@@ -93,11 +99,16 @@ func (s *stage) page(q view.Query) view.Page {
 		q.Sort = view.ByName
 	}
 	q.Now = s.now
-	p, err := s.Page(s.t.Context(), q)
+	p, err := s.Page(s.t.Context(), scope, q)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return p
+}
+
+// of is the scope of those who may see one app.
+func of(app string) explain.Scope {
+	return explain.Apps(func(name string) bool { return name == app }, nil)
 }
 
 func namesOf(p view.Page) string {
@@ -192,11 +203,13 @@ func TestPageFilters(t *testing.T) {
 		{"the latest fire first, without one last", view.Query{Sort: view.ByNextFire, Descending: true}, "nightly hourly Zebra by-hand"},
 		{"the second page", view.Query{Page: 2, PerPage: 3}, "nightly"},
 		{"beyond the last page", view.Query{Page: 9}, ""},
-		{"of the apps that somebody sees", view.Query{Covers: func(app string) bool { return app == "reports" }}, "Zebra by-hand"},
 	} {
 		if got := namesOf(s.page(c.q)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+	if got := namesOf(s.pageFor(of("reports"), view.Query{})); got != "Zebra by-hand" {
+		t.Errorf("of the apps that somebody sees: %q", got)
 	}
 	p := s.page(view.Query{States: []string{"READY"}})
 	if want := map[string]int{"READY": 2, "ON_TRIGGER": 1, "NEVER": 1}; fmt.Sprint(p.ByState) != fmt.Sprint(want) || p.Total != 2 {
@@ -221,7 +234,7 @@ func TestRowsFollow(t *testing.T) {
 	if r = row(); r.State != "RUNNING" || r.Running != 1 || r.Waiting != 0 {
 		t.Errorf("launched: %+v", r)
 	}
-	totals, err := s.Totals(t.Context(), nil)
+	totals, err := s.Totals(t.Context(), explain.All())
 	if err != nil || totals.Running != 1 || totals.RunningExecutions != 1 || totals.ByState["RUNNING"] != 1 || totals.ByState["ON_TRIGGER"] != 1 {
 		t.Errorf("totals %+v, %v", totals, err)
 	}
@@ -261,7 +274,7 @@ func TestUnreadRowsAreReadAgain(t *testing.T) {
 	s.page(view.Query{})
 	s.silent = errors.New("the registry is silent")
 	s.step(core.TriggerRequested{Token: 1, Job: "job"})
-	if _, err := s.Page(t.Context(), view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.silent) {
+	if _, err := s.Page(t.Context(), explain.All(), view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.silent) {
 		t.Fatalf("%v", err)
 	}
 	s.silent = nil
@@ -296,11 +309,11 @@ func TestOneReadForAPage(t *testing.T) {
 func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
-	sum, err := s.Summary(t.Context(), nil, s.now)
+	sum, err := s.Summary(t.Context(), explain.All(), s.now)
 	if d := sum.Documents; err != nil || d == nil || d.Bytes < 100 || d.LargestAppBytes != d.Bytes || d.LimitBytes != 256<<20 || d.AppLimitBytes != 64<<20 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if sum, err := s.Summary(t.Context(), func(string) bool { return true }, s.now); err != nil || sum.Documents != nil {
+	if sum, err := s.Summary(t.Context(), explain.Apps(func(string) bool { return true }, nil), s.now); err != nil || sum.Documents != nil {
 		t.Errorf("%+v, %v", sum.Documents, err)
 	}
 }
@@ -310,7 +323,7 @@ func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
 	depth := func() int {
-		sum, err := s.Summary(t.Context(), nil, s.now)
+		sum, err := s.Summary(t.Context(), explain.All(), s.now)
 		if err != nil {
 			t.Fatalf("%+v, %v", sum, err)
 		}
@@ -329,7 +342,7 @@ func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 	if n := s.reads - before; n != 10 { // the rows alone
 		t.Errorf("%d reads", n)
 	}
-	o, err := s.Overview(t.Context(), nil, s.now)
+	o, err := s.Overview(t.Context(), explain.All(), s.now)
 	if err != nil || o.Summary.Queues[0].Depth != 0 {
 		t.Errorf("who asks for an overview gets %+v, %v", o.Summary.Queues, err)
 	}

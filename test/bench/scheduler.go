@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/test/quietsession"
 )
 
@@ -60,14 +61,14 @@ func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration, r *r
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType = fmt.Sprintf("load_%d", i), "my_app", jobs.Transient
 		j.ShardingTotalCount, j.CPUCount, j.MemoryMB, j.Misfire = shards, 0.01, 1, true
-		if _, err := s.RegisterJob(ctx, j); err != nil {
+		if _, err := s.RegisterJob(ctx, explain.All(), j); err != nil {
 			return err
 		}
 	}
 	before := s.Stats()
 	begin := time.Now()
 	for i := 0; time.Since(begin) < d; i = (i + 1) % running {
-		_, err := s.Trigger(ctx, fmt.Sprintf("load_%d", i), "")
+		_, err := s.Trigger(ctx, explain.All(), fmt.Sprintf("load_%d", i), "")
 		var full *core.Error
 		if err != nil && !(errors.As(err, &full) && full.Kind == core.Conflict) {
 			return err

@@ -21,6 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 	"github.com/elasticjob-go/elasticjob/test/quietsession"
 )
@@ -97,14 +98,14 @@ func lead(b *testing.B, h scheduler.History) *leader {
 	}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "app", "http://127.0.0.1/app.tar", "run"
-	if _, err := l.RegisterApp(ctx, a); err != nil {
+	if _, err := l.RegisterApp(ctx, explain.All(), a); err != nil {
 		b.Fatal(err)
 	}
 	for i := range different {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType = fmt.Sprintf("load_%d", i), "app", jobs.Transient
 		j.ShardingTotalCount, j.CPUCount, j.MemoryMB = shards, 0.01, 1
-		if _, err := l.RegisterJob(ctx, j); err != nil {
+		if _, err := l.RegisterJob(ctx, explain.All(), j); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -118,7 +119,7 @@ func (l *leader) second(b *testing.B) {
 	for range 10 {
 		<-tick.C
 		begin := time.Now()
-		if _, err := l.Trigger(b.Context(), fmt.Sprintf("load_%d", l.n%different), ""); err != nil {
+		if _, err := l.Trigger(b.Context(), explain.All(), fmt.Sprintf("load_%d", l.n%different), ""); err != nil {
 			b.Fatal(err)
 		}
 		l.n++

@@ -64,6 +64,25 @@ func TestPurePackagesOnlyDecide(t *testing.T) {
 	}
 }
 
+// Whoever makes a Reader looks at the core past the gate, and says themselves what may be seen.
+func TestOnlyTheSchedulerMakesReaders(t *testing.T) {
+	t.Parallel()
+	makers := 0
+	eachSource(t, func(path string) error {
+		text, err := os.ReadFile(path)
+		if !bytes.Contains(text, []byte("explain.NewReader")) {
+			return err
+		}
+		if makers++; filepath.Dir(path) != filepath.Join(root, "scheduler") {
+			t.Errorf("%s makes an explain.Reader: ask Scheduler.Read for one", path)
+		}
+		return nil
+	})
+	if makers != 1 {
+		t.Errorf("%d files make Readers, want the one with Scheduler.Read", makers)
+	}
+}
+
 // begins says what a node begins or asks that a pure package must not, or "".
 func begins(n ast.Node) string {
 	switch n := n.(type) {
@@ -164,6 +183,15 @@ func list(t *testing.T) []pkg {
 // one changes: it can't know what go list reads.
 func watch(t *testing.T) {
 	t.Helper()
+	eachSource(t, func(path string) error {
+		_, err := os.Stat(path)
+		return err
+	})
+}
+
+// eachSource has look see every source file that is no test.
+func eachSource(t *testing.T, look func(path string) error) {
+	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -171,9 +199,9 @@ func watch(t *testing.T) {
 		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root:
 			return fs.SkipDir
 		case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
-			_, err = os.Stat(path)
+			return look(path)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		t.Fatalf("look at the sources: %v", err)

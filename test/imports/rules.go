@@ -122,6 +122,7 @@ var pure = map[string][]string{
 	"scheduler/core":         impure,
 	"scheduler/core/store":   impure,
 	"scheduler/core/orphans": impure,
+	"scheduler/explain":      impure,
 	"scheduler/term":         impure,
 	"history/event":          impure,
 	"history/search":         impure,

@@ -109,7 +109,6 @@ func (k *Set) Paused(j *Job) bool { return k.Inactive(j) == Paused }
 // Name is the name.
 func (a *App) Name() string { return a.name }
 
-
 // Version is the version.
 func (a *App) Version() int64 { return a.version }
 

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // appsOfTwo is a server with two apps, each with one job, that other people's grants are for: theirs, and mine.
@@ -41,42 +41,66 @@ func appsOfTwo(t *testing.T, h api.History) (*fakeScheduler, func(method, path, 
 const (
 	taskOfMine   = "mine_job@-@0@-@READY@-@S0@-@0f8e"
 	taskOfTheirs = "their_job@-@0@-@READY@-@S0@-@0f8e"
-	taskOfNobody = "absent@-@0@-@READY@-@S0@-@0f8e"
 )
 
-// TestHiddenIsAbsent: what a grant does not cover has the very answer of what is not there, and nothing is done to it.
+// askedWith are the queries and bodies of requests for what their path does not name, and of others beside none.
+var askedWith = map[string][]string{
+	"PUT /api/app":  {` {"appName":"{appName}","cpuCount":2}`},
+	"POST /api/app": {` {"appName":"{appName}","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`},
+	"POST /api/app/check": {` {"appName":"{appName}","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`,
+		`?update=true {"appName":"{appName}","cpuCount":2}`},
+	"DELETE /api/app/{appName}":       {"?jobs=true"},
+	"PUT /api/job/update":             {` {"jobName":"{jobName}","cpuCount":2}`},
+	"POST /api/job/register":          {newJobOf},
+	"POST /api/job/check":             {newJobOf, `?update=true {"jobName":"{jobName}","cpuCount":2}`},
+	"POST /api/job/trigger":           {" {jobName}"},
+	"POST /api/job/{jobName}/trigger": {` {"env":{"A":"b"}}`},
+	"DELETE /api/job/deregister":      {" {jobName}"},
+}
+
+const newJobOf = ` {"jobName":"new","appName":"{appName}","jobExecutionType":"TRANSIENT","shardingTotalCount":1,` +
+	`"cpuCount":1,"memoryMB":1}`
+
+// TestHiddenIsAbsent walks the router: what a grant does not cover has the very answer of what is not there, and nothing
+// is done to it. What is only read TestNoRouteTellsOfOthers looks at.
 func TestHiddenIsAbsent(t *testing.T) {
 	t.Parallel()
-	b, ask := appsOfTwo(t, &fakeHistory{executions: []search.Execution{{ID: "stored-theirs", Job: "their_job"}, {ID: "stored-absent", Job: "absent"}},
-		life: []search.Moment{{Kind: "DROPPED", Message: "secret of theirs"}}})
-	absent := strings.NewReplacer("their_job", "absent", "theirs", "absent")
-	for _, route := range []string{
-		"GET /api/app/theirs", "GET /api/app/theirs/disable", "POST /api/app/theirs/disable", "POST /api/app/theirs/enable", "DELETE /api/app/theirs/disable", "DELETE /api/app/theirs", "DELETE /api/app/theirs?jobs=true",
-		`PUT /api/app {"appName":"theirs","cpuCount":2}`, `PUT /api/job/update {"jobName":"their_job","cpuCount":2}`,
-		`POST /api/app {"appName":"theirs","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`,
-		`POST /api/job/register {"jobName":"new","appName":"theirs","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":1}`,
-		`POST /api/job/check?update=true {"jobName":"their_job","cpuCount":2}`, `POST /api/app/check?update=true {"appName":"theirs","cpuCount":2}`,
-		`POST /api/app/check {"appName":"theirs","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`,
-		`POST /api/job/check {"jobName":"new","appName":"theirs","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":1}`,
-		"GET /api/job/jobs/their_job", "GET /api/job/their_job/disable", "POST /api/job/their_job/disable", "POST /api/job/their_job/enable", "POST /api/job/their_job/pause",
-		"POST /api/job/their_job/resume", "POST /api/job/their_job/shutdown", "POST /api/job/their_job/trigger", "POST /api/job/trigger their_job", `POST /api/job/their_job/trigger {"env":{"A":"b"}}`,
-		"DELETE /api/job/their_job/deregister", "DELETE /api/job/deregister their_job", "GET /api/job/their_job/explain", "GET /api/job/their_job/executions", "GET /api/job/their_job/grid", "GET /api/job/their_job/changes", "GET /api/job/their_job/statistics",
-		"GET /api/executions?job=their_job", "GET /api/execution/exec-theirs", "GET /api/execution/stored-theirs", "POST /api/execution/exec-theirs/kill", "POST /api/execution/exec-theirs/again", "POST /api/execution/stored-theirs/again",
-		"GET /api/task/" + taskOfTheirs + "/logs", "GET /api/task/" + taskOfTheirs + "/logs/search?q=a", "POST /api/task/" + taskOfTheirs + "/kill", "POST /api/task/" + taskOfTheirs + "/forget",
-		"GET /api/job/events/executions?jobName=their_job", "GET /api/job/events/statusTraces?jobName=their_job",
-	} {
-		method, rest, _ := strings.Cut(route, " ")
-		path, body, _ := strings.Cut(rest, " ")
-		before := b.changed()
-		status, text := ask(method, path, body, auth.Admin)
-		otherStatus, other := ask(method, absent.Replace(path), absent.Replace(body), auth.Admin)
-		if status != otherStatus || absent.Replace(text) != other {
-			t.Errorf("%s\n hidden: %d %s absent: %d %s", route, status, text, otherStatus, other)
+	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "DROPPED", Message: "secret of theirs"}},
+		executions: []search.Execution{{ID: "stored-theirs", Job: "their_job"}, {ID: "stored-absent", Job: "absent"}}})
+	absent, walked := strings.NewReplacer("their_job", "absent", "theirs", "absent"), 0
+	for _, r := range api.New(api.Options{Scheduler: b}).Routes() {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead || !strings.HasSuffix(r.Who, "for the app") {
+			continue
 		}
-		if isList := strings.HasPrefix(path, "/api/executions"); b.changed() != before || strings.Contains(text, "secret") ||
-			status != http.StatusNotFound && status != http.StatusForbidden && !(isList && text == "[]\n") {
-			t.Errorf("%s: %d %s", route, status, text)
+		var asked []string
+		if strings.Contains(r.Path, "{") {
+			asked = append(asked, r.Method+" "+r.Path)
 		}
+		for _, with := range askedWith[r.Method+" "+r.Path] {
+			asked = append(asked, r.Method+" "+r.Path+with)
+		}
+		if len(asked) == 0 {
+			t.Errorf("%s %s: say in askedWith how it names an app or a job", r.Method, r.Path)
+		}
+		for _, route := range filled(t, asked, map[string][]string{"{appName}": {"theirs"}, "{jobName}": {"their_job"},
+			"{executionId}": {"exec-theirs", "stored-theirs"}, "{taskId}": {taskOfTheirs}}) {
+			method, rest, _ := strings.Cut(route, " ")
+			path, body, _ := strings.Cut(rest, " ")
+			before := b.changed()
+			walked++
+			status, text := ask(method, path, body, auth.Admin)
+			otherStatus, other := ask(method, absent.Replace(path), absent.Replace(body), auth.Admin)
+			if status != otherStatus || absent.Replace(text) != other {
+				t.Errorf("%s\n hidden: %d %s absent: %d %s", route, status, text, otherStatus, other)
+			}
+			if b.changed() != before || strings.Contains(text, "secret") ||
+				status != http.StatusNotFound && status != http.StatusForbidden {
+				t.Errorf("%s: %d %s", route, status, text)
+			}
+		}
+	}
+	if walked < 25 {
+		t.Errorf("only %d requests were made", walked)
 	}
 }
 
@@ -84,11 +108,6 @@ func TestHiddenIsAbsent(t *testing.T) {
 func TestListsHaveTheirAppsOnly(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, nil)
-	for _, path := range []string{"/api/app/list", "/api/job/jobs", "/api/job/tasks/running", "/api/job/tasks/ready", "/api/job/tasks/failover", "/api/executions", "/api/executions?limit=1"} {
-		if status, text := ask("GET", path, "", auth.Viewer); status != http.StatusOK || !strings.Contains(text, "mine") || strings.Contains(text, "their") {
-			t.Errorf("%s: %d %s", path, status, text)
-		}
-	}
 	if _, text := ask("GET", "/api/job/statistics/jobs/executionType", "", auth.Viewer); text != `{"transientJobCount":1,"daemonJobCount":0}`+"\n" {
 		t.Errorf("counts: %s", text)
 	}
@@ -155,21 +174,14 @@ var reasonsOfOthers = []string{
 	"execution mine_job@20260501T120000Z of the job is running; a job runs one at a time",
 }
 
-// TestReasonsNameNoOthers: whatever a scheduler or a history says in any field of any answer, who sees some apps
-// reads of no other.
+// TestReasonsNameNoOthers: whatever a scheduler says of a job that is checked, or of what it refuses, who sees some apps
+// reads of no other. TestNoRouteTellsOfOthers looks at what is only read.
 func TestReasonsNameNoOthers(t *testing.T) {
 	t.Parallel()
-	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "WAITED", Message: strings.Join(reasonsOfOthers, "; "), MessageArgs: map[string]any{"execution": "their_job@20260501T120000Z"}}}})
+	b, ask := appsOfTwo(t, nil)
 	b.reason = strings.Join(reasonsOfOthers, "; ")
-	args := map[string]any{"why": b.reason, "last": map[string]any{"code": "text", "args": map[string]any{"text": b.reason}}}
-	b.explain = func(context.Context, string) (core.Explanation, error) {
-		return core.Explanation{JobName: "mine_job", State: "WAITING", NotesView: core.NotesView{Notes: reasonsOfOthers, NoteReasons: []core.NoteView{{Code: "of_item", Args: args}}}, Waiting: []core.WaitingView{{Why: core.Why{Reason: b.reason, ReasonArgs: args}}}, Running: []core.RunningView{{State: core.Running, OptionalWhy: core.OptionalWhy{Reason: b.reason}}}}, nil
-	}
-	b.watch = newWatching(noon, map[string][]string{"mine-1": {"mine_job"}})
-	b.watch.happens(noon, core.TriggerRequested{Token: 1, Job: "mine_job"}) // it waits since noon, which is long ago
 	document := `{"jobName":"%s","appName":"mine-1","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":64}`
 	for _, r := range []struct{ method, path, body string }{
-		{"GET", "/api/execution/exec-mine", ""}, {"GET", "/api/executions", ""}, {"GET", "/api/jobs", ""}, {"GET", "/api/overview", ""}, {"GET", "/api/job/mine_job/explain", ""},
 		{"POST", "/api/job/check", fmt.Sprintf(document, "new_job")}, {"POST", "/api/job/check?update=true", fmt.Sprintf(document, "mine_job")},
 	} {
 		if status, text := ask(r.method, r.path, r.body, auth.Admin); status != 200 || strings.Contains(text, "their") ||
@@ -209,8 +221,8 @@ func TestNoAnswerNamesOthers(t *testing.T) {
 			t.Errorf("%s: who sees all apps sees %s", route, all)
 		}
 	}
-	b.jobFails = core.Errorf(core.Unavailable, "", "it starts")
-	if answer, err := server.Shown(t.Context(), viewer, reasonsOfOthers); !errors.Is(err, b.jobFails) {
+	b.unread = core.Errorf(core.Unavailable, "", "it starts")
+	if answer, err := server.Shown(t.Context(), viewer, reasonsOfOthers); !errors.Is(err, b.unread) {
 		t.Errorf("nobody knows which jobs may be seen: %v %v", answer, err)
 	}
 	if texts < 100 {
@@ -265,27 +277,17 @@ func fill(t *testing.T, v reflect.Value, text string, depth int) (texts int) {
 	return texts
 }
 
-// TestEveryMethodAsksForWhom: a call of the scheduler that no request was admitted for fails, whatever it is.
-func TestEveryMethodAsksForWhom(t *testing.T) {
+// TestWhatIsOfAppsTakesAScope: who calls the scheduler must say for whom, unless it is about this server.
+func TestWhatIsOfAppsTakesAScope(t *testing.T) {
 	t.Parallel()
-	b := newFakeScheduler()
-	b.add("a", "j")
-	v := reflect.ValueOf(api.Scoped(b))
-	for i := range v.NumMethod() {
-		name, method := v.Type().Method(i).Name, v.Method(i)
-		if name == "Leader" || name == "Health" || name == "Stats" {
-			continue
+	scheduler := reflect.TypeFor[api.Scheduler]()
+	for i := range scheduler.NumMethod() {
+		switch m := scheduler.Method(i); m.Name {
+		case "Leader", "Health", "Stats":
+		default:
+			if m.Type.NumIn() < 2 || m.Type.In(1) != reflect.TypeFor[explain.Scope]() {
+				t.Errorf("%s takes no Scope", m.Name)
+			}
 		}
-		in := []reflect.Value{reflect.ValueOf(t.Context())}
-		for p := 1; p < method.Type().NumIn(); p++ {
-			in = append(in, reflect.Zero(method.Type().In(p)))
-		}
-		out := method.Call(in)
-		if err, _ := out[len(out)-1].Interface().(error); err == nil {
-			t.Errorf("%s does for nobody what it does for an admin", name)
-		}
-	}
-	if b.changed() != 0 {
-		t.Error("something was changed")
 	}
 }

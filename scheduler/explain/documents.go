@@ -1,0 +1,96 @@
+package explain
+
+import (
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// App is one app.
+func (r Reader) App(name string) (core.AppView, error) {
+	return find(r, "app", name, r.core.App, func(v *core.AppView) bool { return r.scope.Covers(v.AppName) })
+}
+
+// Apps lists all apps, by name.
+func (r Reader) Apps() []core.AppView {
+	return filter(r, r.core.Apps(), func(v core.AppView) bool { return r.scope.Covers(v.AppName) })
+}
+
+// Job is one job.
+func (r Reader) Job(name string) (core.JobView, error) {
+	return find(r, "job", name, r.core.Job, func(v *core.JobView) bool { return r.scope.Covers(v.AppName) })
+}
+
+// Jobs lists all jobs, by name.
+func (r Reader) Jobs() []core.JobView {
+	return filter(r, r.core.Jobs(), func(v core.JobView) bool { return r.scope.Covers(v.AppName) })
+}
+
+// Explain says what a job is doing and why.
+func (r Reader) Explain(job string) (core.Explanation, error) {
+	return ifSeen(r.SeesJob(job), job, r.core.Explain)
+}
+
+// CheckJob says what publishing a job would lead to, which the scope must allow. cfg must have been checked.
+func (r Reader) CheckJob(cfg jobs.Config) (core.JobCheck, error) {
+	if err := r.scope.MayPublish(cfg.AppName); err != nil {
+		return core.JobCheck{}, err
+	}
+	return r.core.CheckJob(core.RegisterJob{Config: cfg})
+}
+
+// JobToUpdate is the job that an update begins with. That there is none it says as the update would.
+func (r Reader) JobToUpdate(name string) (core.JobView, error) {
+	v, err := r.Job(name)
+	if err != nil && r.scope.all {
+		_, err = r.core.CheckJob(core.UpdateJob{Config: jobs.Config{JobName: name}})
+	}
+	return v, err
+}
+
+// CheckJobUpdate says what an update of a job would lead to.
+func (r Reader) CheckJobUpdate(name string, change func(jobs.Config) (jobs.Config, error)) (core.JobCheck, error) {
+	old, err := r.JobToUpdate(name)
+	if err != nil {
+		return core.JobCheck{}, err
+	}
+	update, err := r.scope.Update(old, change)
+	if err != nil {
+		return core.JobCheck{}, err
+	}
+	return r.core.CheckJob(update)
+}
+
+// FaultyDocuments lists the documents in the registry that can't be used, by path. Of a job without a good one nobody
+// knows the app: a scope of some apps has none of those.
+func (r Reader) FaultyDocuments() []core.FaultyView {
+	covered := r.covered()
+	return filter(r, r.core.FaultyDocuments(), func(v core.FaultyView) bool {
+		if v.Kind == "app" {
+			return r.scope.Covers(v.Name)
+		}
+		return covered[v.Name]
+	})
+}
+
+// Sandboxes lists where the executors of an app keep their files.
+func (r Reader) Sandboxes(app string) ([]core.SandboxView, error) {
+	return ifSeen(r.SeesApp(app), app, r.core.Sandboxes)
+}
+
+// Audits lists the audit rows that the scheduler keeps, the newest first: without a history the newest, else those
+// that it does not have yet. There are rows of users and tokens, too, which belong to no app: with a scope of some
+// apps one must ask about a job, and gets the rows of these apps.
+func (r Reader) Audits(q search.Audits) ([]event.Audit, error) {
+	if !r.scope.all {
+		if q.Target != "job" || q.TargetName == "" {
+			return nil, r.scope.RequireAll()
+		}
+		if err := r.SeesJob(q.TargetName); err != nil {
+			return nil, err
+		}
+		q.May = r.scope.Covers
+	}
+	return r.core.Audits(q), nil
+}

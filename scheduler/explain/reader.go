@@ -1,0 +1,127 @@
+package explain
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// Core is what a Reader reads; *core.Core has it. Errors are *core.Error, of what is not there.
+type Core interface {
+	Apps() []core.AppView
+	App(name string) (core.AppView, error)
+	Sandboxes(app string) ([]core.SandboxView, error)
+
+	Jobs() []core.JobView
+	Job(name string) (core.JobView, error)
+	CheckJob(ch core.Change) (core.JobCheck, error)
+	Explain(job string) (core.Explanation, error)
+	FaultyDocuments() []core.FaultyView
+	Audits(q search.Audits) []event.Audit
+
+	Executions(f core.ExecutionFilter) ([]core.ExecutionSummary, error)
+	Execution(id string) (core.ExecutionView, error)
+	Cells(job string, ids []string) map[string][]search.Cell
+	RunningTasks() []core.TaskView
+	ReadyJobs() []core.ReadyView
+	FailoverShards() []core.FailoverView
+	LogPlace(taskID string) (core.LogPlace, error)
+	LongestKillGrace() time.Duration
+
+	AgentNames() []core.AgentName
+	Cluster(agents []string) core.ClusterView
+	Agent(id string) (core.AgentDetail, error)
+	Schedules() []core.ScheduleView
+	Activity(from time.Time) []search.Activity
+}
+
+// Reader shows the core at one moment, as far as a scope goes. It may be used only within the call that it was handed
+// to; what it returns may be kept. What is said below of what is there holds for what is there in the scope.
+type Reader struct {
+	core  Core
+	scope Scope
+}
+
+// NewReader makes a Reader of a core that holds still. It fails with ErrNobody for the zero Scope.
+func NewReader(c Core, scope Scope) (Reader, error) {
+	return Reader{c, scope}, scope.Check()
+}
+
+// find is what the core has by a name, if that is there and covered; what is the word that Hidden takes. With a scope
+// of all apps it is as the core has it.
+func find[V any](r Reader, what, name string, in func(string) (V, error), covered func(*V) bool) (none V, err error) {
+	v, err := in(name)
+	if !r.scope.all && (err != nil || !covered(&v)) {
+		return none, Hidden(what, name)
+	}
+	return v, err
+}
+
+// SeesApp fails for an app that is not there. With a scope of all apps it never does, nor do the others: whatever is
+// asked or done next says so.
+func (r Reader) SeesApp(name string) error { return sees(r, name, r.App) }
+
+// SeesJob is SeesApp for a job.
+func (r Reader) SeesJob(name string) error { return sees(r, name, r.Job) }
+
+// SeesExecution is SeesApp for an execution.
+func (r Reader) SeesExecution(id string) error { return sees(r, id, r.Execution) }
+
+// SeesTask is SeesApp for a task, by its job, which its id names: the task need not be there.
+func (r Reader) SeesTask(id string) error {
+	if task, err := jobs.ParseTaskID(id); !r.scope.all && (err != nil || r.SeesJob(task.Job) != nil) {
+		return Hidden("task", id)
+	}
+	return nil
+}
+
+// MayPublish refuses an app that may not be published, whether it is there or not.
+func (r Reader) MayPublish(app string) error { return r.scope.MayPublish(app) }
+
+func sees[V any](r Reader, name string, show func(string) (V, error)) error {
+	if r.scope.all {
+		return nil
+	}
+	_, err := show(name)
+	return err
+}
+
+// ifSeen is what the core says of what is there.
+func ifSeen[V any](unseen error, name string, say func(string) (V, error)) (none V, err error) {
+	if unseen != nil {
+		return none, unseen
+	}
+	return say(name)
+}
+
+// ofAll is what is of all apps, for those who may see all.
+func ofAll[V any](r Reader, say func() V) (none V, err error) {
+	if err := r.scope.RequireAll(); err != nil {
+		return none, err
+	}
+	return say(), nil
+}
+
+// filter leaves in a list what is covered.
+func filter[V any](r Reader, list []V, covered func(V) bool) []V {
+	if r.scope.all {
+		return list
+	}
+	return slices.DeleteFunc(list, func(v V) bool { return !covered(v) })
+}
+
+// covered are the names of the jobs that are there, nil with a scope of all apps.
+func (r Reader) covered() map[string]bool {
+	if r.scope.all {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, v := range r.Jobs() {
+		names[v.JobName] = true
+	}
+	return names
+}
