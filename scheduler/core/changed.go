@@ -15,7 +15,7 @@ func (c *Core) appChanged(e config.AppChanged) {
 	c.NeedChanged()
 	a, jobs, other := c.config.AppChanged(e)
 	if other {
-		c.starts.forgetApp(e.Name)
+		c.starts.ForgetApp(e.Name)
 		if a != nil {
 			c.MatchAgain()
 		}

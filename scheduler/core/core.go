@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -23,7 +24,7 @@ type Core struct {
 	config     config.Set
 	executions executions.Set
 	agents     agents.Set
-	starts     startFailures
+	starts     startfailures.Set
 	unfit      unfit
 	executors  executors.Set
 	orphans    orphans.Set
@@ -60,7 +61,7 @@ func New(opt step.Options) *Core {
 	c.subscription.Shared = c.Shared
 	c.config, c.agents = config.New(c.Shared), agents.New(c.Shared)
 	c.daemons = newDaemons(c.Shared)
-	c.starts = newStartFailures(c.Shared, &c.executions)
+	c.starts = startfailures.New(c.Shared, func(id string) bool { return c.executions.Get(id) != nil })
 	c.placement = newPlacement(c.Shared)
 	c.notifications = newNotifications(c.Shared)
 	c.recording = newRecording(c.Shared, &c.executions)

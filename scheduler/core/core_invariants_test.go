@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -93,20 +94,17 @@ func contradictionOfParts(c *Core) string {
 			}
 		}
 	}
-	for source, t := range c.starts.sources {
-		if t.source() != source {
-			return "a start failure is misfiled " + source
-		}
+	if why := c.starts.Contradiction(); why != "" {
+		return why
 	}
-	for name, of := range c.starts.byApp {
-		if len(of) == 0 || c.config.App(name) == nil {
-			return "start failures are kept without reason " + name
+	unknown := ""
+	c.starts.Each(func(app, _ string, _ startfailures.Failure) {
+		if c.config.App(app) == nil {
+			unknown = "start failures are kept without reason " + app
 		}
-		for agent, t := range of {
-			if (agent == everyAgent) != (t.Host != "") || t.Host != "" && c.starts.sources[t.source()] != t {
-				return "a start failure is not indexed " + startKey(name, agent)
-			}
-		}
+	})
+	if unknown != "" {
+		return unknown
 	}
 	if why := c.agents.Contradiction(); why != "" {
 		return why

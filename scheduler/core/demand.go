@@ -45,8 +45,8 @@ func (c *Core) demands() (ds []demand, more bool) {
 			continue
 		}
 		a := c.config.App(d.with.App.AppName)
-		if wait := c.starts.wait(a, e.ID()); wait.waits() {
-			c.executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: c.starts.waitReason(wait)})
+		if wait := c.starts.Wait(a.Config(), e.ID()); wait.Waits() {
+			c.executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: c.starts.WaitReason(wait)})
 			c.recording.waits(e, e.Unplaced().Why)
 			continue
 		}
@@ -55,7 +55,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			c.recording.waits(e, why)
 			continue
 		}
-		c.starts.tried(a, e.ID())
+		c.starts.Tried(a.Config(), e.ID())
 		d.Demand = c.demandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, maintained)
 		d.Together, d.Bytes = !e.Launched(), c.describedSize(e, d.with).Each
 		ds = append(ds, d)

@@ -27,7 +27,7 @@ func (c *Core) endAttempt(ref executions.TaskRef, how outcome, lingers time.Dura
 	if v.blameAgent && c.config.App(e.Settings().App.AppName) != nil {
 		// Shards that bring their executors are launched together, and fail so.
 		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
-		c.MatchAt(c.starts.record(e.Settings().App.AppName, s.Agent(), start, in.cause))
+		c.MatchAt(c.starts.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
 	}
 	if x := c.executors.Get(s.Executor()); x != nil && v.closeExecutor {
 		if v.mismatch {

@@ -63,8 +63,8 @@ func (c *Core) wouldPlace(j *config.Job) PlacementView {
 		v.Why = whyOf(c.orphanReason(&o))
 		return v
 	}
-	if wait := c.starts.wait(a, ""); wait.waits() {
-		v.Why = whyOf(c.starts.waitReason(wait))
+	if wait := c.starts.Wait(a.Config(), ""); wait.Waits() {
+		v.Why = whyOf(c.starts.WaitReason(wait))
 		return v
 	}
 	items := make([]int, j.Config().ShardingTotalCount)

@@ -71,7 +71,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			}
 		case store.PathStartFailure:
 			var until time.Time // the apps are known: documents come first
-			until, err = c.starts.restore(e, func(name string) bool { return c.config.App(name) != nil })
+			until, err = c.starts.Restore(e, func(name string) bool { return c.config.App(name) != nil })
 			c.MatchAt(until)
 		case store.PathDaemonRuns:
 			var runs daemonRuns

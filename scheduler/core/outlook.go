@@ -34,7 +34,7 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 			hopeless = true
 			continue
 		}
-		if c.starts.wait(c.config.AppOf(e), e.ID()).waits() {
+		if c.starts.Wait(c.config.AppOf(e).Config(), e.ID()).Waits() {
 			continue
 		}
 		if !e.Launched() {
@@ -115,7 +115,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			return false
 		}
 		a := c.config.App(j.Config().AppName)
-		if c.starts.wait(a, name).waits() {
+		if c.starts.Wait(a.Config(), name).Waits() {
 			return false
 		}
 		ds, at = append(ds, c.demandOf(name, a.Config(), j.Config(), a.ExecutorKey(), c.placement.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, c.InTerm(fire))

@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -156,23 +157,20 @@ func (c *Core) agentTotals() (t AgentTotals) {
 }
 
 func (c *Core) startTroubles(f *Facts) {
-	for _, app := range step.SortedKeys(c.starts.byApp) {
-		for _, agent := range step.SortedKeys(c.starts.byApp[app]) {
-			s := c.starts.byApp[app][agent]
-			if !s.until().After(c.Now()) && c.Now().Sub(s.Since) > startBackoff {
-				continue // it may be placed there again, and has not been tried since
-			}
-			t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.Shown(s.Since), Why: s.Reason}
-			if agent == everyAgent {
-				last := reason.Reason{}
-				if s.Package != "" && !c.starts.isShared(app, s) {
-					last = s.Reason
-				}
-				t.Agent, t.Why = "", reason.AppNotFetched(s.whatFailed(), last)
-			}
-			f.trouble(t)
+	c.starts.Each(func(app, agent string, s startfailures.Failure) {
+		if !s.Until().After(c.Now()) && c.Now().Sub(s.Since) > startfailures.Backoff {
+			return // it may be placed there again, and has not been tried since
 		}
-	}
+		t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.Shown(s.Since), Why: s.Reason}
+		if agent == startfailures.EveryAgent {
+			last := reason.Reason{}
+			if s.Package != "" && !c.starts.IsShared(app) {
+				last = s.Reason
+			}
+			t.Agent, t.Why = "", reason.AppNotFetched(s.WhatFailed(), last)
+		}
+		f.trouble(t)
+	})
 }
 
 // silentTroubles are the daemons' shards of whose executors nothing is heard.

@@ -112,7 +112,7 @@ func (c *Core) reserve() {
 			break
 		}
 		looked++
-		if e.Unplaced().Never || !e.Unplaced().Matched || !c.canLaunch(c.config.Job(e.Job())) || c.starts.wait(c.config.AppOf(e), e.ID()).waits() {
+		if e.Unplaced().Never || !e.Unplaced().Matched || !c.canLaunch(c.config.Job(e.Job())) || c.starts.Wait(c.config.AppOf(e).Config(), e.ID()).Waits() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {

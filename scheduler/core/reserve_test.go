@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -289,7 +290,9 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	l := s.start(8)
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "other", 3 })
-	s.core.starts.byApp["my_app"]["S1"].Tries = 9 // avoided for long
+	for n := range 9 { // it is avoided for long
+		s.core.starts.Record("my_app", "S1", fmt.Sprint("executor ", n), reason.FromText("it ends"))
+	}
 	s.triggerJob("other")
 	s.offer("S1", 8, 8192)
 	s.offer("S2", 2, 8192)

@@ -153,7 +153,7 @@ func (c *Core) write() {
 	c.subscription.write(&r)
 	c.executors.Write(&r)
 	c.orphans.Write(&r)
-	c.starts.write(&r)
+	c.starts.Write(&r)
 	c.executions.Write(&r, c.recording.storedEnd(), c.recording.recordedEnd())
 	c.config.Write(&r)
 	c.fires.write(&r)

@@ -48,7 +48,7 @@ func (c *Core) unfitFor(a *app.Config, key string) map[string]reason.Reason {
 // avoid is where an app is not to be placed, and why: where the cluster's rules or its own start failures keep it away, and where
 // maintenance begins soon: those are maintained. The map is not to be changed.
 func (c *Core) avoid(a *app.Config, key string, maintained map[string]reason.Reason) map[string]reason.Reason {
-	avoided, kept := c.starts.avoid(a.AppName, maintained), c.unfitFor(a, key)
+	avoided, kept := c.starts.Avoid(a.AppName, maintained), c.unfitFor(a, key)
 	switch {
 	case len(kept) == 0:
 		return avoided

@@ -25,7 +25,7 @@ func (c *Core) Unplaced(limit int) []cluster.Unplaced {
 			break
 		}
 		notMatched := e.Unplaced().Why.IsZero() && c.flow.held.Len() > 0 // there may be room for it
-		if notMatched || !e.Kill().IsZero() || c.heldBack(e) || c.starts.wait(c.config.AppOf(e), e.ID()).waits() {
+		if notMatched || !e.Kill().IsZero() || c.heldBack(e) || c.starts.Wait(c.config.AppOf(e).Config(), e.ID()).Waits() {
 			continue
 		}
 		if e.Launched() {

@@ -145,7 +145,7 @@ func (c *Core) alive(ref executions.TaskRef, u cluster.Update) {
 		changed = true
 	}
 	if s.Seen() >= executions.SeenStarting && !(s.Fetching() && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
-		c.starts.forget(ref.Exec.Settings().App.AppName, s.Agent())
+		c.starts.Forget(ref.Exec.Settings().App.AppName, s.Agent())
 	}
 	if s.Seen() >= executions.SeenRunning {
 		changed = c.beginTimeout(ref) || changed
@@ -221,7 +221,7 @@ func (c *Core) terminal(ref executions.TaskRef, u cluster.Update) {
 		}
 	}
 	if u.Source == cluster.FromExecutor {
-		c.starts.forget(ref.Exec.Settings().App.AppName, s.Agent()) // a short task is reported by its end alone
+		c.starts.Forget(ref.Exec.Settings().App.AppName, s.Agent()) // a short task is reported by its end alone
 	}
 	end := c.endOf(ref, u)
 	c.executions.EndReported(ref, end)
@@ -263,7 +263,7 @@ func (c *Core) mayStillEnd(s *executions.Shard, u cluster.Update) bool {
 
 // packageFetched notes that a process of an attempt began, so that its package was there.
 func (c *Core) packageFetched(ref executions.TaskRef) {
-	if a := c.config.App(ref.Exec.Settings().App.AppName); a != nil && c.starts.packageFetched(*a.Config()) {
+	if a := c.config.App(ref.Exec.Settings().App.AppName); a != nil && c.starts.PackageFetched(*a.Config()) {
 		c.MatchAgain()
 	}
 }
@@ -277,9 +277,9 @@ func (c *Core) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
 	case a == nil:
 	case a.Config().PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
 	case st.Unreachable != "" && wire.HostPort(a.Config().AppURL) == st.Unreachable:
-		c.MatchAt(c.starts.unreachable(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
+		c.MatchAt(c.starts.Unreachable(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
 	case st.Unanswered && a.Config().AppURL == with.AppURL:
-		c.MatchAt(c.starts.unanswered(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
+		c.MatchAt(c.starts.Unanswered(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
 	}
 }
 

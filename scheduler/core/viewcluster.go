@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 )
 
 // AgentName is what an agent is found by.
@@ -288,21 +288,19 @@ func (c *Core) executorsOn(agent string) []ExecutorView {
 // startFailures lists those on the agents that are asked for, and says how many there are.
 func (c *Core) startFailures(on func(agent string) bool) (shown []StartFailureView, total int) {
 	shown = []StartFailureView{}
-	for _, appName := range slices.Sorted(maps.Keys(c.starts.byApp)) {
-		for agentID, t := range c.starts.byApp[appName] {
-			if !on(agentID) {
-				continue
-			}
-			v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.Shown(t.until()).UTC().Truncate(time.Millisecond),
-				Cause: t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
-			if agentID == everyAgent {
-				v.Agent = ""
-			} else if a := c.agents.Get(agentID); a != nil {
-				v.Hostname = a.Host()
-			}
-			shown = append(shown, v)
+	c.starts.Each(func(appName, agentID string, t startfailures.Failure) {
+		if !on(agentID) {
+			return
 		}
-	}
+		v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.Shown(t.Until()).UTC().Truncate(time.Millisecond),
+			Cause: t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
+		if agentID == startfailures.EveryAgent {
+			v.Agent = ""
+		} else if a := c.agents.Get(agentID); a != nil {
+			v.Hostname = a.Host()
+		}
+		shown = append(shown, v)
+	})
 	slices.SortFunc(shown, func(a, b StartFailureView) int {
 		return cmp.Or(b.NotBefore.Compare(a.NotBefore), strings.Compare(a.App, b.App), strings.Compare(a.Agent, b.Agent))
 	})

@@ -170,7 +170,7 @@ func TestStartFailuresAreShown(t *testing.T) {
 	s.update(s.accepted()[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed), func(u *cluster.Update) { u.Message = "no such file" })
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
-	s.core.starts.unreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
+	s.core.starts.Unreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
 	for when, list := range map[string]func() ([]StartFailureView, int){
 		"of all": func() ([]StartFailureView, int) {
 			v := s.core.Cluster(nil)

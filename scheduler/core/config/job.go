@@ -24,8 +24,13 @@ type App struct {
 	bytes   int      // of its document
 }
 
-// config is its document, which never changes: another document is another app.
-func (a *App) Config() *app.Config { return &a.cfg }
+// Config is its document, nil without an app. It is not to be changed.
+func (a *App) Config() *app.Config {
+	if a == nil {
+		return nil
+	}
+	return &a.cfg
+}
 
 // jobState is a job, or a removed job whose tasks have not all ended (rule K2).
 type Job struct {

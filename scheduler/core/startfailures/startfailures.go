@@ -1,4 +1,4 @@
-package core
+package startfailures
 
 import (
 	"cmp"
@@ -11,8 +11,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -20,7 +18,7 @@ import (
 
 // startFailure is what went wrong when an app's executors were to start on an
 // agent (rule L6). It is kept, so that the next leader knows it (rule F8).
-type startFailure struct {
+type Failure struct {
 	Executor string        `json:"executor"` // the last one that did not start; for tasks that bring theirs, the execution and its attempt
 	Tries    int           `json:"tries"`
 	Since    time.Time     `json:"since"`
@@ -35,20 +33,20 @@ type startFailure struct {
 }
 
 // source is what the failure is kept under among all fetches: a host, or a URL.
-func (t *startFailure) source() string { return cmp.Or(t.Package, t.Host) }
+func (t Failure) source() string { return cmp.Or(t.Package, t.Host) }
 
 const (
 	// startBackoff bounds how long an app is kept off an agent (rule L6).
-	startBackoff = 5 * time.Minute
+	Backoff = 5 * time.Minute
 	// packageBackoff bounds the pause between two tries to fetch a package. It is short, since a try costs little.
 	packageBackoff = time.Minute
 	// everyAgent stands in the place of an agent's id where an app's package could not be fetched: that is no agent's fault.
-	everyAgent = "*"
+	EveryAgent = "*"
 )
 
 // until is when the app may be placed there again, or its package be fetched again.
-func (t *startFailure) until() time.Time {
-	most := startBackoff
+func (t Failure) Until() time.Time {
+	most := Backoff
 	if t.Host != "" {
 		most = packageBackoff
 	}
@@ -73,34 +71,34 @@ func (t *startFailure) until() time.Time {
 //   - sources has every failure to fetch a package by its host or URL, which all apps have that tried to fetch from
 //     there last;
 //   - changed has the key of every one that differs from what is stored, or is stored and was removed.
-type startFailures struct {
+type Set struct {
 	*step.Shared
-	executions *executions.Set // to be read: whether one that tries a package still does
-	byApp      map[string]map[string]*startFailure
-	sources    map[string]*startFailure
+	isOpen  func(execution string) bool // whether one that tries a package still does
+	byApp   map[string]map[string]*Failure
+	sources map[string]*Failure
 	// fetched are the apps of which a process began under this leader, and no fetch has failed since.
 	fetched map[string]bool
 	changed store.Changed
 }
 
-func newStartFailures(s *step.Shared, es *executions.Set) startFailures {
-	return startFailures{Shared: s, executions: es, byApp: map[string]map[string]*startFailure{},
-		sources: map[string]*startFailure{}, fetched: map[string]bool{}}
+func New(s *step.Shared, isOpen func(execution string) bool) Set {
+	return Set{Shared: s, isOpen: isOpen, byApp: map[string]map[string]*Failure{},
+		sources: map[string]*Failure{}, fetched: map[string]bool{}}
 }
 
 // startKey is where the start failures of an app on an agent are kept, below pathStartFailure.
-func startKey(appName, agent string) string { return appName + "@-@" + agent }
+func Key(appName, agent string) string { return appName + "@-@" + agent }
 
 // at is what is kept under a key, or nil.
-func (f *startFailures) at(key string) *startFailure {
+func (f *Set) at(key string) *Failure {
 	appName, agent, _ := strings.Cut(key, "@-@")
 	return f.byApp[appName][agent]
 }
 
 // put keeps a failure with an app, and until it is too old.
-func (f *startFailures) put(appName, agent string, t *startFailure) {
+func (f *Set) put(appName, agent string, t *Failure) {
 	if f.byApp[appName] == nil {
-		f.byApp[appName] = map[string]*startFailure{}
+		f.byApp[appName] = map[string]*Failure{}
 	}
 	former := f.byApp[appName][agent]
 	f.byApp[appName][agent] = t
@@ -112,8 +110,8 @@ func (f *startFailures) put(appName, agent string, t *startFailure) {
 }
 
 // restore takes in one that is stored, if its app is registered, and returns until when it holds; else it is to be removed.
-func (f *startFailures) restore(e registry.Entry, registered func(appName string) bool) (until time.Time, err error) {
-	var t startFailure
+func (f *Set) Restore(e registry.Entry, registered func(appName string) bool) (until time.Time, err error) {
+	var t Failure
 	if err := json.Unmarshal(e.Value, &t); err != nil {
 		return until, err
 	}
@@ -132,28 +130,28 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 		kept = known
 	}
 	f.put(appName, agent, kept)
-	return kept.until(), nil
+	return kept.Until(), nil
 }
 
 // record keeps an app off an agent where its executor did not start, with growing delays (rule L6). One start that failed is
 // one failure, however many tasks waited for it; only the first of them gets a time.
-func (f *startFailures) record(appName, agent, executorID string, why reason.Reason) (until time.Time) {
+func (f *Set) Record(appName, agent, executorID string, why reason.Reason) (until time.Time) {
 	t := f.byApp[appName][agent]
 	if t == nil {
-		t = &startFailure{}
+		t = &Failure{}
 	}
 	if t.Executor == executorID {
 		return until
 	}
 	t.Executor, t.Since, t.Reason = executorID, f.Now(), why
 	t.Tries++
-	f.changed.Add(startKey(appName, agent))
+	f.changed.Add(Key(appName, agent))
 	f.put(appName, agent, t)
-	return t.until()
+	return t.Until()
 }
 
 // forget removes what is known against an app on an agent, if there is anything.
-func (f *startFailures) forget(appName, agent string) {
+func (f *Set) Forget(appName, agent string) {
 	t := f.byApp[appName][agent]
 	if t == nil {
 		return
@@ -163,16 +161,16 @@ func (f *startFailures) forget(appName, agent string) {
 		delete(f.byApp, appName)
 	}
 	f.dropSource(t)
-	f.changed.Add(startKey(appName, agent))
+	f.changed.Add(Key(appName, agent))
 }
 
 // dropSource removes a failure to fetch a package that no app has any more.
-func (f *startFailures) dropSource(t *startFailure) {
+func (f *Set) dropSource(t *Failure) {
 	if t == nil || t.Host == "" || f.sources[t.source()] != t {
 		return
 	}
 	for _, of := range f.byApp {
-		if of[everyAgent] == t {
+		if of[EveryAgent] == t {
 			return
 		}
 	}
@@ -180,27 +178,27 @@ func (f *startFailures) dropSource(t *startFailure) {
 }
 
 // forgetApp is for an app that was changed or removed: what it fetches and starts is something else.
-func (f *startFailures) forgetApp(appName string) {
+func (f *Set) ForgetApp(appName string) {
 	for agent := range f.byApp[appName] {
-		f.forget(appName, agent)
+		f.Forget(appName, agent)
 	}
 	delete(f.fetched, appName)
 }
 
 // forgetLater bounds how long an agent that may be gone for ever is remembered.
-func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
+func (f *Set) forgetLater(appName, agent string, t *Failure) {
 	f.Timers.At(t.Since.Add(agents.Kept), func(now time.Time) {
 		switch {
 		case f.byApp[appName][agent] != t:
 		case now.Sub(t.Since) < agents.Kept: // it has failed again since
 			f.forgetLater(appName, agent, t)
 		default:
-			f.forget(appName, agent)
+			f.Forget(appName, agent)
 		}
 	})
 }
 
-func (f *startFailures) write(r *store.Commit) {
+func (f *Set) Write(r *store.Commit) {
 	for _, key := range f.changed.Take() {
 		if t := f.at(key); t != nil {
 			r.Put(store.Under(store.PathStartFailure, key), t)
@@ -212,17 +210,17 @@ func (f *startFailures) write(r *store.Commit) {
 
 // avoid is where an app is not to be placed, and why: where its executors did not start
 // (rule L6), and where maintenance begins soon: those are maintained.
-func (f *startFailures) avoid(appName string, maintained map[string]reason.Reason) map[string]reason.Reason {
+func (f *Set) Avoid(appName string, maintained map[string]reason.Reason) map[string]reason.Reason {
 	of := f.byApp[appName]
 	if len(of) == 0 {
 		return maintained
 	}
 	out := map[string]reason.Reason{}
 	for agent, t := range of {
-		if agent == everyAgent {
+		if agent == EveryAgent {
 			continue // see wait
 		}
-		if until := t.until(); until.After(f.Now()) {
+		if until := t.Until(); until.After(f.Now()) {
 			out[agent] = reason.StartFailed(f.Opt.TaskExecutors, t.Tries, t.Reason, f.Shown(until))
 		}
 	}
@@ -232,8 +230,8 @@ func (f *startFailures) avoid(appName string, maintained map[string]reason.Reaso
 
 // unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its
 // host was not reached. Only the first attempt that finds that out gets a time until which it holds.
-func (f *startFailures) unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {
-	t := &startFailure{Host: wire.HostPort(a.AppURL)}
+func (f *Set) Unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {
+	t := &Failure{Host: wire.HostPort(a.AppURL)}
 	if a.PodTemplate != "" {
 		t.Package = podKey(a)
 	}
@@ -241,15 +239,15 @@ func (f *startFailures) unreachable(a app.Config, execution string, launched tim
 }
 
 // unanswered notes the same of a package whose host was reached, and had no good answer for its URL in time.
-func (f *startFailures) unanswered(a app.Config, execution string, launched time.Time, why reason.Reason) time.Time {
+func (f *Set) Unanswered(a app.Config, execution string, launched time.Time, why reason.Reason) time.Time {
 	host := wire.HostPort(a.AppURL)
 	if a.PodTemplate != "" {
-		return f.notFetched(a, &startFailure{Host: host, Package: podKey(a)}, execution, launched, why)
+		return f.notFetched(a, &Failure{Host: host, Package: podKey(a)}, execution, launched, why)
 	}
 	if t := f.sources[host]; t != nil && launched.After(t.Since) {
 		f.fetchable(t)
 	}
-	return f.notFetched(a, &startFailure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, why)
+	return f.notFetched(a, &Failure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, why)
 }
 
 // urlKey stands for a package's URL, which may hold a secret.
@@ -260,8 +258,8 @@ func urlKey(packageURL string) string { return "url-" + store.Fingerprint(packag
 func podKey(a app.Config) string { return "pod-" + store.Fingerprint(a.AppName+" "+a.AppURL) }
 
 // notFetched counts one more failure of a source.
-func (f *startFailures) notFetched(
-	a app.Config, t *startFailure, execution string, launched time.Time, why reason.Reason,
+func (f *Set) notFetched(
+	a app.Config, t *Failure, execution string, launched time.Time, why reason.Reason,
 ) (until time.Time) {
 	if known := f.sources[t.source()]; known != nil {
 		t = known
@@ -272,16 +270,16 @@ func (f *startFailures) notFetched(
 	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
 		t.Executor, t.Since, t.Reason = execution, f.Now(), why
 		t.Tries++
-		until = t.until()
+		until = t.Until()
 	}
 	delete(f.fetched, a.AppName)
-	f.put(a.AppName, everyAgent, t)
-	f.changed.Add(startKey(a.AppName, everyAgent))
+	f.put(a.AppName, EveryAgent, t)
+	f.changed.Add(Key(a.AppName, EveryAgent))
 	return until
 }
 
 // packageFetched notes that a process of an app began, so that its package was there, and reports whether that was doubted.
-func (f *startFailures) packageFetched(a app.Config) (doubted bool) {
+func (f *Set) PackageFetched(a app.Config) (doubted bool) {
 	f.fetched[a.AppName] = true
 	for _, t := range f.against(a) {
 		f.fetchable(t)
@@ -291,16 +289,16 @@ func (f *startFailures) packageFetched(a app.Config) (doubted bool) {
 }
 
 // fetchable forgets a failure to fetch, with all apps.
-func (f *startFailures) fetchable(t *startFailure) {
+func (f *Set) fetchable(t *Failure) {
 	for _, name := range step.SortedKeys(f.byApp) {
-		if f.byApp[name][everyAgent] == t {
-			f.forget(name, everyAgent)
+		if f.byApp[name][EveryAgent] == t {
+			f.Forget(name, EveryAgent)
 		}
 	}
 }
 
 // against is what is known against fetching an app's package: of its host and of its URL, or of the app alone.
-func (f *startFailures) against(a app.Config) (known []*startFailure) {
+func (f *Set) against(a app.Config) (known []*Failure) {
 	if len(f.sources) == 0 {
 		return nil
 	}
@@ -317,32 +315,32 @@ func (f *startFailures) against(a app.Config) (known []*startFailure) {
 }
 
 // doubts are what is known against fetching an app's package.
-func (f *startFailures) doubts(a *config.App) []*startFailure {
-	if a == nil || f.fetched[a.Name()] {
+func (f *Set) doubts(a *app.Config) []*Failure {
+	if a == nil || f.fetched[a.AppName] {
 		return nil
 	}
-	return f.against(*a.Config())
+	return f.against(*a)
 }
 
 // packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or
 // URL, and probe the execution of its app that tries it now, "" when the pause before the next try has not passed. The
 // zero value is no wait.
 type packageWait struct {
-	failure *startFailure
+	failure *Failure
 	probe   string
 }
 
-func (w packageWait) waits() bool { return w.failure != nil }
+func (w packageWait) Waits() bool { return w.failure != nil }
 
 // wait says whether an execution of an app waits because its package can't be fetched. When the pause has passed, one
 // execution of the app at a time may try.
-func (f *startFailures) wait(a *config.App, id string) packageWait {
+func (f *Set) Wait(a *app.Config, id string) packageWait {
 	for _, t := range f.doubts(a) {
-		probe := t.probes[a.Name()]
+		probe := t.probes[a.AppName]
 		switch {
-		case t.until().After(f.Now()):
+		case t.Until().After(f.Now()):
 			return packageWait{failure: t}
-		case probe != id && f.executions.Get(probe) != nil:
+		case probe != id && f.isOpen(probe):
 			return packageWait{failure: t, probe: probe}
 		}
 	}
@@ -350,26 +348,27 @@ func (f *startFailures) wait(a *config.App, id string) packageWait {
 }
 
 // waitReason is the same for people.
-func (f *startFailures) waitReason(w packageWait) reason.Reason {
+func (f *Set) WaitReason(w packageWait) reason.Reason {
 	if w.probe == "" {
-		return reason.PackageUnfetchable(w.failure.whatFailed(), w.failure.Tries, f.Shown(w.failure.until()))
+		return reason.PackageUnfetchable(w.failure.WhatFailed(), w.failure.Tries, f.Shown(w.failure.Until()))
 	}
-	return reason.PackageBeingTried(w.failure.whatFailed(), w.failure.Tries, w.probe)
+	return reason.PackageBeingTried(w.failure.WhatFailed(), w.failure.Tries, w.probe)
 }
 
 // whatFailed says what is wrong with where a package is fetched from. It leaves the cause of the attempt out, which
 // names another app's package where the host is at fault for all that it has.
-func (t *startFailure) whatFailed() reason.Reason {
+func (t Failure) WhatFailed() reason.Reason {
 	if t.Package != "" {
 		return reason.AnswerBad(t.Host)
 	}
 	return reason.HostSilent(t.Host)
 }
 
-// isShared reports whether another app has the same failure to fetch, whose cause may then be of a run of that app.
-func (f *startFailures) isShared(appName string, t *startFailure) bool {
+// isShared reports whether another app has the same failure to fetch as an app, whose cause may then be of a run of that app.
+func (f *Set) IsShared(appName string) bool {
+	t := f.byApp[appName][EveryAgent]
 	for name, of := range f.byApp {
-		if name != appName && of[everyAgent] == t {
+		if name != appName && of[EveryAgent] == t {
 			return true
 		}
 	}
@@ -377,11 +376,49 @@ func (f *startFailures) isShared(appName string, t *startFailure) bool {
 }
 
 // tried notes that an execution, for which there is no wait, is the one of its app that tries.
-func (f *startFailures) tried(a *config.App, id string) {
+func (f *Set) Tried(a *app.Config, id string) {
 	for _, t := range f.doubts(a) {
 		if t.probes == nil {
 			t.probes = map[string]string{}
 		}
-		t.probes[a.Name()] = id
+		t.probes[a.AppName] = id
 	}
+}
+
+// each calls fn with every failure: of which app, and on which agent, everyAgent for a package that can't be fetched. They
+// come sorted by app and agent.
+func (f *Set) Each(fn func(appName, agent string, t Failure)) {
+	for _, appName := range step.SortedKeys(f.byApp) {
+		for _, agent := range step.SortedKeys(f.byApp[appName]) {
+			fn(appName, agent, *f.byApp[appName][agent])
+		}
+	}
+}
+
+// of is what is known against an app on an agent; false for nothing.
+func (f *Set) Of(appName, agent string) (t Failure, known bool) {
+	if kept := f.byApp[appName][agent]; kept != nil {
+		return *kept, true
+	}
+	return t, false
+}
+
+// contradiction says which of the promises of startFailures does not hold, "" if all do. Tests ask for it after each step.
+func (f *Set) Contradiction() string {
+	for source, t := range f.sources {
+		if t.source() != source {
+			return "a start failure is misfiled " + source
+		}
+	}
+	for name, of := range f.byApp {
+		if len(of) == 0 {
+			return "start failures are kept without reason " + name
+		}
+		for agent, t := range of {
+			if (agent == EveryAgent) != (t.Host != "") || t.Host != "" && f.sources[t.source()] != t {
+				return "a start failure is not indexed " + Key(name, agent)
+			}
+		}
+	}
+	return ""
 }
