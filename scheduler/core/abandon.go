@@ -24,7 +24,7 @@ func (c *Core) abandon(ref executions.TaskRef, why reason.Reason) {
 	c.addOrphan(o)
 	if c.killsKept() {
 		c.killOrphan(&o)
-		c.askAgainSoon()
+		c.subscription.AskAgainSoon()
 	}
 	c.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why, Problem: true})
 	c.executions.EndDecided(ref, why)
@@ -45,7 +45,7 @@ func (c *Core) killOrphan(o *orphans.Orphan) {
 // newOrphan is what is kept of an attempt that may still run.
 func (c *Core) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
-	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(), Execution: ref.Exec.ID(), Since: c.Now(), Framework: c.subscription.frameworkID,
+	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(), Execution: ref.Exec.ID(), Since: c.Now(), Framework: c.subscription.FrameworkID(),
 		Grace: c.executions.TaskGrace(ref), Known: ref.Shard().Known()}
 }
 
@@ -154,7 +154,7 @@ func (c *Core) sweepOrphans() {
 		switch {
 		case c.Now().Sub(o.Since) > c.Opt.OrphanKept, !o.Until.IsZero() && !c.Now().Before(o.Until):
 			c.removeOrphan(o.TaskID)
-		case o.Away.IsZero() || !c.subscription.open || !o.Known:
+		case o.Away.IsZero() || !c.subscription.Open() || !o.Known:
 		case c.Now().Sub(o.Away) >= c.Opt.UnreachableFailover:
 			c.orphans.AwayForLong(o.TaskID)
 			c.shardUnblocked()

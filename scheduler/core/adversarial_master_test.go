@@ -87,8 +87,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				u.TaskID, u.AgentID = asked, id
 			}
 		}
-		if tk := s.core.subscription.takeover; tk != nil && tk.question != "" && r.IntN(2) == 0 {
-			u.TaskID = tk.question
+		if q := s.core.subscription.Question(); q != "" && r.IntN(2) == 0 {
+			u.TaskID = q
 		}
 		u.Source = []cluster.Source{cluster.FromExecutor, cluster.FromAgent, cluster.FromMaster, ""}[r.IntN(4)]
 		u.Reason = []cluster.Reason{"", cluster.ReasonReconciliation, cluster.ReasonExecutorTerminated, cluster.ReasonAgentReregistered, cluster.ReasonContainerMemory}[r.IntN(5)]
@@ -180,11 +180,11 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var ev []Event
 			for _, a := range s.accepts {
 				if r.IntN(5) > 0 {
-					ev = append(ev, LaunchAnswered{Session: s.core.subscription.number, Seq: a.Seq, OK: r.IntN(5) > 0, Message: "m"})
+					ev = append(ev, LaunchAnswered{Session: s.core.subscription.Number(), Seq: a.Seq, OK: r.IntN(5) > 0, Message: "m"})
 				}
 			}
 			s.accepts = nil
-			ev = append(ev, LaunchAnswered{Session: s.core.subscription.number, Seq: int64(r.IntN(50)), OK: true})
+			ev = append(ev, LaunchAnswered{Session: s.core.subscription.Number(), Seq: int64(r.IntN(50)), OK: true})
 			s.step(ev...)
 			check("answered")
 		case 24:
@@ -197,7 +197,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		case 25:
 			switch r.IntN(8) {
 			case 0:
-				s.step(SessionEnded{Session: s.core.subscription.number, Reason: "x", Removed: r.IntN(3) == 0})
+				s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "x", Removed: r.IntN(3) == 0})
 				check("ended")
 			case 1:
 				s.setClock(time.Duration(r.IntN(40)-20) * time.Minute)

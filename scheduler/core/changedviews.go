@@ -31,11 +31,11 @@ type seen struct {
 }
 
 func (c *Core) commonView() common {
-	s := &c.subscription
-	v := common{draining: c.Draining(), open: s.open, behind: c.fires.behind, reason: s.reason, frameworkID: s.frameworkID, masterID: s.masterID,
+	s := c.subscription
+	v := common{draining: c.Draining(), open: s.Open(), behind: c.fires.behind, reason: s.Reason(), frameworkID: s.FrameworkID(), masterID: s.MasterID(),
 		ahead: c.Ahead(), capacities: c.agents.Capacities()}
-	if s.takeover != nil {
-		v.takeover = s.takeover.reason()
+	if s.TakingOver() {
+		v.takeover = s.TakeoverReason()
 	}
 	if v.behind {
 		v.cursor = c.fires.cursor.Time

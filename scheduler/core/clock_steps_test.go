@@ -241,8 +241,8 @@ func TestT8ATakeoverEndsThoughTheClockSteppedBack(t *testing.T) {
 	s.answer(s.nextQuestion())
 	s.setClock(-3 * time.Hour)
 	s.until(30 * time.Minute)
-	if s.core.subscription.takeover != nil {
-		t.Errorf("nothing is launched: %s", s.core.subscription.takeover.reason())
+	if s.core.subscription.TakingOver() {
+		t.Errorf("nothing is launched: %s", s.core.subscription.TakeoverReason())
 	}
 }
 

@@ -51,9 +51,9 @@ func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 		opt.ClusterKind = kind
 		core := New(opt)
 		core.SetRandom(rand.NewPCG(1, 2))
-		core.subscription.makeID()
+		core.subscription.MakeID()
 		var r store.Commit
-		core.subscription.write(&r)
+		core.subscription.Write(&r)
 		written := map[string]string{}
 		for _, w := range r.Writes() {
 			written[w.Path] = string(w.Value)

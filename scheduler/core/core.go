@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -31,7 +32,9 @@ type Core struct {
 	fires      fires
 	// pending is the change of configuration that is being committed, or nil.
 	pending       *pendingChange
-	subscription  subscription
+	subscription  *subscription.Subscription
+	killsLookedAt time.Time
+	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
 	imports       imports
 	notifications notifications
 	daemons       daemons
@@ -58,7 +61,7 @@ func New(opt step.Options) *Core {
 	c.executors = executors.New(c.Shared)
 	c.executions = executions.New(c.Shared)
 	c.executions.Observe(c.follow)
-	c.subscription.Shared = c.Shared
+	c.subscription = subscription.New(c.Shared)
 	c.config, c.agents = config.New(c.Shared), agents.New(c.Shared)
 	c.daemons = newDaemons(c.Shared)
 	c.starts = startfailures.New(c.Shared, func(id string) bool { return c.executions.Get(id) != nil })

@@ -89,7 +89,7 @@ const quietAfter = time.Minute
 // while that is less than quietAfter.
 func (c *Core) quietFor(e *executions.Execution, s *executions.Shard) time.Duration {
 	x, a := c.executors.Get(s.Executor()), c.agents.Get(s.Agent())
-	if x == nil || a == nil || !a.Registered() || !c.subscription.open || s.State() != executions.Running || !s.Unreachable().IsZero() || e.Settings().Job.JobExecutionType != jobs.Daemon {
+	if x == nil || a == nil || !a.Registered() || !c.subscription.Open() || s.State() != executions.Running || !s.Unreachable().IsZero() || e.Settings().Job.JobExecutionType != jobs.Daemon {
 		return 0
 	}
 	since := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate(), a.RegisteredAt(), s.Launched()}, time.Time.Compare)

@@ -7,7 +7,7 @@ import (
 // shutDownClosing sends SHUTDOWN to closing executors that have no live task, or are silent, and
 // no unanswered ACCEPT, again until they are gone (rules X2, K3).
 func (c *Core) shutDownClosing() {
-	if !c.subscription.open {
+	if !c.subscription.Open() {
 		return
 	}
 	for _, x := range c.executors.Closing() {

@@ -211,7 +211,7 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 	if noted() {
 		t.Error("said while subscribed")
 	}
-	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "connection refused"})
+	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "connection refused"})
 	if !noted() {
 		t.Error("not said without a subscription")
 	}

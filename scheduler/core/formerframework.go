@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 )
 
 // A framework that an operator tears down, or whose failover timeout has passed, is gone for the
@@ -19,15 +20,12 @@ import (
 // So each becomes an orphan that holds its shard (rules T7, E5), until its agent has been
 // registered for long enough to have heard and obeyed.
 
-// removedByUnknown stands for the master that we subscribe with next: it has just said that the framework is removed.
-const removedByUnknown = "?"
-
 // formerAgentsEvery is the interval at which it is asked whether the agents of such orphans are registered.
 const formerAgentsEvery = 20 * time.Second
 
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
 func (c *Core) frameworkRemoved(by string) {
-	old := c.subscription.frameworkID
+	old := c.subscription.FrameworkID()
 	c.executions.KeepFramework(old)
 	for _, id := range c.executions.TaskIDs() {
 		ref, ok := c.executions.Task(id)
@@ -48,17 +46,14 @@ func (c *Core) frameworkRemoved(by string) {
 		c.endAttempt(ref, outcomeLost, 0)
 		c.executions.ForgetTask(id)
 	}
-	if c.subscription.takeover != nil {
-		for _, id := range step.SortedKeys(c.subscription.takeover.unknown) {
-			c.orphanUnknownTask(c.subscription.takeover.unknown[id])
-		}
+	for _, f := range c.subscription.Removed() {
+		c.orphanUnknownTask(f, old)
 	}
 	for _, o := range c.orphans.All() {
 		if o.Framework == old {
 			c.orphans.FrameworkRemoved(o.TaskID, by)
 		}
 	}
-	c.subscription.removed()
 	c.orphans.FrameworkChanged()
 	for _, x := range c.executors.Sorted() {
 		c.executors.Remove(x)
@@ -67,17 +62,17 @@ func (c *Core) frameworkRemoved(by string) {
 }
 
 // orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
-func (c *Core) orphanUnknownTask(f *unknownTask) {
-	if id, err := jobs.ParseTaskID(f.id); err == nil {
-		c.addOrphan(orphans.Orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.Now(), Blocks: true, Framework: c.subscription.frameworkID})
+func (c *Core) orphanUnknownTask(f subscription.UnknownTask, framework string) {
+	if id, err := jobs.ParseTaskID(f.ID); err == nil {
+		c.addOrphan(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: c.Now(), Blocks: true, Framework: framework})
 	}
 }
 
 // masterOfRemoved notes which master it was that has removed a framework.
 func (c *Core) masterOfRemoved() {
 	for _, o := range c.orphans.All() {
-		if o.RemovedBy == removedByUnknown {
-			c.orphans.FrameworkRemoved(o.TaskID, c.subscription.masterID)
+		if o.RemovedBy == subscription.UnknownMaster {
+			c.orphans.FrameworkRemoved(o.TaskID, c.subscription.MasterID())
 		}
 	}
 }
@@ -85,21 +80,20 @@ func (c *Core) masterOfRemoved() {
 // askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by a
 // question about a task that is invented.
 func (c *Core) askAboutFormerAgents() {
-	s := &c.subscription
-	if !s.open || c.Now().Before(s.agentsAskedAt.Add(formerAgentsEvery)) {
+	if !c.subscription.Open() || c.Now().Before(c.agentsAskedAt.Add(formerAgentsEvery)) {
 		return
 	}
 	var refs []cluster.TaskRef
 	asked := map[string]bool{}
 	for _, g := range c.orphans.All() {
-		if !c.subscription.isFormer(&g) || asked[g.Agent] {
+		if !c.subscription.IsFormer(&g) || asked[g.Agent] {
 			continue
 		}
 		asked[g.Agent] = true
 		refs = append(refs, cluster.TaskRef{TaskID: c.agents.Ask(g.Agent), AgentID: g.Agent})
 	}
 	if len(refs) > 0 {
-		s.agentsAskedAt = c.Now()
+		c.agentsAskedAt = c.Now()
 		c.Reconcile(refs)
 	}
 }
@@ -110,12 +104,12 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 	case cluster.Gone:
 		c.agentStillRegistered(agentID)
 	case cluster.GoneByOperator: // an operator's word
-		for _, o := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
+		for _, o := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
 			c.removeOrphan(o.TaskID)
 		}
 	case cluster.Unreachable, cluster.Unknown:
 		c.agents.NotRegistered(agentID)
-		for _, g := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
+		for _, g := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
 			c.orphanReported(g.TaskID)
 			c.orphans.AgentAway(g.TaskID, c.Now())
 		}
@@ -130,11 +124,11 @@ func (c *Core) agentStillRegistered(agentID string) {
 		return
 	}
 	lasts := c.agents.StillRegistered(agentID)
-	for _, g := range c.orphans.FormerOn(agentID, c.subscription.frameworkID) {
+	for _, g := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
 		c.orphanReported(g.TaskID)
 		c.orphanAlive(g.TaskID)
 		// Another master may know nothing of the removal, and so may its agents.
-		if g.RemovedBy == c.subscription.masterID && lasts >= c.removedWait() {
+		if g.RemovedBy == c.subscription.MasterID() && lasts >= c.removedWait() {
 			c.removeOrphan(g.TaskID)
 		}
 	}
@@ -142,9 +136,9 @@ func (c *Core) agentStillRegistered(agentID string) {
 
 // ensureFramework sees to it that there is a framework id.
 func (c *Core) ensureFramework() {
-	if c.subscription.frameworkID != "" {
+	if c.subscription.FrameworkID() != "" {
 		return
 	}
-	c.imports.took(c.subscription.endTakeover()...)
-	c.subscription.makeID()
+	c.imports.took(c.subscription.EndTakeover()...)
+	c.subscription.MakeID()
 }

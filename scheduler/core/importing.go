@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -67,8 +66,8 @@ func (c *Core) importQueues() {
 	for _, path := range folders {
 		switch {
 		case left[path]:
-		case c.subscription.takeover != nil && strings.HasPrefix(path, store.PathRunning+"/"):
-			c.subscription.takeover.running = append(c.subscription.takeover.running, path)
+		case c.subscription.TakingOver() && strings.HasPrefix(path, store.PathRunning+"/"):
+			c.subscription.ImportRunning(path, "")
 		default:
 			c.imports.took(path)
 		}
@@ -161,17 +160,9 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 // importRunning: a task of a daemon of the original is another's (rule T8). Under a
 // framework id that this scheduler made there can be none.
 func (c *Core) importRunning(e importEntry) {
-	if c.subscription.takeover == nil {
+	if !c.subscription.TakingOver() {
 		c.imports.took(e.path)
 		return
 	}
-	c.subscription.takeover.running = append(c.subscription.takeover.running, e.path)
-	if e.value == "" {
-		return
-	}
-	f := &unknownTask{id: e.value}
-	if id, err := jobs.ParseTaskID(e.value); err == nil {
-		f.agent = id.Agent
-	}
-	c.subscription.takeover.unknown[f.id] = f
+	c.subscription.ImportRunning(e.path, e.value)
 }

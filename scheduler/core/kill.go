@@ -10,7 +10,7 @@ import (
 // sendKill sends a kill, unless the task's ACCEPT is still under way (rule L4).
 func (c *Core) sendKill(ref executions.TaskRef) {
 	s := ref.Shard()
-	if s.AcceptSeq() != 0 || !c.subscription.open {
+	if s.AcceptSeq() != 0 || !c.subscription.Open() {
 		return
 	}
 	c.executions.KillSent(ref)
@@ -25,10 +25,10 @@ func (c *Core) sendKill(ref executions.TaskRef) {
 // resendKills repeats wanted kills with backoff: the master forgets kills of
 // unreachable tasks, and drops them while an agent is away (K1).
 func (c *Core) resendKills() {
-	if !c.subscription.open || c.Now().Before(c.subscription.killsLookedAt.Add(c.Opt.ResendFirst/2)) {
+	if !c.subscription.Open() || c.Now().Before(c.killsLookedAt.Add(c.Opt.ResendFirst/2)) {
 		return
 	}
-	c.subscription.killsLookedAt = c.Now()
+	c.killsLookedAt = c.Now()
 	for _, id := range c.executions.TaskIDs() {
 		ref := c.executions.MustTask(id)
 		s := ref.Shard()

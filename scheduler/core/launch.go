@@ -21,7 +21,7 @@ func (c *Core) launch() {
 		return
 	}
 	c.Matched()
-	if c.held != "" || c.Draining() || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.Launchable()) == 0 {
+	if c.held != "" || c.Draining() || c.subscription.TakingOver() || !c.subscription.Open() || len(c.executions.Launchable()) == 0 {
 		return
 	}
 	ds, more := c.demands()

@@ -101,10 +101,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	if len(damage) > 0 {
 		return allOf(damage)
 	}
-	if c.subscription.frameworkID != "" && c.subscription.frameworkID != c.subscription.ours && !strings.HasPrefix(c.subscription.frameworkID, ownFramework) {
-		c.subscription.takeover = newTakeover()
-		c.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
-	}
+	c.subscription.Restored()
 	c.config.Loaded()
 	if err := c.joinLoaded(); err != nil {
 		return err
@@ -145,9 +142,9 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	case e.Path == store.PathCounter:
 		err = c.executors.RestoreCounter(e.Value)
 	case e.Path == store.PathFramework:
-		c.subscription.frameworkID = strings.TrimSpace(string(e.Value))
+		c.subscription.RestoreID(string(e.Value))
 	case e.Path == store.PathOurFramework:
-		c.subscription.ours = string(e.Value)
+		c.subscription.RestoreOurs(string(e.Value))
 	case e.Path == store.PathHistoryStored || e.Path == store.PathHistoryBase:
 		err = c.recording.restore(e)
 	case c.loadQueue(e):

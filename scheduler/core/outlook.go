@@ -9,13 +9,13 @@ import (
 
 // manageOffers holds what is needed of the offers and declines the others.
 func (c *Core) manageOffers() {
-	if !c.subscription.open {
+	if !c.subscription.Open() {
 		c.flow.wake = time.Time{}
 		return
 	}
 	c.findNeed()
 	o := outlook{
-		idle: c.held != "" || c.Draining() || c.subscription.takeover != nil, roundOpen: c.placement.roundOpen(), reservation: c.placement.reservation,
+		idle: c.held != "" || c.Draining() || c.subscription.TakingOver(), roundOpen: c.placement.roundOpen(), reservation: c.placement.reservation,
 		maintained: c.agents.AllInMaintenance(), runs: c.executors.TakesTasks,
 	}
 	o.waits, o.hopeless = c.anyWaiting()

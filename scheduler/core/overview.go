@@ -75,7 +75,7 @@ func (c *Core) Counts() Counts {
 func (c *Core) Facts() Facts {
 	var s stats.Stats
 	c.measureQueues(&s)
-	f := Facts{Subscribed: c.subscription.open, Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: c.config.DocumentSizes()}
+	f := Facts{Subscribed: c.subscription.Open(), Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: c.config.DocumentSizes()}
 	for name := range c.config.AllApps() {
 		f.Apps = append(f.Apps, name)
 	}

@@ -132,8 +132,8 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	x.note(c.clockNotes(x.Running)...)
 	c.explainPast(&x, j)
 	c.explainDaemon(&x, j)
-	if len(x.Running) > 0 && !c.subscription.open {
-		x.note(reason.ShownAsLastKnown(c.subscription.reason))
+	if len(x.Running) > 0 && !c.subscription.Open() {
+		x.note(reason.ShownAsLastKnown(c.subscription.Reason()))
 	}
 	held := 0
 	for _, r := range x.Running {
@@ -251,10 +251,10 @@ func (c *Core) noLaunches() reason.Reason {
 		return reason.Of(reason.Stopping)
 	case c.held != "":
 		return reason.LaunchesHeld(c.Opt.Held)
-	case c.subscription.takeover != nil:
-		return c.subscription.takeover.reason()
-	case !c.subscription.open:
-		return reason.NotConnected(c.subscription.reason)
+	case c.subscription.TakingOver():
+		return c.subscription.TakeoverReason()
+	case !c.subscription.Open():
+		return reason.NotConnected(c.subscription.Reason())
 	}
 	return reason.Reason{}
 }
@@ -374,7 +374,7 @@ func (c *Core) FailoverShards() []FailoverView {
 // orphanReason says what a shard waits for that an orphan blocks.
 func (c *Core) orphanReason(o *orphans.Orphan) reason.Reason {
 	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
-	switch former := c.subscription.isFormer(o); {
+	switch former := c.subscription.IsFormer(o); {
 	case !o.Until.IsZero():
 		return of.MayBeEnding(c.Shown(o.Until))
 	case !former && !o.Blocks && !o.Staged.IsZero():
@@ -385,7 +385,7 @@ func (c *Core) orphanReason(o *orphans.Orphan) reason.Reason {
 		return of.Unanswered()
 	case !former:
 		return of.MayRun()
-	case c.subscription.open && o.RemovedBy != c.subscription.masterID:
+	case c.subscription.Open() && o.RemovedBy != c.subscription.MasterID():
 		return of.OfOtherMaster(o.Framework)
 	}
 	return of.OfRemovedFramework(o.Framework, c.removedWait())

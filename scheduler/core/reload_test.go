@@ -143,7 +143,7 @@ func TestReconcileAsked(t *testing.T) {
 	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 0 {
 		t.Errorf("implicit: %+v", asked)
 	}
-	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "cut"})
+	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "cut"})
 	s.step(ReconcileRequested{Token: 4})
 	if r := s.last.Replies; len(r) != 1 || r[0].Err == nil || r[0].Err.Kind != problem.Unavailable {
 		t.Errorf("without a session: %+v", r)

@@ -77,9 +77,9 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	s.trigger()
 	s.until(10 * time.Second)
 	s.answerAboutAgent("S1", cluster.Gone)
-	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "the master is gone"})
+	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "the master is gone"})
 	s.until(time.Second)
-	s.step(SessionBegan{Session: s.core.subscription.number, MasterID: "master-2"})
+	s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-2"})
 	if _, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Gone); launched {
 		t.Fatal("launched beside what may run")
 	}
@@ -115,7 +115,7 @@ func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.startOn("S1", func(*jobs.Config) {})
-	s.step(SessionEnded{Session: s.core.subscription.number, Removed: true, Reason: "Framework has been removed"})
+	s.step(SessionEnded{Session: s.core.subscription.Number(), Removed: true, Reason: "Framework has been removed"})
 	s.trigger()
 	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.after(time.Second)
@@ -129,7 +129,7 @@ func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 // removeFramework has the framework torn down and subscribes with the next id.
 func (s *stage) removeFramework() {
 	s.t.Helper()
-	s.step(SessionEnded{Session: s.core.subscription.number, Removed: true, Reason: "Framework has been removed"})
+	s.step(SessionEnded{Session: s.core.subscription.Number(), Removed: true, Reason: "Framework has been removed"})
 	for range 10 {
 		if len(calls[step.CallSubscribe](s.last)) > 0 {
 			s.subscribed()

@@ -66,7 +66,7 @@ func (c *Core) offered(e cluster.Offers) {
 // (rule X3).
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
-		if x := c.executors.Get(id); x == nil && c.subscription.takeover == nil {
+		if x := c.executors.Get(id); x == nil && !c.subscription.TakingOver() {
 			c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
 			c.Call(step.CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
 		}
@@ -117,7 +117,7 @@ func (c *Core) failure(f cluster.Failure) {
 // acceptAnswered: answered 202, the tasks are with the master; refused, they
 // never were (rules L3, L4).
 func (c *Core) acceptAnswered(a LaunchAnswered) {
-	if a.Session != c.subscription.number || !c.subscription.open {
+	if !c.subscription.Is(a.Session) {
 		return // voided already
 	}
 	sent := c.placement.answered(a.Seq)

@@ -90,7 +90,7 @@ func (c *Core) waitsSince(e *executions.Execution) time.Time {
 // reserve picks the execution that has waited longest, if it may be launched and the agents seen could hold it, and
 // reserves those agents for it. Only one execution has a reservation at a time.
 func (c *Core) reserve() {
-	if c.placement.reservation != nil || c.Draining() || c.subscription.takeover != nil || !c.subscription.open {
+	if c.placement.reservation != nil || c.Draining() || c.subscription.TakingOver() || !c.subscription.Open() {
 		return
 	}
 	for id := range c.placement.lastReservation {

@@ -40,7 +40,7 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 	if x := c.executors.Get(executorID); x != nil {
 		return x.Info().Framework
 	}
-	return c.subscription.frameworkID
+	return c.subscription.FrameworkID()
 }
 
 // learnSandbox keeps where a task writes, and reports whether that was news. A path that is not a run of the attempt's

@@ -54,10 +54,10 @@ func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
 	}
 	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
 	s.update(l, cluster.Finished)
-	s.step(SessionEnded{Session: s.core.subscription.number, Removed: true, Reason: "Framework has been removed"})
+	s.step(SessionEnded{Session: s.core.subscription.Number(), Removed: true, Reason: "Framework has been removed"})
 	s.until(time.Second)
 	s.subscribedAgain()
-	if s.core.subscription.frameworkID == l.Executor.Framework {
+	if s.core.subscription.FrameworkID() == l.Executor.Framework {
 		t.Fatal("the framework id is the same")
 	}
 	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")

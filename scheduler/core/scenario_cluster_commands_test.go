@@ -43,7 +43,7 @@ func (s *scene) cmdAccept(w *scenario.Words) error {
 	if len(s.accepts) == 0 {
 		return errors.New("no ACCEPT is under way")
 	}
-	how, session := w.Next(), s.core.subscription.number
+	how, session := w.Next(), s.core.subscription.Number()
 	var answers []Event
 	for _, c := range s.accepts {
 		switch how {
@@ -181,7 +181,7 @@ func (s *scene) cmdFailure(w *scenario.Words) error {
 }
 
 func (s *scene) cmdSession(w *scenario.Words) error {
-	session := s.core.subscription.number
+	session := s.core.subscription.Number()
 	if what := w.Next(); what == "began" {
 		return s.steps(SessionBegan{Session: session, MasterID: w.Option("master", "master-1")})
 	}
@@ -201,9 +201,9 @@ func (s *scene) cmdAnswered(w *scenario.Words) error {
 		return s.steps(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
 			Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 	}
-	if s.core.subscription.takeover == nil || s.core.subscription.takeover.question == "" {
+	if s.core.subscription.Question() == "" {
 		return errors.New("no question is open")
 	}
-	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.subscription.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
+	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.subscription.Question(), State: cluster.Unknown, Source: cluster.FromMaster,
 		Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 }

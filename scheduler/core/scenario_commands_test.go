@@ -199,7 +199,7 @@ func (s *scene) cmdRestart(w *scenario.Words) error {
 	if err := s.cmdCrash(w); err != nil {
 		return err
 	}
-	return s.steps(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
+	return s.steps(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-1"})
 }
 
 func (s *scene) cmdMute(w *scenario.Words) error {

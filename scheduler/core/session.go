@@ -1,9 +1,7 @@
 package core
 
 import (
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
@@ -11,32 +9,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// subscribe asks for a session when there is none (rule T6: right after a
-// fenced commit; thrown out while the term holds: again, with backoff).
-func (c *Core) subscribe() {
-	s := &c.subscription
-	if s.open || s.asked || c.Now().Before(s.notUntil) {
-		return
-	}
-	s.number++
-	s.asked = true
-	c.Fence()
-	c.Call(step.CallSubscribe{Session: s.number, FrameworkID: c.subscription.frameworkID})
-}
-
 // sessionBegan: forget all offers, ask about all live tasks, send wanted kills
 // and shutdowns again (rule T6). ACCEPTs of the old stream can't arrive any more:
 // they are voided (L3, L4).
 func (c *Core) sessionBegan(e SessionBegan) {
-	if e.Session != c.subscription.number {
+	if !c.subscription.SessionBegan(e.Session, e.MasterID) {
 		return
 	}
-	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
-	// would take what the next leader launched for nobody's: kill it, and acknowledge its
-	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
-	c.Fence()
-	c.Numbers.Subscriptions++
-	c.subscription.session = session{number: e.Session, open: true, tries: c.subscription.tries, masterID: e.MasterID, began: c.Now(), reconcileAt: c.Now()}
 	c.flow.sessionBegan()
 	c.placement.sessionBegan()
 	c.agents.SessionBegan()
@@ -47,76 +26,39 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	}
 	c.executions.SessionBegan()
 	c.orphans.AllUnreported()
-	c.subscription.takeover.begin()
 	if c.executors.EverStarted() {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
 		// one, or of the last leader, did not come any more (rule X3).
 		c.flow.reviveToProbe()
 	}
-	c.Note(step.Note{Kind: step.NoteSession, Detail: "subscribed to master " + e.MasterID})
 }
 
 func (c *Core) sessionEnded(e SessionEnded) {
-	if e.Session != c.subscription.number {
+	by, ended := c.subscription.SessionEnded(e.Session, e.Reason)
+	if !ended {
 		return
 	}
-	s := &c.subscription
-	lived := s.open && c.Now().Sub(s.began) > c.Opt.SubscribeMost
-	if lived {
-		s.tries = 0
-	}
-	s.notUntil = c.Now().Add(step.Backoff(c.Opt.SubscribeFirst, c.Opt.SubscribeMost, s.tries))
-	s.tries++
-	by := removedByUnknown
-	if s.open {
-		by = s.masterID // it said so on its own stream
-	}
-	news := s.tries <= triesLogged || c.Now().Sub(s.loggedAt) >= logAgainAfter
-	s.open, s.asked, s.reason = false, false, e.Reason
 	c.flow.held.Clear()
-	if news {
-		s.loggedAt = c.Now()
-		c.Note(step.Note{Kind: step.NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.Now()).Round(time.Millisecond))})
-	}
 	if e.Removed {
 		c.frameworkRemoved(by)
 	}
 }
 
-// The first triesLogged tries are logged, and then one every logAgainAfter, with the reason of then.
-const (
-	triesLogged   = 3
-	logAgainAfter = time.Minute
-)
-
 // reconcileDue asks the master about tasks: about all of them at every
 // SUBSCRIBED and every 10 minutes, about those it has not reported with growing
 // intervals.
 func (c *Core) reconcileDue() {
-	s := &c.subscription
-	if !s.open {
+	if !c.subscription.Open() {
 		return
 	}
 	c.askAboutAgentsBack()
-	if !c.Now().Before(s.reconcileAt) {
-		first := s.reconcileAt.Equal(s.began)
-		s.reconcileAt = c.Now().Add(c.Opt.ReconcileEvery)
+	switch {
+	case c.subscription.ReconcileAll():
 		c.askAbout(func(*executions.Shard) bool { return true })
 		c.Call(step.CallReconcile{})
-		if first {
-			c.askAgainSoon()
-		}
-		return
+	case c.subscription.AskAgainIsDue():
+		c.subscription.AskedAgain(c.askAbout(func(s *executions.Shard) bool { return !s.Known() }))
 	}
-	if s.askAgainAt.IsZero() || c.Now().Before(s.askAgainAt) {
-		return
-	}
-	if c.askAbout(func(s *executions.Shard) bool { return !s.Known() }) == 0 {
-		s.askAgainAt = time.Time{}
-		return
-	}
-	s.askTry++
-	s.askAgainAt = c.Now().Add(step.Backoff(c.Opt.ReconcileFirst, c.Opt.ReconcileEvery, s.askTry))
 }
 
 // reconcileRequested asks about all live tasks, or for all that the master knows
@@ -124,7 +66,7 @@ func (c *Core) reconcileDue() {
 func (c *Core) reconcileRequested(e ReconcileRequested) {
 	reply := Reply{Token: e.Token}
 	switch {
-	case !c.subscription.open:
+	case !c.subscription.Open():
 		reply.Err = problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	case e.Explicit:
 		c.auditReconcile(&e)
@@ -134,11 +76,6 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 		c.Call(step.CallReconcile{})
 	}
 	c.reply(reply)
-}
-
-// askAgainSoon begins the growing intervals at which the master is asked about what it has not reported.
-func (c *Core) askAgainSoon() {
-	c.subscription.askTry, c.subscription.askAgainAt = 0, c.Now().Add(c.Opt.ReconcileFirst)
 }
 
 // askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the
@@ -162,10 +99,10 @@ func (c *Core) askAboutAgentsBack() {
 		c.orphans.Unreported(o.TaskID)
 		c.NeedChanged()
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
-		if c.subscription.isFormer(&o) { // an answer about it would be about the framework id
+		if c.subscription.IsFormer(&o) { // an answer about it would be about the framework id
 			ref.TaskID = c.agents.Ask(o.Agent)
 		} else {
-			c.askAgainSoon()
+			c.subscription.AskAgainSoon()
 		}
 		if !slices.Contains(refs, ref) {
 			refs = append(refs, ref)
@@ -185,7 +122,7 @@ func (c *Core) askAbout(want func(*executions.Shard) bool) int {
 	}
 	n := len(refs)
 	for _, o := range c.orphans.All() {
-		if !c.subscription.isFormer(&o) {
+		if !c.subscription.IsFormer(&o) {
 			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
 			if !o.Known {
 				n++

@@ -25,17 +25,17 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 		},
 		"before SUBSCRIBED, on the same stream": func(s *stage) {
 			s.unsubscribe()
-			s.step(offerOf(s.core.subscription.number, "O77", "S2", 5))
-			s.step(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
+			s.step(offerOf(s.core.subscription.Number(), "O77", "S2", 5))
+			s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-1"})
 		},
 		"of the session that ended, delivered late": func(s *stage) {
-			old := s.core.subscription.number
+			old := s.core.subscription.Number()
 			s.resubscribe()
 			s.step(offerOf(old, "O77", "S2", 5))
 		},
 		"before a second SUBSCRIBED of one session": func(s *stage) {
 			s.offer("S2", 5, 8192)
-			s.step(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
+			s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-1"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,15 +75,15 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 			t.Errorf("%d offers are held %s", held, when)
 		}
 	}
-	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "the stream broke"})
+	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "the stream broke"})
 	none("after the end of the session")
-	s.step(offerOf(s.core.subscription.number, "O77", "S2", 5))
+	s.step(offerOf(s.core.subscription.Number(), "O77", "S2", 5))
 	none("that came after the end of the session")
 	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.now = s.wake()
 		s.step()
 	}
-	s.step(offerOf(s.core.subscription.number, "O78", "S2", 5))
+	s.step(offerOf(s.core.subscription.Number(), "O78", "S2", 5))
 	none("that came before SUBSCRIBED")
 }
 
@@ -114,12 +114,12 @@ func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for range 5 { // the pauses have grown
-		s.step(SessionEnded{Session: s.core.subscription.number, Reason: "connection refused"})
+		s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "connection refused"})
 		for len(calls[step.CallSubscribe](s.last)) == 0 {
 			s.after(time.Second)
 		}
 	}
-	tried := s.core.subscription.number
+	tried := s.core.subscription.Number()
 	s.step(SessionEnded{Session: tried, Reason: "connection refused"})
 	if d := s.step(MasterChanged{Session: tried - 1}); len(calls[step.CallSubscribe](d)) != 0 {
 		t.Error("old news ended the pause")
@@ -137,7 +137,7 @@ func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 	s := newStage(t)
 	logged := 0
 	fail := func(reason string) {
-		s.step(SessionEnded{Session: s.core.subscription.number, Reason: reason})
+		s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: reason})
 		for _, n := range s.last.Notes {
 			if n.Kind == step.NoteSession {
 				logged++
@@ -155,11 +155,11 @@ func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 		t.Errorf("logged %d times in 10 minutes", logged)
 	}
 	logged, begin = 0, s.now
-	for s.now.Sub(begin) < logAgainAfter {
+	for s.now.Sub(begin) < time.Minute {
 		fail("the master wants credentials")
 	}
 	if logged != 1 {
-		t.Errorf("another reason is logged %d times within %v", logged, logAgainAfter)
+		t.Errorf("another reason is logged %d times within %v", logged, time.Minute)
 	}
 }
 

@@ -131,7 +131,7 @@ func (p *simulatedMaster) run(d time.Duration) {
 }
 
 func (p *simulatedMaster) send(e cluster.Event) {
-	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.subscription.number, Event: e})
+	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.subscription.Number(), Event: e})
 }
 
 func (p *simulatedMaster) allocate() {
@@ -194,7 +194,7 @@ func (p *simulatedMaster) take(call step.Call) {
 var executorSize = resources.New(0.1, 32)
 
 func (p *simulatedMaster) accept(a *simulatedAgent, call step.CallLaunch) {
-	p.inbox = append(p.inbox, LaunchAnswered{Session: p.core.subscription.number, Seq: call.Seq, OK: true})
+	p.inbox = append(p.inbox, LaunchAnswered{Session: p.core.subscription.Number(), Seq: call.Seq, OK: true})
 	var used resources.Amount
 	for _, t := range call.Launch.Tasks {
 		if !a.executors[t.Executor.ID] {

@@ -180,7 +180,7 @@ func (s *stage) job(change ...func(*jobs.Config)) {
 }
 
 func (s *stage) clusterEvent(e cluster.Event) Event {
-	return ClusterEvent{Session: s.core.subscription.number, Event: e}
+	return ClusterEvent{Session: s.core.subscription.Number(), Event: e}
 }
 
 func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Decision {
@@ -199,7 +199,7 @@ func (s *stage) accepted() []cluster.TaskLaunch {
 	var answers []Event
 	for _, c := range s.accepts {
 		launches = append(launches, c.Launch.Tasks...)
-		answers = append(answers, LaunchAnswered{Session: s.core.subscription.number, Seq: c.Seq, OK: true})
+		answers = append(answers, LaunchAnswered{Session: s.core.subscription.Number(), Seq: c.Seq, OK: true})
 	}
 	s.accepts = nil
 	if len(answers) > 0 {
@@ -302,7 +302,7 @@ func (s *stage) unreachable(l cluster.TaskLaunch) {
 // unsubscribe ends the session, and lets the core ask for the next.
 func (s *stage) unsubscribe() {
 	s.t.Helper()
-	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "the stream broke"})
+	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "the stream broke"})
 	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.now = s.wake()
 		s.step()
@@ -318,7 +318,7 @@ func (s *stage) resubscribe() {
 // subscribedAgain answers the SUBSCRIBE that is open.
 func (s *stage) subscribedAgain() {
 	s.t.Helper()
-	s.step(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
+	s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-1"})
 }
 
 // startOn has one shard run on an agent, and returns its launch.

@@ -38,7 +38,7 @@ func (c *Core) executorFor(agentID string, d *demand, stock offers.Stock) *execu
 	of := &d.with.App
 	info := cluster.Executor{
 		Version: 3, ID: jobs.ExecutorID{App: of.AppName, Agent: agentID, N: c.executors.Number()}.String(),
-		Framework: c.subscription.frameworkID, Name: "elasticjob executor of " + of.AppName,
+		Framework: c.subscription.FrameworkID(), Name: "elasticjob executor of " + of.AppName,
 		Resources: of.Resources(), Reserved: takeReserved(stock, of.Resources()),
 		Command: c.Opt.ExecutorCommand, BinaryURI: c.Opt.ExecutorBinary, User: c.Opt.ExecutorUser,
 		Environment: c.Opt.ExecutorEnvironment,

@@ -44,7 +44,7 @@ func (c *Core) loadJobStats() {
 // Stats returns counters and gauges.
 func (c *Core) Stats() stats.Stats {
 	s := c.Numbers
-	s.Leading, s.Subscribed = true, c.subscription.open
+	s.Leading, s.Subscribed = true, c.subscription.Open()
 	s.Apps, s.ExecutorsRunning, s.OffersHeld = c.config.NumApps(), c.executors.Len(), c.flow.held.Len()
 	for _, j := range c.config.AllJobs() {
 		if j.Config() != nil {

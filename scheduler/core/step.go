@@ -24,7 +24,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.sweepTasks()
 	c.makeFires()
 	c.tendDaemons()
-	c.subscribe()
+	c.subscription.Subscribe()
 	c.reconcileDue()
 	c.takeOver()
 	c.resendKills()
@@ -74,9 +74,7 @@ func (c *Core) handle(e Event) {
 	case SessionEnded:
 		c.sessionEnded(e)
 	case MasterChanged:
-		if s := &c.subscription; s.number == e.Session && !s.open && !s.asked {
-			s.notUntil = c.Now()
-		}
+		c.subscription.MasterChanged(e.Session)
 	case LaunchAnswered:
 		c.acceptAnswered(e)
 	case NotificationSent:
@@ -84,7 +82,7 @@ func (c *Core) handle(e Event) {
 	case HistoryStored:
 		c.recording.storedUpTo(e.Batches)
 	case ClusterEvent:
-		if e.Session == c.subscription.number && c.subscription.open {
+		if c.subscription.Is(e.Session) {
 			c.handleClusterEvent(e.Event)
 		}
 	}
@@ -129,8 +127,8 @@ func (c *Core) nextWake() time.Duration {
 		earlier(c.InTerm(c.fires.cursor.Time))
 	}
 	earlier(c.flow.wake)
-	earlier(c.subscription.takeover.wake())
-	earlier(c.subscription.wake())
+	earlier(c.subscription.TakeoverWake())
+	earlier(c.subscription.Wake())
 	if at.IsZero() {
 		return 0
 	}
@@ -150,7 +148,7 @@ func later(t, now time.Time) time.Time {
 func (c *Core) write() {
 	var r store.Commit
 	c.stateVersion.write(&r)
-	c.subscription.write(&r)
+	c.subscription.Write(&r)
 	c.executors.Write(&r)
 	c.orphans.Write(&r)
 	c.starts.Write(&r)

@@ -34,7 +34,7 @@ func (c *Core) sweepTasks() {
 func (c *Core) sweepTask(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	c.watchTimeout(ref)
-	if !c.subscription.open || !s.Known() {
+	if !c.subscription.Open() || !s.Known() {
 		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
 	c.noteQuiet(e, s)
@@ -95,7 +95,7 @@ func (c *Core) sweepTask(ref executions.TaskRef) {
 // may come back without a task of which the master knows nothing. Nobody reports that end, and while offers are suppressed nothing shows
 // that the agent is back. last is when tasks were swept before.
 func (c *Core) askAboutUnreachable(last time.Time) {
-	if !c.subscription.open {
+	if !c.subscription.Open() {
 		return
 	}
 	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepEvery)) }

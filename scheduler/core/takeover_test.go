@@ -22,8 +22,8 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	s := newStage(t)
 	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/ready/plain_job": "1"})
 	s.restart()
-	if s.core.subscription.frameworkID != formerFramework {
-		t.Fatalf("subscribed as %s", s.core.subscription.frameworkID)
+	if s.core.subscription.FrameworkID() != formerFramework {
+		t.Fatalf("subscribed as %s", s.core.subscription.FrameworkID())
 	}
 	all := calls[step.CallReconcile](s.last)
 	if len(all) < 3 || len(all[len(all)-2].Tasks) != 0 || len(s.questions()) != 1 {
@@ -109,7 +109,7 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
 	s.answer(s.nextQuestion())
 	s.until(9 * time.Minute)
-	if s.core.subscription.takeover != nil {
+	if s.core.subscription.TakingOver() {
 		t.Fatal("not taken over after the task was unreachable for ten minutes")
 	}
 	if !isOrphan(s.core, former) || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
@@ -225,6 +225,6 @@ func (s *stage) answer(question string) Decision {
 // nextQuestion answers the question that is open, and returns the next.
 func (s *stage) nextQuestion() string {
 	s.t.Helper()
-	s.answer(s.core.subscription.takeover.question)
-	return s.core.subscription.takeover.question
+	s.answer(s.core.subscription.Question())
+	return s.core.subscription.Question()
 }

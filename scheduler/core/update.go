@@ -37,13 +37,13 @@ func (c *Core) update(u cluster.Update) {
 	case asked:
 		c.agentAnswered(agent, u)
 	case orphaned:
-		if !c.subscription.isFormer(&orphan) { // what is said of it under this id says nothing
+		if !c.subscription.IsFormer(&orphan) { // what is said of it under this id says nothing
 			c.updateOrphan(&orphan, u)
 		}
 	case open:
 		c.updateAttempt(ref, u)
-	case c.subscription.takeover != nil:
-		c.takeoverUpdate(u)
+	case c.subscription.TakingOver():
+		c.subscription.TakeoverUpdate(u, c.agents.Registered(u.AgentID))
 	default:
 		c.unknownTask(u)
 	}

@@ -180,10 +180,10 @@ func (c *Core) AgentNames() []AgentName {
 
 // Cluster returns the cluster as far as it is known, with the agents of these ids that are known still.
 func (c *Core) Cluster(ids []string) ClusterView {
-	s := &c.subscription
-	v := ClusterView{Subscribed: s.open, FrameworkID: s.frameworkID, OffersHeld: c.flow.held.Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
-	if s.open {
-		v.Since, v.Master = c.shownOrNil(s.began), &s.masterID
+	s := c.subscription
+	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: c.flow.held.Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
+	if s.Open() {
+		v.Since, v.Master = c.shownOrNil(s.Began()), new(s.MasterID())
 	}
 	totals := c.agentTotals()
 	all := agentUse{total: totals.Capacity, used: totals.Used, free: c.flow.held.Sum(), offered: c.flow.held.Len() > 0}

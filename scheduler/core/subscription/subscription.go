@@ -1,0 +1,243 @@
+// Package subscription is what the scheduler is to the cluster: its framework id, the session that is open or tried, and the
+// takeover of a framework id that another scheduler has used. A Subscription owns that state, and nothing else can change it.
+package subscription
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// Subscription is a framework id and its session.
+type Subscription struct {
+	*step.Shared
+	session
+	frameworkID string
+	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the framework
+	// id is still another scheduler's (rule T8).
+	ours     string
+	takeover *takeover
+	// What is to be written: the framework id, the mark, and an id that was removed.
+	idChanged, oursChanged bool
+	removedID              string
+}
+
+// New makes one without a framework id.
+func New(s *step.Shared) *Subscription { return &Subscription{Shared: s} }
+
+// ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
+const ownFramework = "elasticjob-"
+
+// MakeID makes a framework id. It is ours from the first: committed before it is used, so that no crash
+// leaves a framework that nobody knows (rule T7).
+func (s *Subscription) MakeID() {
+	s.frameworkID = ownFramework + s.UUID()
+	s.ours, s.idChanged = s.frameworkID, true
+}
+
+// RestoreID takes in the framework id that is stored, and RestoreOurs the one that is marked as this scheduler's.
+func (s *Subscription) RestoreID(id string) { s.frameworkID = strings.TrimSpace(id) }
+
+// RestoreOurs takes in the framework id that is marked as this scheduler's.
+func (s *Subscription) RestoreOurs(id string) { s.ours = id }
+
+// Restored begins a takeover if the framework id that was restored is another scheduler's.
+func (s *Subscription) Restored() {
+	if s.frameworkID == "" || s.frameworkID == s.ours || strings.HasPrefix(s.frameworkID, ownFramework) {
+		return
+	}
+	s.takeover = &takeover{unknown: map[string]*UnknownTask{}}
+	s.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID +
+		" is another scheduler's: nothing is launched until the tasks that it left have ended"})
+}
+
+// FrameworkID is the present framework id, "" for none.
+func (s *Subscription) FrameworkID() string { return s.frameworkID }
+
+// Removed notes that the framework id was torn down, and returns the tasks of another scheduler that were known under it.
+// Another id is to be made.
+func (s *Subscription) Removed() (unknown []UnknownTask) {
+	if s.takeover != nil {
+		for _, id := range step.SortedKeys(s.takeover.unknown) {
+			unknown = append(unknown, *s.takeover.unknown[id])
+		}
+	}
+	s.removedID, s.frameworkID = s.frameworkID, ""
+	return unknown
+}
+
+// IsFormer reports whether an orphan ran under a framework id that was removed.
+func (s *Subscription) IsFormer(o *orphans.Orphan) bool { return o.Framework != s.frameworkID }
+
+// Write adds what has changed to the commit.
+func (s *Subscription) Write(r *store.Commit) {
+	if s.removedID != "" {
+		r.Put(store.Under(store.PathOldFramework, s.removedID), s.Wall())
+	}
+	if s.idChanged || s.oursChanged {
+		r.Raw(store.PathOurFramework, []byte(s.ours))
+	}
+	if s.idChanged {
+		r.Raw(store.PathFramework, []byte(s.frameworkID))
+		if s.Opt.ClusterKind != "" {
+			r.Raw(store.PathClusterKind, []byte(s.Opt.ClusterKind))
+		}
+	}
+	s.removedID, s.idChanged, s.oursChanged = "", false, false
+}
+
+// session is one subscription, or the try to make one.
+type session struct {
+	number   int64
+	open     bool
+	asked    bool // SUBSCRIBE is under way
+	notUntil time.Time
+	tries    int
+	began    time.Time
+	masterID string
+	reason   string // why there is none
+	loggedAt time.Time
+
+	reconcileAt time.Time // the next periodic reconciliation
+	askAgainAt  time.Time // the next question about tasks not yet known
+	askTry      int
+}
+
+// Open reports whether there is a session.
+func (s *Subscription) Open() bool { return s.open }
+
+// Is reports whether a session is the one that is open.
+func (s *Subscription) Is(number int64) bool { return s.open && s.number == number }
+
+// Number is that of the session that is open, or was asked for last.
+func (s *Subscription) Number() int64 { return s.number }
+
+// Began is when the session began that is open.
+func (s *Subscription) Began() time.Time { return s.began }
+
+// MasterID is the id of the master that the last session was with.
+func (s *Subscription) MasterID() string { return s.masterID }
+
+// Reason is why there is no session, in the words of the cluster.
+func (s *Subscription) Reason() string { return s.reason }
+
+// Subscribe asks for a session when there is none (rule T6: right after a
+// fenced commit; thrown out while the term holds: again, with backoff).
+func (s *Subscription) Subscribe() {
+	if s.open || s.asked || s.Now().Before(s.notUntil) {
+		return
+	}
+	s.number++
+	s.asked = true
+	s.Fence()
+	s.Call(step.CallSubscribe{Session: s.number, FrameworkID: s.frameworkID})
+}
+
+// MasterChanged notes that another master leads than the one that was tried last, in the session of that number: the next try
+// need not wait.
+func (s *Subscription) MasterChanged(session int64) {
+	if s.number == session && !s.open && !s.asked {
+		s.notUntil = s.Now()
+	}
+}
+
+// SessionBegan notes the SUBSCRIBED of a session, and reports whether it is the one that was asked for.
+func (s *Subscription) SessionBegan(number int64, masterID string) bool {
+	if number != s.number {
+		return false
+	}
+	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
+	// would take what the next leader launched for nobody's: kill it, and acknowledge its
+	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
+	s.Fence()
+	s.Numbers.Subscriptions++
+	s.session = session{number: number, open: true, tries: s.tries, masterID: masterID, began: s.Now(), reconcileAt: s.Now()}
+	s.takeover.begin()
+	s.Note(step.Note{Kind: step.NoteSession, Detail: "subscribed to master " + masterID})
+	return true
+}
+
+// UnknownMaster stands for the master that we subscribe with next: it has just said that the framework is removed.
+const UnknownMaster = "?"
+
+// SessionEnded notes the end of a session, or of the try to make one. It returns which master has said so, UnknownMaster if
+// that is not known yet, and false for another session than the last.
+func (s *Subscription) SessionEnded(number int64, reason string) (by string, ended bool) {
+	if number != s.number {
+		return "", false
+	}
+	if s.open && s.Now().Sub(s.began) > s.Opt.SubscribeMost {
+		s.tries = 0
+	}
+	s.notUntil = s.Now().Add(step.Backoff(s.Opt.SubscribeFirst, s.Opt.SubscribeMost, s.tries))
+	s.tries++
+	by = UnknownMaster
+	if s.open {
+		by = s.masterID // it said so on its own stream
+	}
+	s.open, s.asked, s.reason = false, false, reason
+	if s.tries <= triesLogged || s.Now().Sub(s.loggedAt) >= logAgainAfter {
+		s.loggedAt = s.Now()
+		s.Note(step.Note{Kind: step.NoteSession, Problem: true,
+			Detail: fmt.Sprintf("no subscription: %s; next try in %s", reason, s.notUntil.Sub(s.Now()).Round(time.Millisecond))})
+	}
+	return by, true
+}
+
+// The first triesLogged tries are logged, and then one every logAgainAfter, with the reason of then.
+const (
+	triesLogged   = 3
+	logAgainAfter = time.Minute
+)
+
+// ReconcileAll reports whether all tasks are to be asked about now: with each session, and every 10 minutes.
+func (s *Subscription) ReconcileAll() bool {
+	if s.Now().Before(s.reconcileAt) {
+		return false
+	}
+	first := s.reconcileAt.Equal(s.began)
+	s.reconcileAt = s.Now().Add(s.Opt.ReconcileEvery)
+	if first {
+		s.AskAgainSoon()
+	}
+	return true
+}
+
+// AskAgainSoon begins the growing intervals at which the master is asked about what it has not reported.
+func (s *Subscription) AskAgainSoon() {
+	s.askTry, s.askAgainAt = 0, s.Now().Add(s.Opt.ReconcileFirst)
+}
+
+// AskAgainIsDue reports whether it is to be asked about what was not reported, and AskedAgain takes how much that was: with
+// nothing left, it is not asked again.
+func (s *Subscription) AskAgainIsDue() bool {
+	return !s.askAgainAt.IsZero() && !s.Now().Before(s.askAgainAt)
+}
+
+// AskedAgain takes about how much it was asked again.
+func (s *Subscription) AskedAgain(about int) {
+	if about == 0 {
+		s.askAgainAt = time.Time{}
+		return
+	}
+	s.askTry++
+	s.askAgainAt = s.Now().Add(step.Backoff(s.Opt.ReconcileFirst, s.Opt.ReconcileEvery, s.askTry))
+}
+
+// Wake is when a step is wanted next, zero for never.
+func (s *Subscription) Wake() time.Time {
+	if s.open {
+		if s.askAgainAt.IsZero() || s.reconcileAt.Before(s.askAgainAt) {
+			return s.reconcileAt
+		}
+		return s.askAgainAt
+	}
+	if s.asked {
+		return time.Time{}
+	}
+	return s.notUntil
+}

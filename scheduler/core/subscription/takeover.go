@@ -1,0 +1,222 @@
+package subscription
+
+import (
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// takeover is the time between the first subscription with a framework id that we did
+// not make and the end of the last task that another scheduler left under it (rule T8):
+// nothing is launched, since no one knows yet what runs.
+//
+// Implicit reconciliation has no last answer, so a question about an invented task
+// follows it: events keep their order. The master answers it only when no agent is
+// still to come back. What it reported before may have missed an agent, so all is asked
+// once more after the first answer; with the second one it is through.
+type takeover struct {
+	question string // the invented task of the last round
+	answers  int
+	through  bool
+	askAt    time.Time
+	tries    int
+	unknown  map[string]*UnknownTask
+	running  []string // entries of the original that name running tasks
+}
+
+// UnknownTask is a task of another scheduler under our framework id.
+type UnknownTask struct {
+	ID, Agent   string
+	unreachable time.Time
+	killSent    time.Time
+	killTry     int
+}
+
+const (
+	// askMost bounds the interval of questions while the master is silent.
+	askMost = time.Minute
+	// roundsToKnow is how many questions must have been answered.
+	roundsToKnow = 2
+)
+
+// begin starts the questions again with a new subscription.
+func (t *takeover) begin() {
+	if t == nil {
+		return
+	}
+	t.question, t.answers, t.through, t.askAt, t.tries = "", 0, false, time.Time{}, 0
+	for _, f := range t.unknown {
+		f.killSent, f.killTry = time.Time{}, 0
+	}
+}
+
+// TakingOver reports whether the framework id is still another scheduler's.
+func (s *Subscription) TakingOver() bool { return s.takeover != nil }
+
+// TakeoverWake is when a takeover wants a step next, zero for never.
+func (s *Subscription) TakeoverWake() time.Time {
+	if s.takeover == nil {
+		return time.Time{}
+	}
+	return s.takeover.askAt
+}
+
+// Question is the invented task that the master is asked about in a takeover, "" for none.
+func (s *Subscription) Question() string {
+	if s.takeover == nil {
+		return ""
+	}
+	return s.takeover.question
+}
+
+// TakeoverReason says what launching waits for in a takeover.
+func (s *Subscription) TakeoverReason() reason.Reason {
+	t := s.takeover
+	if len(t.unknown) == 0 {
+		return reason.TakeoverUnreported()
+	}
+	// Only ids that name their job are shown: whoever may not see that job does not see them. The log has all of them.
+	const most = 3
+	var named []string
+	for _, id := range step.SortedKeys(t.unknown) {
+		if _, err := jobs.ParseTaskID(id); err == nil && len(named) < most {
+			named = append(named, "task "+id)
+		}
+	}
+	return reason.TakeoverEnding(strings.Join(named, ", "), len(t.unknown)-len(named))
+}
+
+// TakeOver asks and kills until the framework id is free of what another left: then done is set. Tasks whose agents do not
+// answer for too long are given up (rules E4, E5).
+func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
+	t := s.takeover
+	if t == nil {
+		return false
+	}
+	if !s.open {
+		t.askAt = time.Time{}
+		return false
+	}
+	for _, id := range step.SortedKeys(t.unknown) {
+		s.killUnknown(t.unknown[id], giveUp)
+	}
+	if t.through && len(t.unknown) == 0 {
+		return true
+	}
+	if s.Now().Before(t.askAt) {
+		return false
+	}
+	t.askAt = s.Now().Add(step.Backoff(s.Opt.ReconcileFirst, askMost, t.tries))
+	t.tries++
+	var refs []cluster.TaskRef
+	for _, id := range step.SortedKeys(t.unknown) {
+		refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: t.unknown[id].Agent})
+	}
+	if len(refs) > 0 {
+		s.Call(step.CallReconcile{Tasks: refs})
+	}
+	if !t.through {
+		t.question = agents.QuestionPrefix + s.UUID()
+		s.Call(step.CallReconcile{})
+		s.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: t.question}}})
+	}
+	return false
+}
+
+// killUnknown sends a kill again, or gives a task up that is unreachable for too long (rules E4, E5).
+func (s *Subscription) killUnknown(f *UnknownTask, giveUp func(UnknownTask)) {
+	if !f.unreachable.IsZero() && s.Now().Sub(f.unreachable) >= s.Opt.UnreachableLost {
+		delete(s.takeover.unknown, f.ID)
+		giveUp(*f)
+		s.Note(step.Note{Kind: step.NoteOrphan, Task: f.ID, Detail: "a task of another scheduler; its agent does not answer", Problem: true})
+		return
+	}
+	if step.ResendDue(s.Now(), f.killSent, s.Opt.ResendFirst, s.Opt.ResendMost, f.killTry) {
+		f.killSent = s.Now()
+		f.killTry++
+		s.Kill(f.ID, f.Agent, s.Opt.KillGrace, "it was left by another scheduler")
+		s.WakeToResend(f.killTry)
+	}
+}
+
+// TakeoverUpdate takes an update of a task that is not ours. registered says whether the task's agent is.
+func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
+	t := s.takeover
+	if u.TaskID == t.question {
+		t.question, t.askAt, t.tries = "", time.Time{}, 0
+		t.answers++
+		t.through = t.answers >= roundsToKnow
+		return
+	}
+	if strings.HasPrefix(u.TaskID, agents.QuestionPrefix) {
+		return
+	}
+	f := t.unknown[u.TaskID]
+	switch {
+	case u.State == cluster.Unreachable, u.State == cluster.Unknown && !registered:
+		if f == nil && u.State == cluster.Unknown {
+			return // it was reconciled by its id: it has ended, or its agent is gone for good
+		}
+		if f == nil {
+			f = s.addUnknown(u)
+		}
+		if f.unreachable.IsZero() {
+			f.unreachable = s.SinceReported(u.UnreachableSince)
+			s.WakeAt(f.unreachable.Add(s.Opt.UnreachableLost))
+		}
+	case u.State.Terminal(), u.State == cluster.Unknown:
+		delete(t.unknown, u.TaskID)
+	default:
+		if f == nil {
+			f = s.addUnknown(u)
+		}
+		f.unreachable, f.killSent, f.killTry = time.Time{}, time.Time{}, 0
+		if u.AgentID != "" {
+			f.Agent = u.AgentID
+		}
+	}
+}
+
+func (s *Subscription) addUnknown(u cluster.Update) *UnknownTask {
+	f := &UnknownTask{ID: u.TaskID, Agent: u.AgentID}
+	s.takeover.unknown[u.TaskID] = f
+	s.Note(step.Note{Kind: step.NoteUnknownTask, Task: u.TaskID, Problem: true,
+		Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended"})
+	return f
+}
+
+// TakenOver makes the framework id ours, and returns the original's entries of running tasks: they are done with.
+func (s *Subscription) TakenOver() (running []string) {
+	running = s.EndTakeover()
+	s.ours, s.oursChanged = s.frameworkID, true
+	s.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID + " is taken over: no task of another scheduler is left under it"})
+	return running
+}
+
+// EndTakeover ends a takeover, if there is one, and returns the original's entries of running tasks: they are done with.
+func (s *Subscription) EndTakeover() (running []string) {
+	if s.takeover != nil {
+		running = s.takeover.running
+	}
+	s.takeover = nil
+	return running
+}
+
+// ImportRunning takes an entry of the original that names a running task, or holds such entries together with task "".
+func (s *Subscription) ImportRunning(path, task string) {
+	t := s.takeover
+	t.running = append(t.running, path)
+	if task == "" {
+		return
+	}
+	f := &UnknownTask{ID: task}
+	if id, err := jobs.ParseTaskID(task); err == nil {
+		f.Agent = id.Agent
+	}
+	t.unknown[f.ID] = f
+}
