@@ -21,7 +21,7 @@ func (c *Core) abandon(ref executions.TaskRef, why reason.Reason) {
 		o.Staged = s.Launched()
 	}
 	o.Known = o.Known && !c.killsKept()
-	c.addOrphan(o)
+	c.orphans.Add(o)
 	if c.killsKept() {
 		c.killOrphan(&o)
 		c.subscription.AskAgainSoon()
@@ -49,29 +49,12 @@ func (c *Core) newOrphan(ref executions.TaskRef) orphans.Orphan {
 		Grace: c.executions.TaskGrace(ref), Known: ref.Shard().Known()}
 }
 
-func (c *Core) addOrphan(o orphans.Orphan) {
-	c.orphans.Add(o)
-	c.NeedChanged()
-}
-
-func (c *Core) removeOrphan(taskID string) {
-	if c.orphans.Remove(taskID) {
-		c.shardUnblocked()
-	}
-}
-
-// shardUnblocked has the shard of an orphan that blocked it be looked at again.
-func (c *Core) shardUnblocked() {
-	c.NeedChanged()
-	c.MatchAgain()
-}
-
 // forget removes an orphan because an operator says that it has ended (rule E5).
 func (c *Core) forget(f ForgetRequested) {
 	var err *problem.Error
 	if o, orphaned := c.orphans.Get(f.TaskID); orphaned {
 		c.auditForget(f.Actor, &o)
-		c.removeOrphan(f.TaskID)
+		c.orphans.Remove(f.TaskID)
 	} else {
 		err = problem.Errorf(problem.NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}
@@ -83,7 +66,7 @@ func (c *Core) forget(f ForgetRequested) {
 // long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
 func (c *Core) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	if u.State != cluster.Unreachable || u.KillKept || !c.killsKept() {
-		c.orphanReported(o.TaskID)
+		c.orphans.Reported(o.TaskID)
 	} else {
 		c.killOrphan(o)
 	}
@@ -93,7 +76,7 @@ func (c *Core) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 		c.orphans.AgentAway(o.TaskID, c.Now())
 	case cluster.Unknown:
 		if c.agents.Registered(o.Agent) && o.Until.IsZero() {
-			c.removeOrphan(o.TaskID)
+			c.orphans.Remove(o.TaskID)
 			return
 		}
 		c.orphans.AgentAway(o.TaskID, c.Now())
@@ -101,20 +84,13 @@ func (c *Core) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 		if stuck {
 			c.orphans.AgentAway(o.TaskID, c.Now())
 		} else {
-			c.orphanAlive(o.TaskID)
+			c.orphans.SeenAlive(o.TaskID)
 		}
 		c.killOrphan(o)
 	default:
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) { // a master says of what was removed that it is gone
-			c.removeOrphan(o.TaskID)
+			c.orphans.Remove(o.TaskID)
 		}
-	}
-}
-
-// orphanReported notes that the cluster has reported an orphan.
-func (c *Core) orphanReported(taskID string) {
-	if c.orphans.Reported(taskID) {
-		c.shardUnblocked()
 	}
 }
 
@@ -137,14 +113,7 @@ func (c *Core) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 // its job either, begins before that (promise 2).
 func (c *Core) addEnding(o orphans.Orphan, within time.Duration) {
 	o.Blocks, o.Until = true, c.Now().Add(within)
-	c.addOrphan(o)
-}
-
-// orphanAlive notes that an orphan is known to be alive.
-func (c *Core) orphanAlive(taskID string) {
-	if c.orphans.SeenAlive(taskID) {
-		c.NeedChanged()
-	}
+	c.orphans.Add(o)
 }
 
 // sweepOrphans removes those that are too old, and unblocks the shards of those whose agent is away for long
@@ -153,11 +122,10 @@ func (c *Core) sweepOrphans() {
 	for _, o := range c.orphans.All() {
 		switch {
 		case c.Now().Sub(o.Since) > c.Opt.OrphanKept, !o.Until.IsZero() && !c.Now().Before(o.Until):
-			c.removeOrphan(o.TaskID)
+			c.orphans.Remove(o.TaskID)
 		case o.Away.IsZero() || !c.subscription.Open() || !o.Known:
 		case c.Now().Sub(o.Away) >= c.Opt.UnreachableFailover:
 			c.orphans.AwayForLong(o.TaskID)
-			c.shardUnblocked()
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
@@ -21,18 +22,21 @@ import (
 type Core struct {
 	*step.Shared
 	// decision is what the present step has decided, but for the effects of the parts.
-	decision   Decision
-	config     config.Set
-	executions executions.Set
-	agents     agents.Set
-	starts     startfailures.Set
-	unfit      unfit
-	executors  executors.Set
-	orphans    orphans.Set
-	fires      fires
+	decision Decision
+	// st is what the term knows, and the fields below it its owners.
+	st           *state.State
+	config       *config.Set
+	executions   *executions.Set
+	agents       *agents.Set
+	starts       *startfailures.Set
+	executors    *executors.Set
+	orphans      *orphans.Set
+	subscription *subscription.Subscription
+
+	unfit unfit
+	fires fires
 	// pending is the change of configuration that is being committed, or nil.
 	pending       *pendingChange
-	subscription  *subscription.Subscription
 	killsLookedAt time.Time
 	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
 	imports       imports
@@ -53,23 +57,15 @@ type Core struct {
 
 // New makes an empty core; Load fills it.
 func New(opt step.Options) *Core {
+	shared := &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics), Numbers: stats.New()}
+	st := state.New(shared)
 	c := &Core{
-		Shared:  &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics)},
-		orphans: orphans.New(),
-		fires:   newFires(),
+		Shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
+		executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
+		fires: newFires(), daemons: newDaemons(shared), placement: newPlacement(shared), notifications: newNotifications(shared),
+		recording: newRecording(shared, st.Executions), audit: newAudit(shared),
+		flow: offerFlow{Shared: shared, held: offers.NewPool()},
 	}
-	c.executors = executors.New(c.Shared)
-	c.executions = executions.New(c.Shared)
-	c.executions.Observe(c.follow)
-	c.subscription = subscription.New(c.Shared)
-	c.config, c.agents = config.New(c.Shared), agents.New(c.Shared)
-	c.daemons = newDaemons(c.Shared)
-	c.starts = startfailures.New(c.Shared, func(id string) bool { return c.executions.Get(id) != nil })
-	c.placement = newPlacement(c.Shared)
-	c.notifications = newNotifications(c.Shared)
-	c.recording = newRecording(c.Shared, &c.executions)
-	c.audit = newAudit(c.Shared)
-	c.flow = offerFlow{Shared: c.Shared, held: offers.NewPool()}
-	c.Numbers = stats.New()
+	st.Executions.Observe(c.follow)
 	return c
 }

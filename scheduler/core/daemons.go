@@ -260,9 +260,3 @@ func (c *Core) heldByDaemons() map[string]resources.Amount {
 
 // drainGrace is the grace of a kill that lets the run under way of a daemon's shard come to its end: a run that takes longer is cut off.
 const drainGrace = 7 * 24 * time.Hour
-
-// heldBack reports whether the waiting shards of a standing execution are not to be placed now: its job is paused, or can't be run.
-func (c *Core) heldBack(e *executions.Execution) bool {
-	j := c.config.Job(e.Job())
-	return e.Daemon() && (j == nil || c.config.Inactive(j) != config.Active)
-}

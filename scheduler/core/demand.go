@@ -5,8 +5,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
@@ -25,7 +23,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			c.placement.upTo = e.LaunchKey()
 			return ds, true
 		}
-		if !e.Kill().IsZero() || c.heldBack(e) {
+		if !e.Kill().IsZero() || c.st.HeldBack(e) {
 			continue
 		}
 		d := demand{exec: e}
@@ -34,7 +32,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			d.with, d.executorKey, items = e.Settings(), e.Prepare().ExecutorKey(), c.itemsWaiting(e)
 		} else {
 			j := c.config.Job(e.Job())
-			if !c.canLaunch(j) {
+			if !c.st.CanLaunch(j) {
 				continue
 			}
 			a := c.config.App(j.Config().AppName)
@@ -78,24 +76,7 @@ func (c *Core) itemsWaiting(e *executions.Execution) (items []int) {
 func (c *Core) demandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]reason.Reason) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: j.JobName, App: a.AppName, Items: items,
-		Shard: j.Resources(), ExecutorSize: c.executorSize(a), Executor: key,
+		Shard: j.Resources(), ExecutorSize: c.st.ExecutorSize(a), Executor: key,
 		Avoid: c.avoid(a, key, maintained),
 	}
-}
-
-// executorSize is what an app takes once per agent, beside its tasks.
-func (c *Core) executorSize(a *app.Config) resources.Amount {
-	if c.Opt.TaskExecutors {
-		return resources.Amount{}
-	}
-	return a.Resources()
-}
-
-// canLaunch reports whether the first execution of a job's queue may be launched.
-func (c *Core) canLaunch(j *config.Job) bool {
-	if j == nil || j.Config() == nil || c.config.Inactive(j) != config.Active {
-		return false
-	}
-	_, blocked := c.orphans.BlockingAmong(j.Name(), j.Config().ShardingTotalCount)
-	return !blocked
 }

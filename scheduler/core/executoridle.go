@@ -98,7 +98,7 @@ func (c *Core) appBusyUntil(x *executors.Executor) time.Time {
 	var next time.Time
 	for _, j := range a.Jobs() {
 		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps no executor.
-		if len(c.executions.Queue(j.Name())) > 0 && !c.executions.Queue(j.Name())[0].Unplaced().Never && !c.heldBack(c.executions.Queue(j.Name())[0]) && (c.executions.Queue(j.Name())[0].BusyBy(again) || !c.executions.Queue(j.Name())[0].Launched() && c.canLaunch(j)) {
+		if len(c.executions.Queue(j.Name())) > 0 && !c.executions.Queue(j.Name())[0].Unplaced().Never && !c.st.HeldBack(c.executions.Queue(j.Name())[0]) && (c.executions.Queue(j.Name())[0].BusyBy(again) || !c.executions.Queue(j.Name())[0].Launched() && c.st.CanLaunch(j)) {
 			return again
 		}
 		if known || c.Opt.ExecutorIdle == 0 || !j.FiredHere() || c.config.Inactive(j) != config.Active {

@@ -40,7 +40,7 @@ func (c *Core) frameworkRemoved(by string) {
 		if ref.Exec.Reruns() {
 			g.Alive, g.Away = true, s.Unreachable()
 		}
-		c.addOrphan(g)
+		c.orphans.Add(g)
 		c.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
 		c.executions.EndDecided(ref, reason.Of(reason.FrameworkRemoved))
 		c.endAttempt(ref, outcomeLost, 0)
@@ -64,7 +64,7 @@ func (c *Core) frameworkRemoved(by string) {
 // orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
 func (c *Core) orphanUnknownTask(f subscription.UnknownTask, framework string) {
 	if id, err := jobs.ParseTaskID(f.ID); err == nil {
-		c.addOrphan(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: c.Now(), Blocks: true, Framework: framework})
+		c.orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: c.Now(), Blocks: true, Framework: framework})
 	}
 }
 
@@ -105,12 +105,12 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 		c.agentStillRegistered(agentID)
 	case cluster.GoneByOperator: // an operator's word
 		for _, o := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
-			c.removeOrphan(o.TaskID)
+			c.orphans.Remove(o.TaskID)
 		}
 	case cluster.Unreachable, cluster.Unknown:
 		c.agents.NotRegistered(agentID)
 		for _, g := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
-			c.orphanReported(g.TaskID)
+			c.orphans.Reported(g.TaskID)
 			c.orphans.AgentAway(g.TaskID, c.Now())
 		}
 	}
@@ -125,11 +125,11 @@ func (c *Core) agentStillRegistered(agentID string) {
 	}
 	lasts := c.agents.StillRegistered(agentID)
 	for _, g := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
-		c.orphanReported(g.TaskID)
-		c.orphanAlive(g.TaskID)
+		c.orphans.Reported(g.TaskID)
+		c.orphans.SeenAlive(g.TaskID)
 		// Another master may know nothing of the removal, and so may its agents.
 		if g.RemovedBy == c.subscription.MasterID() && lasts >= c.removedWait() {
-			c.removeOrphan(g.TaskID)
+			c.orphans.Remove(g.TaskID)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -146,7 +145,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 			sent.executors = append(sent.executors, x.ID())
 			c.executors.Launching(x, c.placement.acceptSeq)
 		}
-		c.allot(agent.ID, x, d.with.Job.Resources(), d.exec.Daemon())
+		c.st.Allot(agent.ID, x, d.with.Job.Resources(), d.exec.Daemon())
 		if !d.exec.Launched() {
 			c.executions.LaunchFirst(d.exec, d.with)
 		}
@@ -157,15 +156,6 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	c.flow.leaveLeftover(started) // which stays away for call.Refuse
 	c.placement.accepts[c.placement.acceptSeq] = sent
 	c.Call(step.CallLaunch{Seq: c.placement.acceptSeq, Launch: call})
-}
-
-// allot puts a task on the account of its executor or, if the task has one of its own, of its agent.
-func (c *Core) allot(agentID string, x *executors.Executor, need resources.Amount, daemon bool) {
-	if x == nil {
-		c.agents.Allot(agentID, need, daemon)
-		return
-	}
-	c.executors.Allot(x, need, daemon)
 }
 
 // launchShard makes the next attempt of a shard.

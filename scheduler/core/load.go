@@ -209,7 +209,7 @@ func (c *Core) takeUp(e *executions.Execution) {
 			continue
 		}
 		if x := c.executors.Get(s.Executor()); x != nil || s.Executor() == "" {
-			c.allot(s.Agent(), x, e.Needs(s), e.Daemon())
+			c.st.Allot(s.Agent(), x, e.Needs(s), e.Daemon())
 		}
 		c.agents.Restore(s.Agent(), s.AgentURL())
 	}

@@ -12,7 +12,7 @@ import (
 // neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
 // shards, which start together (rule L1); or nothing.
 func (c *Core) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
-	executor := c.executorSize(&a)
+	executor := c.st.ExecutorSize(&a)
 	need := job.Resources().Plus(executor)
 	var most resources.Amount
 	seen, room := false, 0

@@ -27,18 +27,18 @@ func (c *Core) manageOffers() {
 // whether one waits that fits no agent: no offer is held for that one.
 func (c *Core) anyWaiting() (waits, hopeless bool) {
 	for _, e := range c.executions.Launchable() {
-		if !e.Kill().IsZero() || c.heldBack(e) {
+		if !e.Kill().IsZero() || c.st.HeldBack(e) {
 			continue
 		}
 		if e.Unplaced().Never {
 			hopeless = true
 			continue
 		}
-		if c.starts.Wait(c.config.AppOf(e).Config(), e.ID()).Waits() {
+		if c.starts.Wait(c.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if !e.Launched() {
-			if j := c.config.Job(e.Job()); c.canLaunch(j) {
+			if j := c.config.Job(e.Job()); c.st.CanLaunch(j) {
 				return true, hopeless
 			}
 			continue
@@ -80,7 +80,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		if !e.Launched() {
 			break // executions with shards to requeue come first
 		}
-		if c.heldBack(e) {
+		if c.st.HeldBack(e) {
 			continue
 		}
 		var items []int
@@ -111,7 +111,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		if j == nil || !fire.After(j.Since()) || c.fires.cursor.covers(fire, name) {
 			return false // the fire was made already, and the clock was set back since
 		}
-		if !c.canLaunch(j) || len(c.executions.Queue(j.Name())) > 0 && !onlyEnding(c.executions.Queue(j.Name())) {
+		if !c.st.CanLaunch(j) || len(c.executions.Queue(j.Name())) > 0 && !onlyEnding(c.executions.Queue(j.Name())) {
 			return false
 		}
 		a := c.config.App(j.Config().AppName)

@@ -216,7 +216,7 @@ func (c *Core) shardWaitReason(e *executions.Execution, s *executions.Shard) rea
 	if !e.Kill().IsZero() {
 		return e.Kill()
 	}
-	if j := c.config.Job(e.Job()); j != nil && c.heldBack(e) {
+	if j := c.config.Job(e.Job()); j != nil && c.st.HeldBack(e) {
 		return c.config.InactiveReason(j)
 	}
 	if o, blocks := c.orphans.Blocking(e.Job(), s.Item()); blocks {

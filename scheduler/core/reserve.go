@@ -40,7 +40,7 @@ func (c *Core) expireReservation() {
 	}
 	e := c.executions.Get(r.exec)
 	c.noteDrained(r)
-	waits := e != nil && e.Launchable() && !e.Launched() && c.canLaunch(c.config.Job(e.Job()))
+	waits := e != nil && e.Launchable() && !e.Launched() && c.st.CanLaunch(c.config.Job(e.Job()))
 	if waits && !r.expired(c.Now(), c.Opt.ReserveBeyond) {
 		return
 	}
@@ -112,7 +112,7 @@ func (c *Core) reserve() {
 			break
 		}
 		looked++
-		if e.Unplaced().Never || !e.Unplaced().Matched || !c.canLaunch(c.config.Job(e.Job())) || c.starts.Wait(c.config.AppOf(e).Config(), e.ID()).Waits() {
+		if e.Unplaced().Never || !e.Unplaced().Matched || !c.st.CanLaunch(c.config.Job(e.Job())) || c.starts.Wait(c.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
@@ -180,7 +180,7 @@ func (c *Core) agentsFor(e *executions.Execution) map[string]bool {
 		if need <= 0 {
 			break
 		}
-		if n := ag.Reservable().Minus(held[ag.ID()]).Minus(c.executorSize(&a)).Holds(shard, need); n > 0 {
+		if n := ag.Reservable().Minus(held[ag.ID()]).Minus(c.st.ExecutorSize(&a)).Holds(shard, need); n > 0 {
 			picked[ag.ID()] = true
 			need -= n
 		}

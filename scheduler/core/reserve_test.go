@@ -113,7 +113,7 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	s.trigger()
 	s.offer("S3", 2, 8192)
 	s.update(lost[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-	if x, err := s.core.Explain("my_job"); err != nil || len(x.Waiting) == 0 || s.core.canLaunch(s.core.config.Job("my_job")) {
+	if x, err := s.core.Explain("my_job"); err != nil || len(x.Waiting) == 0 || s.core.st.CanLaunch(s.core.config.Job("my_job")) {
 		t.Fatalf("%+v, %v: want an execution that waits for its orphan", x, err)
 	}
 	for range 60 {

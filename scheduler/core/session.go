@@ -97,7 +97,6 @@ func (c *Core) askAboutAgentsBack() {
 			continue
 		}
 		c.orphans.Unreported(o.TaskID)
-		c.NeedChanged()
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
 		if c.subscription.IsFormer(&o) { // an answer about it would be about the framework id
 			ref.TaskID = c.agents.Ask(o.Agent)

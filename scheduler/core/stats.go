@@ -83,12 +83,12 @@ func (c *Core) measureQueues(s *stats.Stats) {
 		q.Oldest = max(q.Oldest, c.Now().Sub(since))
 	}
 	for _, e := range c.executions.Launchable() {
-		if !e.Kill().IsZero() || c.heldBack(e) {
+		if !e.Kill().IsZero() || c.st.HeldBack(e) {
 			continue
 		}
 		if !e.Launched() {
 			switch j := c.config.Job(e.Job()); {
-			case !c.canLaunch(j):
+			case !c.st.CanLaunch(j):
 			case e.Daemon():
 				wait(&s.Daemon, j.Config().ShardingTotalCount, e.Made())
 			default:

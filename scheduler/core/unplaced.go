@@ -25,14 +25,14 @@ func (c *Core) Unplaced(limit int) []cluster.Unplaced {
 			break
 		}
 		notMatched := e.Unplaced().Why.IsZero() && c.flow.held.Len() > 0 // there may be room for it
-		if notMatched || !e.Kill().IsZero() || c.heldBack(e) || c.starts.Wait(c.config.AppOf(e).Config(), e.ID()).Waits() {
+		if notMatched || !e.Kill().IsZero() || c.st.HeldBack(e) || c.starts.Wait(c.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if e.Launched() {
 			for _, item := range c.itemsWaiting(e) {
 				add(e, &e.Settings().Job, &e.Settings().App, item)
 			}
-		} else if j := c.config.Job(e.Job()); c.canLaunch(j) {
+		} else if j := c.config.Job(e.Job()); c.st.CanLaunch(j) {
 			with := e.SettingsOf(*j.Config())
 			for item := range with.ShardingTotalCount {
 				add(e, &with, c.config.App(with.AppName).Config(), item)

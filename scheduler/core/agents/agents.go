@@ -63,8 +63,8 @@ type Set struct {
 	attributes int64
 }
 
-func New(s *step.Shared) Set {
-	return Set{Shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
+func New(s *step.Shared) *Set {
+	return &Set{Shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
 }
 
 // Get is the agent of that id, or nil.

@@ -40,8 +40,8 @@ type Set struct {
 	schedules schedules
 }
 
-func New(s *step.Shared) Set {
-	return Set{Shared: s, apps: map[string]*App{}, jobs: map[string]*Job{}, marked: map[string]Mark{},
+func New(s *step.Shared) *Set {
+	return &Set{Shared: s, apps: map[string]*App{}, jobs: map[string]*Job{}, marked: map[string]Mark{},
 		faulty: map[string]Fault{}, sizes: documentSizes{byApp: map[string]int64{}}, parsed: map[string]*cron.Schedule{}, schedules: newSchedules()}
 }
 

@@ -40,8 +40,8 @@ type Set struct {
 	changedKeys store.Changed
 }
 
-func New(s *step.Shared) Set {
-	return Set{Shared: s, open: map[string]*Execution{}, tasks: map[string]TaskRef{}, onAgent: map[string]map[string]TaskRef{}, queues: map[string][]*Execution{}, ended: newHistory(), keys: map[string]time.Time{}}
+func New(s *step.Shared) *Set {
+	return &Set{Shared: s, open: map[string]*Execution{}, tasks: map[string]TaskRef{}, onAgent: map[string]map[string]TaskRef{}, queues: map[string][]*Execution{}, ended: newHistory(), keys: map[string]time.Time{}}
 }
 
 // touch has an execution be written without its chunks of shards.

@@ -80,8 +80,8 @@ type Set struct {
 	counterChanged bool
 }
 
-func New(s *step.Shared) Set {
-	return Set{Shared: s, byID: map[string]*Executor{}, onAgent: map[string][]*Executor{}, closing: map[string]*Executor{}}
+func New(s *step.Shared) *Set {
+	return &Set{Shared: s, byID: map[string]*Executor{}, onAgent: map[string][]*Executor{}, closing: map[string]*Executor{}}
 }
 
 // restoreRecord takes in one that is stored.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -55,6 +56,7 @@ func (o *Orphan) IsBlocking() bool { return o.Blocks || !o.Known }
 //   - former, unless it is nil, has by agent the id of every one that ran under another framework id than the present;
 //   - changed has the id of every one that differs from what is stored, or is stored and was removed.
 type Set struct {
+	*step.Shared
 	byID     map[string]*Orphan
 	blocking map[string]map[string]*Orphan
 	former   map[string][]string
@@ -62,7 +64,9 @@ type Set struct {
 }
 
 // New is an empty set.
-func New() Set { return Set{byID: map[string]*Orphan{}, blocking: map[string]map[string]*Orphan{}} }
+func New(s *step.Shared) *Set {
+	return &Set{Shared: s, byID: map[string]*Orphan{}, blocking: map[string]map[string]*Orphan{}}
+}
 
 // Len is how many there are.
 func (s *Set) Len() int { return len(s.byID) }
@@ -141,28 +145,26 @@ func (s *Set) Restore(o Orphan) {
 func (s *Set) Add(o Orphan) {
 	s.Restore(o)
 	s.changed.Add(o.TaskID)
+	s.NeedChanged()
 }
 
-// Remove forgets one, which has ended, and returns whether it blocked its shard.
-func (s *Set) Remove(taskID string) (blocked bool) {
+// Remove forgets one, which has ended.
+func (s *Set) Remove(taskID string) {
 	o := s.byID[taskID]
 	if o == nil {
-		return false
+		return
 	}
 	delete(s.byID, taskID)
 	s.unindex(o)
 	s.changed.Add(taskID)
-	return o.IsBlocking()
+	s.follow(o.IsBlocking(), false)
 }
 
-// Reported notes that the cluster has reported one, and returns whether that unblocks its shard.
-func (s *Set) Reported(taskID string) (unblocked bool) {
-	o := s.byID[taskID]
-	if o == nil || o.Known {
-		return false
+// Reported notes that the cluster has reported one.
+func (s *Set) Reported(taskID string) {
+	if o := s.byID[taskID]; o != nil {
+		s.setKnown(o, true)
 	}
-	s.setKnown(o, true)
-	return !o.IsBlocking()
 }
 
 // Unreported notes that what the cluster has reported of one counts no more.
@@ -180,9 +182,24 @@ func (s *Set) AllUnreported() {
 }
 
 func (s *Set) setKnown(o *Orphan, known bool) {
+	if o.Known == known {
+		return
+	}
+	blocked := o.IsBlocking()
 	s.unindex(o)
 	o.Known = known
 	s.index(o)
+	s.follow(blocked, o.IsBlocking())
+}
+
+// follow has what depends on the shard of an orphan be looked at again, if the orphan blocks it now or does so no more.
+func (s *Set) follow(blocked, blocks bool) {
+	if blocked != blocks {
+		s.NeedChanged()
+	}
+	if blocked && !blocks {
+		s.MatchAgain()
+	}
 }
 
 // Staged notes since when nothing but STAGING was reported of one, zero if anything else was.
@@ -195,20 +212,18 @@ func (s *Set) Staged(taskID string, since time.Time) {
 }
 
 // SeenAlive notes that one is known to be alive: it blocks its shard until it has ended or its agent is away again for
-// long. It returns whether that is news.
-func (s *Set) SeenAlive(taskID string) (blocksNow bool) {
+// long.
+func (s *Set) SeenAlive(taskID string) {
 	s.change(taskID, func(o *Orphan) bool {
 		if o.Away.IsZero() && o.Blocks {
 			return false
 		}
-		blocksNow = !o.Blocks
 		o.Away = time.Time{}
-		if blocksNow {
+		if !o.Blocks {
 			o.Alive, o.Blocks = true, true
 		}
 		return true
 	})
-	return blocksNow
 }
 
 // AgentAway notes since when the agent of one that was seen alive is away again.
@@ -245,11 +260,13 @@ func (s *Set) change(taskID string, fn func(*Orphan) bool) {
 	if o == nil {
 		return
 	}
+	blocked := o.IsBlocking()
 	s.unindex(o)
 	if fn(o) {
 		s.changed.Add(taskID)
 	}
 	s.index(o)
+	s.follow(blocked, o.IsBlocking())
 }
 
 func (s *Set) index(o *Orphan) {

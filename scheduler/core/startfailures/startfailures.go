@@ -81,8 +81,8 @@ type Set struct {
 	changed store.Changed
 }
 
-func New(s *step.Shared, isOpen func(execution string) bool) Set {
-	return Set{Shared: s, isOpen: isOpen, byApp: map[string]map[string]*Failure{},
+func New(s *step.Shared, isOpen func(execution string) bool) *Set {
+	return &Set{Shared: s, isOpen: isOpen, byApp: map[string]map[string]*Failure{},
 		sources: map[string]*Failure{}, fetched: map[string]bool{}}
 }
 
