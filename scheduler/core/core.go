@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/tasks"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -33,6 +34,7 @@ type Core struct {
 	orphans      *orphans.Set
 	subscription *subscription.Subscription
 
+	tasks *tasks.Describer
 	unfit unfit
 	fires fires
 	// pending is the change of configuration that is being committed, or nil.
@@ -66,6 +68,7 @@ func New(opt step.Options) *Core {
 		recording: newRecording(shared, st.Executions), audit: newAudit(shared),
 		flow: offerFlow{Shared: shared, held: offers.NewPool()},
 	}
+	c.tasks = tasks.New(st, c.daemons.rerun)
 	st.Executions.Observe(c.follow)
 	return c
 }

@@ -34,7 +34,7 @@ type daemonRuns struct {
 
 // daemonLaunched makes the record of a shard's runs ready for its next attempt.
 func (c *Core) daemonLaunched(e *executions.Execution, item int, next *executions.NewTask) {
-	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), c.settingsPrint(e, item), c.executions.KillGrace(e)
+	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), c.tasks.Fingerprint(e, item), c.executions.KillGrace(e)
 	first := c.daemons.of(e.Job(), item) == nil
 	c.daemons.change(e.Job(), item, func(r *daemonRuns) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0

@@ -6,15 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // daemons are what is known of the runs of daemon jobs, which their executors make. The shards themselves belong to a job's
@@ -54,6 +50,14 @@ func daemonShard(job string, item int) string { return job + "@" + strconv.Itoa(
 
 // of are the runs of a shard, nil before its first launch.
 func (d *daemons) of(job string, item int) *daemonRuns { return d.runs[daemonShard(job, item)] }
+
+// rerun is the fire of a shard that is to be run again, zero without one.
+func (d *daemons) rerun(job string, item int) time.Time {
+	if r := d.of(job, item); r != nil {
+		return r.Rerun
+	}
+	return time.Time{}
+}
 
 // restore takes in a record that is stored, and has its job be looked at: it may be no daemon any more.
 func (d *daemons) restore(key string, runs *daemonRuns) {
@@ -214,48 +218,7 @@ func (c *Core) comingUp(e *executions.Execution) (item int, until time.Time) {
 // more tasks.
 func (c *Core) isOutdated(e *executions.Execution, s *executions.Shard) bool {
 	x := c.executors.Get(s.Executor())
-	return s.Settings() != c.settingsPrint(e, s.Item()) || x != nil && x.IsClosing()
-}
-
-// settingsPrint is the fingerprint of all that a launch of a shard would have.
-func (c *Core) settingsPrint(e *executions.Execution, item int) string {
-	t := c.taskOf(e, item)
-	if e.Settings().Job.Prop(jobs.PropScript) == "" {
-		t.PlainCommand = false // as in fingerprints of earlier releases: an update of the scheduler replaces no daemon
-	}
-	return store.Fingerprint(string(store.Encode([]any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()})))
-}
-
-// daemonOf is what an executor has to know to fire a daemon's shard.
-func (c *Core) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
-	zone, err := jobs.Zone(*cfg, c.Opt.Zone)
-	if err != nil {
-		zone = time.UTC // its cron can't be read either
-	}
-	first, _ := c.executions.RetryBackoff(cfg)
-	return &wire.Daemon{
-		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount, Failover: cfg.Failover,
-		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
-		MaxRetries: cfg.MaxRetries, RetryBackoffMillis: first.Milliseconds(),
-	}
-}
-
-// heldByDaemons is what daemons and their executors hold of each agent. No reservation can wait for its end (rule L2).
-func (c *Core) heldByDaemons() map[string]resources.Amount {
-	held := map[string]resources.Amount{}
-	for _, ref := range c.executions.AllTasks() {
-		if s := ref.Shard(); s.Live() && ref.Exec.Daemon() {
-			held[s.Agent()] = held[s.Agent()].Plus(s.Need())
-		}
-	}
-	for agent := range held {
-		for _, x := range c.executors.On(agent) {
-			if x.Daemons() > 0 {
-				held[agent] = held[agent].Plus(x.Resources())
-			}
-		}
-	}
-	return held
+	return s.Settings() != c.tasks.Fingerprint(e, s.Item()) || x != nil && x.IsClosing()
 }
 
 // drainGrace is the grace of a kill that lets the run under way of a daemon's shard come to its end: a run that takes longer is cut off.

@@ -48,14 +48,14 @@ func (c *Core) demands() (ds []demand, more bool) {
 			c.recording.waits(e, e.Unplaced().Why)
 			continue
 		}
-		if why := c.tooLarge(e, d.with); !why.IsZero() {
+		if why := c.tasks.TooLarge(e, d.with); !why.IsZero() {
 			c.executions.SetUnplaced(e, executions.Unplaced{Matched: true, Never: true, Why: why})
 			c.recording.waits(e, why)
 			continue
 		}
 		c.starts.Tried(a.Config(), e.ID())
 		d.Demand = c.demandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, maintained)
-		d.Together, d.Bytes = !e.Launched(), c.describedSize(e, d.with).Each
+		d.Together, d.Bytes = !e.Launched(), c.tasks.Size(e, d.with).Each
 		ds = append(ds, d)
 	}
 	return ds, false

@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -10,7 +9,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // launch matches what waits to what is on offer and launches what fits.
@@ -185,27 +183,6 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executors.Exe
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: executors.Container(&d.with.App),
-		Task: c.describeTask(e, s, id), Shared: c.describeAll(e), Size: d.Bytes,
+		Task: c.tasks.Describe(e, s, id), Shared: c.tasks.Common(e), Size: d.Bytes,
 	}
-}
-
-// taskOf is what of a task's description is the same for all attempts with the present settings.
-func (c *Core) taskOf(e *executions.Execution, item int) wire.Task {
-	cfg, a, shared := &e.Settings().Job, &e.Settings().App, e.Prepare()
-	t := wire.Task{
-		ExecutionID: e.ID(), JobName: e.Job(), Item: item, Total: e.NumShards(),
-		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire().UTC(),
-		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files, EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
-		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(), KillGraceMillis: c.executions.KillGrace(e).Milliseconds(),
-	}
-	if r, ok := cfg.HTTP(); ok {
-		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
-			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout}
-		t.Package, t.Command, t.PlainCommand = wire.Package{}, nil, false
-	}
-	if e.Daemon() {
-		t.FireTime, t.Daemon = time.Time{}, c.daemonOf(cfg, a)
-	}
-	return t
 }

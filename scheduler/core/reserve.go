@@ -216,3 +216,21 @@ func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Am
 	}
 	return most, settled
 }
+
+// heldByDaemons is what daemons and their executors hold of each agent. No reservation can wait for its end (rule L2).
+func (c *Core) heldByDaemons() map[string]resources.Amount {
+	held := map[string]resources.Amount{}
+	for _, ref := range c.executions.AllTasks() {
+		if s := ref.Shard(); s.Live() && ref.Exec.Daemon() {
+			held[s.Agent()] = held[s.Agent()].Plus(s.Need())
+		}
+	}
+	for agent := range held {
+		for _, x := range c.executors.On(agent) {
+			if x.Daemons() > 0 {
+				held[agent] = held[agent].Plus(x.Resources())
+			}
+		}
+	}
+	return held
+}

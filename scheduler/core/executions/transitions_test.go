@@ -51,7 +51,7 @@ func TestTransitions(t *testing.T) {
 					t.Fatalf("launched as %+v", s)
 				}
 			case s.Live():
-				changes = liveTransition(t, &es, ref, &before)
+				changes = liveTransition(t, es, ref, &before)
 			default:
 				continue
 			}
@@ -64,7 +64,7 @@ func TestTransitions(t *testing.T) {
 			if !e.rec.Begun.Equal(first) || s.rec.Attempt < before.rec.Attempt {
 				t.Fatalf("begun at %v, want %v; %+v", e.rec.Begun, first, s)
 			}
-			agree(t, &es, e)
+			agree(t, es, e)
 		}
 	})
 }
@@ -175,7 +175,7 @@ func TestIllegalTransitions(t *testing.T) {
 					t.Errorf("%s: %q", state, said)
 				}
 			}()
-			happen(&es, TaskRef{e, 0})
+			happen(es, TaskRef{e, 0})
 			t.Errorf("what can't happen to a shard that is %s happens", state)
 		}()
 	}
