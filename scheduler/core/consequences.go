@@ -25,6 +25,8 @@ func (c *Core) follow(ch executions.Change) {
 	case executions.ExecutionLaunched:
 		c.recording.changed(e)
 		c.countLaunch(e)
+	case executions.ExecutionWaits:
+		c.recording.waits(e, ch.Why)
 	case executions.ExecutionKilled:
 		c.recording.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem, Message: ch.Why},
 			string(store.Encode(ch.Why)))
@@ -67,7 +69,7 @@ func (c *Core) follow(ch executions.Change) {
 		c.releaseTask(e, s)
 		c.Numbers.TasksRequeued++
 		c.daemonCannotRun(ch.Ref())
-		c.Timers.At(ch.At.Add(-c.flow.lead()), func(time.Time) { c.NeedChanged() })
+		c.Timers.At(ch.At.Add(-c.placement.lead()), func(time.Time) { c.NeedChanged() })
 	}
 }
 
@@ -122,7 +124,7 @@ func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
 	} else if s.Executor() == "" {
 		c.agents.Release(s.Agent(), e.Needs(s), e.Daemon())
 	}
-	c.flow.taskHasEnded()
+	c.placement.taskEnded()
 	c.MatchAgain()
 }
 

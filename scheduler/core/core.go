@@ -3,7 +3,6 @@ package core
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
@@ -35,7 +34,6 @@ type Core struct {
 	subscription *subscription.Subscription
 
 	tasks *tasks.Describer
-	unfit unfit
 	fires fires
 	// pending is the change of configuration that is being committed, or nil.
 	pending       *pendingChange
@@ -49,12 +47,10 @@ type Core struct {
 	audit         audit
 	stateVersion  stateVersion
 
-	placement placement
-	flow      offerFlow
+	placement *Placement
 	seen      seen
 	nextSweep time.Time // the next look at the timeouts of all tasks
-	// held is why nothing is launched in this term, empty for launches, and heldJobs which jobs may be why.
-	held, heldJobs string
+	heldJobs  string    // which jobs may be why launches are held
 }
 
 // New makes an empty core; Load fills it.
@@ -64,11 +60,11 @@ func New(opt step.Options) *Core {
 	c := &Core{
 		Shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
 		executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
-		fires: newFires(), daemons: newDaemons(shared), placement: newPlacement(shared), notifications: newNotifications(shared),
+		fires: newFires(shared), daemons: newDaemons(shared), notifications: newNotifications(shared),
 		recording: newRecording(shared, st.Executions), audit: newAudit(shared),
-		flow: offerFlow{Shared: shared, held: offers.NewPool()},
 	}
 	c.tasks = tasks.New(st, c.daemons.rerun)
+	c.placement = newPlacement(st, c.tasks, daemonLaunches{c}, &c.fires)
 	st.Executions.Observe(c.follow)
 	return c
 }

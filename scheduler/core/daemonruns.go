@@ -32,8 +32,11 @@ type daemonRuns struct {
 	Down time.Time `json:"down,omitzero"`
 }
 
-// daemonLaunched makes the record of a shard's runs ready for its next attempt.
-func (c *Core) daemonLaunched(e *executions.Execution, item int, next *executions.NewTask) {
+// daemonLaunches hears of launches of daemons' shards.
+type daemonLaunches struct{ *Core }
+
+// Launching makes the record of a shard's runs ready for its next attempt, and says what its task takes.
+func (c daemonLaunches) Launching(e *executions.Execution, item int, next *executions.NewTask) {
 	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), c.tasks.Fingerprint(e, item), c.executions.KillGrace(e)
 	first := c.daemons.of(e.Job(), item) == nil
 	c.daemons.change(e.Job(), item, func(r *daemonRuns) {

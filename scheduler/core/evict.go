@@ -11,15 +11,15 @@ import (
 // evictForDemand shuts idle executors of other apps down where that lets a shard of
 // the first waiting demands fit, or all that start together (rule X9: at once when
 // a waiting shard needs the room). agents are those with something on offer.
-func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
+func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 	free := make(map[string]resources.Amount, len(agents))
 	for _, a := range agents {
 		free[a.ID] = a.Free
 	}
-	if len(waiting) == 0 || c.executors.Len() == c.executors.NumClosing() {
+	if len(waiting) == 0 || pl.Executors.Len() == pl.Executors.NumClosing() {
 		return
 	}
-	agentIDs := c.agents.IDs()
+	agentIDs := pl.Agents.IDs()
 	for i := range waiting[:min(len(waiting), max(evictPairs/(len(agentIDs)+1), evictForFirst))] {
 		d := &waiting[i]
 		want := 1
@@ -29,19 +29,19 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 		have, most := 0, 0
 		var first []*executors.Executor // idle ones of the first agent where their end helps
 		for _, agentID := range agentIDs {
-			if c.agents.InMaintenance(agentID) {
+			if pl.Agents.InMaintenance(agentID) {
 				continue
 			}
-			if r := c.placement.reservation; r.holds(agentID) && r.exec != d.ID {
+			if r := pl.reservation; r.holds(agentID) && r.exec != d.ID {
 				continue
 			}
 			size, space := d.ExecutorSize, free[agentID]
 			var idle []*executors.Executor
-			for _, x := range c.executors.On(agentID) {
+			for _, x := range pl.Executors.On(agentID) {
 				switch {
 				case x.Key() == d.executorKey && !x.IsClosing():
 					size = resources.Amount{}
-				case x.Tasks() == 0 && x.Pending() == 0 && c.evictable(x, d, waiting[:i]):
+				case x.Tasks() == 0 && x.Pending() == 0 && pl.evictable(x, d, waiting[:i]):
 					space = space.Plus(x.Resources())
 					idle = append(idle, x)
 				}
@@ -56,7 +56,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 			continue
 		}
 		for _, x := range first {
-			c.executors.Close(x)
+			pl.Executors.Close(x)
 		}
 		return // one agent at a time: what comes free is offered, and matched
 	}
@@ -72,8 +72,8 @@ const (
 // evictable reports whether an idle executor may be evicted for a demand: if none of those
 // before it could use it, or the agent is reserved for the demand. Were it kept for those
 // behind as well, two apps could wait for each other's executors for ever.
-func (c *Core) evictable(x *executors.Executor, d *demand, before []demand) bool {
-	if r := c.placement.reservation; r.holds(x.Agent()) && r.exec == d.ID {
+func (pl *Placement) evictable(x *executors.Executor, d *demand, before []demand) bool {
+	if r := pl.reservation; r.holds(x.Agent()) && r.exec == d.ID {
 		return true
 	}
 	return !slices.ContainsFunc(before, func(o demand) bool { return o.executorKey == x.Key() })

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -37,6 +38,7 @@ type missedWindow struct {
 
 // fires are the crons of all jobs, and how far their fires have been made.
 type fires struct {
+	*step.Shared
 	timetable *cron.Timetable
 	// cursor never goes back; cursorChanged is set when it differs from what is stored.
 	cursor        fireCursor
@@ -51,8 +53,8 @@ type fires struct {
 	loading bool
 }
 
-func newFires() fires {
-	return fires{timetable: cron.NewTimetable()}
+func newFires(s *step.Shared) fires {
+	return fires{Shared: s, timetable: cron.NewTimetable()}
 }
 
 func (f *fires) write(r *store.Commit) {
@@ -86,3 +88,18 @@ func (f *fires) from(wall time.Time) time.Time {
 	}
 	return f.cursor.Time.Add(-time.Second)
 }
+
+// Next is when the next fires are due.
+func (f *fires) Next() (time.Time, bool) { return f.next() }
+
+// Making reports whether a batch that is due up to a moment of the term is being made. It is later than that after the clock
+// was set back.
+func (f *fires) Making(upTo time.Time) bool { return f.due != nil && !f.InTerm(f.due.at).After(upTo) }
+
+// Soon calls fn with the fires to come up to a moment of the wall clock until it returns true, and reports whether it did.
+func (f *fires) Soon(upTo time.Time, fn func(job string, fire time.Time) bool) bool {
+	return f.timetable.Soon(upTo, fn)
+}
+
+// Made reports whether a fire was made already.
+func (f *fires) Made(job string, fire time.Time) bool { return f.cursor.covers(fire, job) }

@@ -15,10 +15,10 @@ import (
 // it is empty where nothing is held (Options.Held). It never changes after Load. It is for those who may see all jobs:
 // what a job's reason says of it names no other.
 func (c *Core) Held() string {
-	if c.held == "" {
+	if c.Opt.Held == "" {
 		return ""
 	}
-	return c.held + "; " + c.heldJobs
+	return reason.LaunchesHeld(c.Opt.Held).String() + "; " + c.heldJobs
 }
 
 // heldNames is how many jobs Held names.
@@ -74,5 +74,4 @@ func (c *Core) holdLaunches() {
 	if len(names) > 0 {
 		c.heldJobs = "the jobs whose shards are given most: " + strings.Join(names, ", ")
 	}
-	c.held = reason.LaunchesHeld(c.Opt.Held).String()
 }

@@ -71,9 +71,9 @@ func (c *Core) wouldPlace(j *config.Job) PlacementView {
 	for i := range items {
 		items[i] = i
 	}
-	d := c.demandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, c.agents.AllInMaintenance())
+	d := c.placement.demandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, c.agents.AllInMaintenance())
 	d.Together = true
-	held := c.lookAtOffers()
+	held := c.placement.lookAtOffers()
 	if len(held) > 0 {
 		result := offers.Match([]offers.Demand{d}, held, c.Opt.Strategy)
 		if len(result.Unplaced) == 0 {
@@ -84,7 +84,7 @@ func (c *Core) wouldPlace(j *config.Job) PlacementView {
 			return v
 		}
 		u := result.Unplaced[0]
-		others := c.notOnOffer(held)
+		others := c.placement.notOnOffer(held)
 		why, _ := others.reasonOf(&u, d)
 		v.Why = whyOf(why)
 	}

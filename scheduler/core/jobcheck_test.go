@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -96,7 +96,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 func (s *stage) hold(agent string, cpus float64) {
 	s.t.Helper()
 	s.offer(agent, cpus, 4096)
-	s.core.flow.held.Add(offers.Offer{ID: "held", Agent: agent, Host: agent, Free: resources.New(cpus, 4096), Received: s.now})
+	s.core.placement.offer(cluster.Offer{ID: "held", AgentID: agent, Hostname: agent, Resources: resources.New(cpus, 4096)})
 }
 
 // What was said before is what happens when the job is registered and triggered.

@@ -56,7 +56,7 @@ func (c *Core) wallClockSet() {
 	if c.fires.missed != nil && c.fires.missed.upto.After(c.Wall()) {
 		c.fires.missed = nil
 	}
-	c.flow.forgetRevivedFor()
+	c.placement.clockSet()
 }
 
 // nextDueBatch takes the next moment with fires, or opens a missed window before it.

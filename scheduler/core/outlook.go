@@ -8,44 +8,44 @@ import (
 )
 
 // manageOffers holds what is needed of the offers and declines the others.
-func (c *Core) manageOffers() {
-	if !c.subscription.Open() {
-		c.flow.wake = time.Time{}
+func (pl *Placement) manageOffers() {
+	if !pl.Subscription.Open() {
+		pl.flow.wake = time.Time{}
 		return
 	}
-	c.findNeed()
+	pl.findNeed()
 	o := outlook{
-		idle: c.held != "" || c.Draining() || c.subscription.TakingOver(), roundOpen: c.placement.roundOpen(), reservation: c.placement.reservation,
-		maintained: c.agents.AllInMaintenance(), runs: c.executors.TakesTasks,
+		idle: pl.Opt.Held != "" || pl.Draining() || pl.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
+		maintained: pl.Agents.AllInMaintenance(), runs: pl.Executors.TakesTasks,
 	}
-	o.waits, o.hopeless = c.anyWaiting()
-	o.nextFire, _ = c.fires.next()
-	c.flow.manage(o)
+	o.waits, o.hopeless = pl.anyWaiting()
+	o.nextFire, _ = pl.fires.Next()
+	pl.flow.manage(o)
 }
 
 // anyWaiting reports whether a shard could be launched if an agent had the resources, and
 // whether one waits that fits no agent: no offer is held for that one.
-func (c *Core) anyWaiting() (waits, hopeless bool) {
-	for _, e := range c.executions.Launchable() {
-		if !e.Kill().IsZero() || c.st.HeldBack(e) {
+func (pl *Placement) anyWaiting() (waits, hopeless bool) {
+	for _, e := range pl.Executions.Launchable() {
+		if !e.Kill().IsZero() || pl.HeldBack(e) {
 			continue
 		}
 		if e.Unplaced().Never {
 			hopeless = true
 			continue
 		}
-		if c.starts.Wait(c.st.AppOf(e), e.ID()).Waits() {
+		if pl.Starts.Wait(pl.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if !e.Launched() {
-			if j := c.config.Job(e.Job()); c.st.CanLaunch(j) {
+			if j := pl.Config.Job(e.Job()); pl.CanLaunch(j) {
 				return true, hopeless
 			}
 			continue
 		}
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State() == executions.Waiting && !c.orphans.Blocks(e.Job(), s.Item()) && !s.NotBefore().After(c.Now()) {
+			if s.State() == executions.Waiting && !pl.Orphans.Blocks(e.Job(), s.Item()) && !s.NotBefore().After(pl.Now()) {
 				return true, hopeless
 			}
 		}
@@ -54,40 +54,40 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 }
 
 // findNeed finds out which offers are needed, unless that is known.
-func (c *Core) findNeed() {
-	upTo := c.flow.backBy()
-	if c.flow.needKnown(upTo) {
+func (pl *Placement) findNeed() {
+	upTo := pl.flow.backBy()
+	if pl.flow.needKnown(upTo) {
 		return
 	}
-	switch ds, at, all := c.upcoming(upTo); {
+	switch ds, at, all := pl.upcoming(upTo); {
 	case all:
-		c.flow.holdAll()
+		pl.flow.holdAll()
 	case len(ds) > 0:
-		agents := c.agentsOnOffer()
-		c.flow.holdFor(offers.Match(ds, agents, c.Opt.Strategy), agents, at)
+		agents := pl.agentsOnOffer()
+		pl.flow.holdFor(offers.Match(ds, agents, pl.Opt.Strategy), agents, at)
 	}
 }
 
 // upcoming are the demands of launches that are due up to a moment, and when each is due, or all when there are
 // too many. A fire whose job still runs then makes no demand: it is dropped, or waits for the end of that run.
 // Shards that start together are demanded one by one, so that some of the resources are held while the others are still on their way.
-func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
-	if c.fires.due != nil && !c.InTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
+func (pl *Placement) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
+	if pl.fires.Making(upTo) {
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
-	maintained := c.agents.AllInMaintenance()
-	for _, e := range c.executions.Launchable() {
+	maintained := pl.Agents.AllInMaintenance()
+	for _, e := range pl.Executions.Launchable() {
 		if !e.Launched() {
 			break // executions with shards to requeue come first
 		}
-		if c.st.HeldBack(e) {
+		if pl.HeldBack(e) {
 			continue
 		}
 		var items []int
 		var first time.Time
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State() != executions.Waiting || !e.Kill().IsZero() || !s.NotBefore().After(c.Now()) || s.NotBefore().After(upTo) || c.orphans.Blocks(e.Job(), s.Item()) {
+			if s.State() != executions.Waiting || !e.Kill().IsZero() || !s.NotBefore().After(pl.Now()) || s.NotBefore().After(upTo) || pl.Orphans.Blocks(e.Job(), s.Item()) {
 				continue
 			}
 			items = append(items, s.Item())
@@ -96,29 +96,29 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, c.demandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(), items, maintained)), append(at, first)
+			ds, at = append(ds, pl.demandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(), items, maintained)), append(at, first)
 		}
 		if len(ds) >= fewFires {
 			return nil, nil, true
 		}
 	}
 	due := 0
-	if c.fires.timetable.Soon(c.OnWall(upTo), func(string, time.Time) bool { due++; return due > fewFires }) {
+	if pl.fires.Soon(pl.OnWall(upTo), func(string, time.Time) bool { due++; return due > fewFires }) {
 		return nil, nil, true
 	}
-	c.fires.timetable.Soon(c.OnWall(upTo), func(name string, fire time.Time) bool {
-		j := c.config.Job(name)
-		if j == nil || !fire.After(j.Since()) || c.fires.cursor.covers(fire, name) {
+	pl.fires.Soon(pl.OnWall(upTo), func(name string, fire time.Time) bool {
+		j := pl.Config.Job(name)
+		if j == nil || !fire.After(j.Since()) || pl.fires.Made(name, fire) {
 			return false // the fire was made already, and the clock was set back since
 		}
-		if !c.st.CanLaunch(j) || len(c.executions.Queue(j.Name())) > 0 && !onlyEnding(c.executions.Queue(j.Name())) {
+		if !pl.CanLaunch(j) || len(pl.Executions.Queue(j.Name())) > 0 && !onlyEnding(pl.Executions.Queue(j.Name())) {
 			return false
 		}
-		a := c.config.App(j.Config().AppName)
-		if c.starts.Wait(a.Config(), name).Waits() {
+		a := pl.Config.App(j.Config().AppName)
+		if pl.Starts.Wait(a.Config(), name).Waits() {
 			return false
 		}
-		ds, at = append(ds, c.demandOf(name, a.Config(), j.Config(), a.ExecutorKey(), c.placement.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, c.InTerm(fire))
+		ds, at = append(ds, pl.demandOf(name, a.Config(), j.Config(), a.ExecutorKey(), pl.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, pl.InTerm(fire))
 		return false
 	})
 	return ds, at, false

@@ -234,11 +234,11 @@ func (c *Core) placeReason(e *executions.Execution) reason.Reason {
 	switch why := c.noLaunches(); {
 	case !why.IsZero():
 		return why
-	case c.flow.held.Len() == 0 && !c.agents.AllClosed().IsZero():
+	case c.placement.held().Len() == 0 && !c.agents.AllClosed().IsZero():
 		return c.agents.AllClosed()
 	case !e.Unplaced().Why.IsZero():
 		return e.Unplaced().Why
-	case c.flow.held.Len() == 0:
+	case c.placement.held().Len() == 0:
 		return reason.Of(reason.NothingOffered)
 	}
 	return reason.Of(reason.AboutToPlace)
@@ -249,7 +249,7 @@ func (c *Core) noLaunches() reason.Reason {
 	switch {
 	case c.Draining():
 		return reason.Of(reason.Stopping)
-	case c.held != "":
+	case c.Opt.Held != "":
 		return reason.LaunchesHeld(c.Opt.Held)
 	case c.subscription.TakingOver():
 		return c.subscription.TakeoverReason()

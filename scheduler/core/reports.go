@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -19,8 +18,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 	case cluster.Closed:
 		c.closed(e)
 	case cluster.Rescind:
-		c.flow.held.Rescind(e.OfferID)
-		c.NeedChanged()
+		c.placement.rescind(e.OfferID)
 	case cluster.Update:
 		c.Numbers.StatusUpdates++
 		c.update(e)
@@ -33,10 +31,9 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 
 // offered takes in new offers, and what they show of executors.
 func (c *Core) offered(e cluster.Offers) {
-	c.flow.timing.answered(c.Now(), c.Opt.OfferAhead)
-	c.NeedChanged()
+	c.placement.offersCame()
 	named := map[string][]string{} // executors, by agent
-	var empty []offers.Offer
+	var empty []string
 	for _, o := range e.Offers {
 		c.Numbers.OffersReceived++
 		if c.agents.Offered(o) {
@@ -47,19 +44,18 @@ func (c *Core) offered(e cluster.Offers) {
 		c.checkExecutorsOnOffer(o)
 		named[o.AgentID] = o.ExecutorIDs
 		if nothingForUs(o) {
-			empty = append(empty, offers.Offer{ID: o.ID})
+			empty = append(empty, o.ID)
 			continue
 		}
-		c.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks, Reserved: reservedOf(o), Received: c.Now()})
-		c.MatchAgain()
+		c.placement.offer(o)
 	}
 	for _, agent := range step.SortedKeys(named) {
-		most, settled := c.seenOf(agent, named[agent])
+		most, settled := c.placement.seenOf(agent, named[agent])
 		c.agents.Grow(agent, most)
 		c.agents.Settle(agent, settled)
 		c.agentStillRegistered(agent)
 	}
-	c.flow.decline(empty, c.Opt.RefuseMost)
+	c.placement.declineEmpty(empty)
 }
 
 // checkExecutorsOnOffer compares our records with the executors that an offer names
@@ -98,7 +94,7 @@ func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount
 func (c *Core) failure(f cluster.Failure) {
 	c.NeedChanged()
 	if f.ExecutorID == "" {
-		c.flow.held.TakeAgent(f.AgentID)
+		c.placement.agentGone(f.AgentID)
 		c.agents.Remove(f.AgentID)
 		return
 	}
@@ -120,17 +116,17 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 	if !c.subscription.Is(a.Session) {
 		return // voided already
 	}
-	sent := c.placement.answered(a.Seq)
-	if sent == nil {
+	tasks, started, ok := c.placement.answered(a.Seq)
+	if !ok {
 		return
 	}
-	for _, id := range sent.executors {
+	for _, id := range started {
 		if x := c.executors.Get(id); x != nil {
 			c.executors.Answered(x)
 			c.checkIdle(x)
 		}
 	}
-	for _, id := range sent.tasks {
+	for _, id := range tasks {
 		ref, ok := c.executions.Task(id)
 		if !ok || ref.Shard().AcceptSeq() != a.Seq {
 			continue

@@ -12,13 +12,13 @@ import (
 )
 
 // noteDrained looks whether a task is left on the reserved agents.
-func (c *Core) noteDrained(r *reservation) {
+func (pl *Placement) noteDrained(r *reservation) {
 	for id := range r.agents {
-		if a := c.agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
+		if a := pl.Agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
 			r.drained = time.Time{}
 			return
 		}
-		for _, x := range c.executors.On(id) {
+		for _, x := range pl.Executors.On(id) {
 			if x.Tasks() > x.Daemons() { // daemons stay
 				r.drained = time.Time{}
 				return
@@ -26,62 +26,62 @@ func (c *Core) noteDrained(r *reservation) {
 		}
 	}
 	if r.drained.IsZero() {
-		r.drained = c.Now()
-		c.MatchAt(c.Now().Add(c.Opt.ReserveBeyond))
+		r.drained = pl.Now()
+		pl.MatchAt(pl.Now().Add(pl.Opt.ReserveBeyond))
 	}
 }
 
 // expireReservation ends a reservation whose execution was launched or may not be launched any more, or whose agents did not drain in
 // time. What they have free is for the next reservation, if there is one: it begins in the same step, before anything is placed.
-func (c *Core) expireReservation() {
-	r := c.placement.reservation
+func (pl *Placement) expireReservation() {
+	r := pl.reservation
 	if r == nil {
 		return
 	}
-	e := c.executions.Get(r.exec)
-	c.noteDrained(r)
-	waits := e != nil && e.Launchable() && !e.Launched() && c.st.CanLaunch(c.config.Job(e.Job()))
-	if waits && !r.expired(c.Now(), c.Opt.ReserveBeyond) {
+	e := pl.Executions.Get(r.exec)
+	pl.noteDrained(r)
+	waits := e != nil && e.Launchable() && !e.Launched() && pl.CanLaunch(pl.Config.Job(e.Job()))
+	if waits && !r.expired(pl.Now(), pl.Opt.ReserveBeyond) {
 		return
 	}
 	if waits {
-		c.measureAgain(r.agents)
-		c.placement.lastReservation[r.exec] = c.Now()
+		pl.measureAgain(r.agents)
+		pl.lastReservation[r.exec] = pl.Now()
 	}
-	c.placement.reservation = nil
-	c.flow.wantRefusedBack()
-	c.reserve()
-	for _, other := range c.executions.Launchable() {
+	pl.reservation = nil
+	pl.flow.wantRefusedBack()
+	pl.reserve()
+	for _, other := range pl.Executions.Launchable() {
 		if other.Unplaced().Reserved {
 			u := other.Unplaced()
 			u.Why = reason.Reason{}
-			c.executions.SetUnplaced(other, u) // it is true no more, whenever the next match is
+			pl.Executions.SetUnplaced(other, u) // it is true no more, whenever the next match is
 		}
 	}
-	c.MatchAgain()
+	pl.MatchAgain()
 }
 
 // measureAgain takes agents for as large as they look now: a reservation that launched nothing
 // says that they were thought too large. An offer can be ahead of the end of a task
 // that we still count, since the master frees what an agent reports as ended.
-func (c *Core) measureAgain(agents map[string]bool) {
+func (pl *Placement) measureAgain(agents map[string]bool) {
 	for _, id := range step.SortedKeys(agents) {
-		if c.flow.held.Free(id).IsZero() {
+		if pl.flow.held.Free(id).IsZero() {
 			continue
 		}
 		var runs []string
-		for _, x := range c.executors.On(id) {
+		for _, x := range pl.Executors.On(id) {
 			runs = append(runs, x.ID())
 		}
-		most, _ := c.seenOf(id, runs)
-		c.agents.MeasureAgain(id, most)
+		most, _ := pl.seenOf(id, runs)
+		pl.Agents.MeasureAgain(id, most)
 	}
 }
 
 // waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended without a launch comes after
 // those that waited by then, and before all that came later.
-func (c *Core) waitsSince(e *executions.Execution) time.Time {
-	if last := c.placement.lastReservation[e.ID()]; last.After(e.Made()) {
+func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
+	if last := pl.lastReservation[e.ID()]; last.After(e.Made()) {
 		return last
 	}
 	return e.Made()
@@ -89,47 +89,47 @@ func (c *Core) waitsSince(e *executions.Execution) time.Time {
 
 // reserve picks the execution that has waited longest, if it may be launched and the agents seen could hold it, and
 // reserves those agents for it. Only one execution has a reservation at a time.
-func (c *Core) reserve() {
-	if c.placement.reservation != nil || c.Draining() || c.subscription.TakingOver() || !c.subscription.Open() {
+func (pl *Placement) reserve() {
+	if pl.reservation != nil || pl.Draining() || pl.Subscription.TakingOver() || !pl.Subscription.Open() {
 		return
 	}
-	for id := range c.placement.lastReservation {
-		if c.executions.Get(id) == nil {
-			delete(c.placement.lastReservation, id)
+	for id := range pl.lastReservation {
+		if pl.Executions.Get(id) == nil {
+			delete(pl.lastReservation, id)
 		}
 	}
 	var best *executions.Execution
 	var agents map[string]bool
 	looked := 0
-	for _, e := range c.executions.Launchable() {
+	for _, e := range pl.Executions.Launchable() {
 		if e.Launched() {
 			continue // single shards need no room of their own
 		}
-		if wait := e.Made().Add(c.Opt.ReserveAfter); wait.After(c.Now()) {
+		if wait := e.Made().Add(pl.Opt.ReserveAfter); wait.After(pl.Now()) {
 			if looked == 0 {
-				c.MatchAt(wait)
+				pl.MatchAt(wait)
 			}
 			break
 		}
 		looked++
-		if e.Unplaced().Never || !e.Unplaced().Matched || !c.st.CanLaunch(c.config.Job(e.Job())) || c.starts.Wait(c.st.AppOf(e), e.ID()).Waits() {
+		if e.Unplaced().Never || !e.Unplaced().Matched || !pl.CanLaunch(pl.Config.Job(e.Job())) || pl.Starts.Wait(pl.AppOf(e), e.ID()).Waits() {
 			continue
 		}
-		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
-			if room := c.agentsFor(e); room != nil {
+		if best == nil || pl.waitsSince(e).Before(pl.waitsSince(best)) {
+			if room := pl.agentsFor(e); room != nil {
 				best, agents = e, room
 			}
 		}
-		if looked > c.Opt.DemandsPerStep {
+		if looked > pl.Opt.DemandsPerStep {
 			break
 		}
 	}
 	if best == nil {
 		return
 	}
-	c.placement.reservation = &reservation{exec: best.ID(), agents: agents, since: c.Now(), until: c.Now().Add(c.longestRun(agents) + c.Opt.ReserveBeyond)}
-	c.MatchAt(c.placement.reservation.until)
-	c.flow.wantRefusedBack()
+	pl.reservation = &reservation{exec: best.ID(), agents: agents, since: pl.Now(), until: pl.Now().Add(pl.longestRun(agents) + pl.Opt.ReserveBeyond)}
+	pl.MatchAt(pl.reservation.until)
+	pl.flow.wantRefusedBack()
 }
 
 // longestRunAmong is how many of the last executions longestRun looks at.
@@ -137,13 +137,13 @@ const longestRunAmong = 1000
 
 // longestRun is the longest time that a shard on one of the agents was seen to run, until now if it still runs: by then
 // all that runs there should have ended.
-func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
-	for _, ref := range c.executions.AllTasks() {
+func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) {
+	for _, ref := range pl.Executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent()] && s.Unreachable().IsZero() {
-			longest = max(longest, c.Now().Sub(s.Launched()))
+			longest = max(longest, pl.Now().Sub(s.Launched()))
 		}
 	}
-	for e := range c.executions.NewestEnded(longestRunAmong) {
+	for e := range pl.Executions.NewestEnded(longestRunAmong) {
 		for i := range e.NumShards() {
 			if e.Daemon() {
 				break
@@ -159,17 +159,17 @@ func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 
 // agentsFor picks agents that would hold all shards of an execution if they were
 // empty, or nil.
-func (c *Core) agentsFor(e *executions.Execution) map[string]bool {
-	j := c.config.Job(e.Job())
-	if j == nil || j.Config() == nil || c.config.App(j.Config().AppName) == nil {
+func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
+	j := pl.Config.Job(e.Job())
+	if j == nil || j.Config() == nil || pl.Config.App(j.Config().AppName) == nil {
 		return nil
 	}
-	job, a := *j.Config(), *c.config.App(j.Config().AppName).Config()
-	avoided := c.avoid(&a, c.config.App(j.Config().AppName).ExecutorKey(), nil)
-	held := c.heldByDaemons()
+	job, a := *j.Config(), *pl.Config.App(j.Config().AppName).Config()
+	avoided := pl.avoid(&a, pl.Config.App(j.Config().AppName).ExecutorKey(), nil)
+	held := pl.heldByDaemons()
 	var all []*agents.Agent
-	for _, id := range c.agents.IDs() {
-		if ag := c.agents.Get(id); ag.Registered() && ag.Closed() == "" && !c.agents.InMaintenance(id) && avoided[id].IsZero() {
+	for _, id := range pl.Agents.IDs() {
+		if ag := pl.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.Agents.InMaintenance(id) && avoided[id].IsZero() {
 			all = append(all, ag)
 		}
 	}
@@ -180,7 +180,7 @@ func (c *Core) agentsFor(e *executions.Execution) map[string]bool {
 		if need <= 0 {
 			break
 		}
-		if n := ag.Reservable().Minus(held[ag.ID()]).Minus(c.st.ExecutorSize(&a)).Holds(shard, need); n > 0 {
+		if n := ag.Reservable().Minus(held[ag.ID()]).Minus(pl.ExecutorSize(&a)).Holds(shard, need); n > 0 {
 			picked[ag.ID()] = true
 			need -= n
 		}
@@ -197,10 +197,10 @@ const endSettles = time.Second
 // seenOf is how much is seen of an agent: its free resources and those in use by this framework, the executors that its offer
 // names included. The agent has at least so much. Settled leaves out what may be seen twice: an offer can be ahead of the end of a
 // task, but of one that nothing was reported of for a while an end is not on its way.
-func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Amount) {
-	most = c.flow.held.Free(agentID).Plus(c.agents.See(agentID).Own().Used())
+func (pl *Placement) seenOf(agentID string, runs []string) (most, settled resources.Amount) {
+	most = pl.flow.held.Free(agentID).Plus(pl.Agents.See(agentID).Own().Used())
 	settled = most
-	for _, x := range c.executors.On(agentID) {
+	for _, x := range pl.Executors.On(agentID) {
 		uses := x.Used()
 		named := slices.Contains(runs, x.ID())
 		if x.Tasks() > 0 || named {
@@ -208,7 +208,7 @@ func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Am
 		}
 		most = most.Plus(uses)
 		switch {
-		case c.Now().Sub(x.LastUpdate()) >= endSettles:
+		case pl.Now().Sub(x.LastUpdate()) >= endSettles:
 			settled = settled.Plus(uses)
 		case named:
 			settled = settled.Plus(x.Resources())
@@ -218,15 +218,15 @@ func (c *Core) seenOf(agentID string, runs []string) (most, settled resources.Am
 }
 
 // heldByDaemons is what daemons and their executors hold of each agent. No reservation can wait for its end (rule L2).
-func (c *Core) heldByDaemons() map[string]resources.Amount {
+func (pl *Placement) heldByDaemons() map[string]resources.Amount {
 	held := map[string]resources.Amount{}
-	for _, ref := range c.executions.AllTasks() {
+	for _, ref := range pl.Executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && ref.Exec.Daemon() {
 			held[s.Agent()] = held[s.Agent()].Plus(s.Need())
 		}
 	}
 	for agent := range held {
-		for _, x := range c.executors.On(agent) {
+		for _, x := range pl.Executors.On(agent) {
 			if x.Daemons() > 0 {
 				held[agent] = held[agent].Plus(x.Resources())
 			}

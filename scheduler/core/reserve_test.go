@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,17 +73,17 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	s.triggerJob("large")
 	s.step(s.clusterEvent(cluster.Rescind{OfferID: "O1"}))
-	for s.core.placement.reservation == nil {
-		if s.core.flow.held.Len() == 0 {
+	for !isReserved(s) {
+		if s.core.placement.held().Len() == 0 {
 			s.offer("S1", 4, 8192) // another framework has the rest
 		}
 		s.until(time.Second)
 	}
-	first := *s.core.placement.reservation
+	first, _ := s.core.placement.reserved()
 	s.triggerJob("small")
 	s.accepts = nil
-	for s.now.Before(first.until.Add(-time.Second)) {
-		if s.core.flow.held.Len() == 0 {
+	for s.now.Before(first.Until.Add(-time.Second)) {
+		if s.core.placement.held().Len() == 0 {
 			s.offer("S1", 4, 8192)
 		}
 		s.until(time.Second)
@@ -91,7 +92,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 		t.Fatal("what is reserved was used by another execution")
 	}
 	s.offer("S1", 8, 8192) // it is all there, in the moment in which the reservation ends
-	s.now = first.until
+	s.now = first.Until
 	s.step()
 	launched := s.accepted()
 	if len(launched) == 0 || !strings.HasPrefix(launched[0].TaskID, "large@") {
@@ -117,11 +118,11 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 		t.Fatalf("%+v, %v: want an execution that waits for its orphan", x, err)
 	}
 	for range 60 {
-		if s.core.flow.held.Len() == 0 {
+		if s.core.placement.held().Len() == 0 {
 			s.offer("S3", 2, 8192)
 		}
 		s.until(time.Second)
-		if r := s.core.placement.reservation; r != nil {
+		if r, ok := s.core.placement.reserved(); ok {
 			t.Fatalf("%+v is for an execution that may not be launched", r)
 		}
 	}
@@ -142,22 +143,21 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	s.triggerJob("large")
 	var began time.Time
 	for range 300 {
-		if s.core.flow.held.Len() == 0 {
+		if s.core.placement.held().Len() == 0 {
 			s.offer("S1", 4, 8192, l[0].Executor.ID) // another framework has the rest
 		}
 		s.until(time.Second)
-		switch r := s.core.placement.reservation; {
-		case r == nil:
+		switch r, ok := s.core.placement.reserved(); {
+		case !ok && !began.IsZero():
+			return
+		case !ok:
 		case began.IsZero():
-			began = r.since
-		case !r.since.Equal(began):
+			began = r.Since
+		case !r.Since.Equal(began):
 			return // another one has begun
 		}
-		if !began.IsZero() && s.core.placement.reservation == nil {
-			return
-		}
 	}
-	t.Errorf("reserved since %s: %+v", began, s.core.placement.reservation)
+	t.Errorf("reserved since %s, and still", began)
 }
 
 func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
@@ -176,7 +176,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 		s.until(10 * time.Second)
 	}
 	s.offer("S1", 2, 2048)
-	if r := s.core.placement.reservation; r == nil || s.core.executions.Get(r.exec).Job() != "big" {
+	if r, ok := s.core.placement.reserved(); !ok || s.core.executions.Get(r.Execution).Job() != "big" {
 		t.Fatalf("reservation %+v, want one for big", r)
 	}
 }
@@ -213,18 +213,19 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	s.finish(l)
 	s.triggerJob("big")
 	for range 20 {
-		if s.core.flow.held.Free("S1").IsZero() {
+		if s.core.placement.held().Free("S1").IsZero() {
 			s.offer("S1", 7.5, 8192, l[0].Executor.ID)
 		}
-		if s.core.flow.held.Free("S2").IsZero() {
+		if s.core.placement.held().Free("S2").IsZero() {
 			s.offer("S2", 4, 8192) // another framework has the rest
 		}
 		s.until(10 * time.Second)
-		if r := s.core.placement.reservation; r != nil && r.agents["S1"] && r.agents["S2"] {
+		if r, _ := s.core.placement.reserved(); slices.Contains(r.Agents, "S1") && slices.Contains(r.Agents, "S2") {
 			return
 		}
 	}
-	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", s.core.placement.reservation)
+	r, _ := s.core.placement.reserved()
+	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", r)
 }
 
 func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
@@ -239,13 +240,13 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.trigger() // by the clock it comes first
 	s.offer("S1", 8, 8192)
 	l := s.accepted()
-	if len(l) != 1 || !s.core.flow.suppressed {
-		t.Fatalf("%d launches, offers suppressed: %v", len(l), s.core.flow.suppressed)
+	if len(l) != 1 || !s.core.placement.suppressed() {
+		t.Fatalf("%d launches, offers suppressed: %v", len(l), s.core.placement.suppressed())
 	}
 	s.run(l)
 	s.finish(l)
 	s.until(time.Second)
-	if s.core.flow.suppressed {
+	if s.core.placement.suppressed() {
 		t.Fatal("no offers are asked for the one that waits and fits now")
 	}
 }
@@ -256,7 +257,7 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.measureAgain(map[string]bool{"S1": true})
+	s.core.placement.measureAgain(map[string]bool{"S1": true})
 	if c := s.core.agents.Get("S1"); c.Capacity().CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
 	}
@@ -299,8 +300,8 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	s.until(31 * time.Second)
 	s.offer("S1", 8, 8192)
 	s.until(time.Second)
-	if r := s.core.placement.reservation; r != nil && r.agents["S1"] {
-		t.Errorf("S1 is reserved for %s, which may not use it", r.exec)
+	if r, _ := s.core.placement.reserved(); slices.Contains(r.Agents, "S1") {
+		t.Errorf("S1 is reserved for %s, which may not use it", r.Execution)
 	}
 }
 
@@ -316,7 +317,7 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	s.offer("S1", 2, 8000)
 	s.until(31 * time.Second)
 	s.offer("S1", 2, 8000)
-	if s.core.placement.reservation == nil {
+	if _, ok := s.core.placement.reserved(); !ok {
 		t.Fatal("no reservation")
 	}
 	s.triggerJob("small")
@@ -330,9 +331,14 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	if !strings.Contains(reason(), "reserved for execution big") {
 		t.Fatalf("explain: %s", reason())
 	}
-	s.core.flow.held.Clear()
+	s.core.placement.clear()
 	s.apply(s.core.planDisableJob("big", true))
 	if strings.Contains(reason(), "reserved") {
 		t.Errorf("the reservation has ended, explain says: %s", reason())
 	}
+}
+
+func isReserved(s *stage) bool {
+	_, ok := s.core.placement.reserved()
+	return ok
 }

@@ -16,7 +16,6 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	if !c.subscription.SessionBegan(e.Session, e.MasterID) {
 		return
 	}
-	c.flow.sessionBegan()
 	c.placement.sessionBegan()
 	c.agents.SessionBegan()
 	c.masterOfRemoved()
@@ -29,7 +28,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	if c.executors.EverStarted() {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
 		// one, or of the last leader, did not come any more (rule X3).
-		c.flow.reviveToProbe()
+		c.placement.probe()
 	}
 }
 
@@ -38,7 +37,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	if !ended {
 		return
 	}
-	c.flow.held.Clear()
+	c.placement.clear()
 	if e.Removed {
 		c.frameworkRemoved(by)
 	}

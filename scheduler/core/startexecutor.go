@@ -12,13 +12,13 @@ import (
 
 // executorsFor is the executor of each placement on an agent, and those that this ACCEPT is the first to name since the
 // term began; nil where each task has one of its own. New ones take their part of the stock before any task does: they hold it for longest.
-func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs, started []*executors.Executor) {
+func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs, started []*executors.Executor) {
 	runs = make([]*executors.Executor, len(placed))
-	if c.Opt.TaskExecutors {
+	if pl.Opt.TaskExecutors {
 		return runs, nil // the cluster starts one for each task
 	}
 	for i, p := range placed {
-		x := c.executorFor(agentID, &ds[p.Demand], stock)
+		x := pl.executorFor(agentID, &ds[p.Demand], stock)
 		if x.SentWith() == 0 && !slices.Contains(started, x) {
 			started = append(started, x)
 		}
@@ -29,27 +29,27 @@ func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placeme
 
 // executorFor is the executor of the demand's kind on an agent, a new one if
 // there is none (rule X1: with a new n from a counter that never goes back).
-func (c *Core) executorFor(agentID string, d *demand, stock offers.Stock) *executors.Executor {
-	for _, x := range c.executors.On(agentID) {
+func (pl *Placement) executorFor(agentID string, d *demand, stock offers.Stock) *executors.Executor {
+	for _, x := range pl.Executors.On(agentID) {
 		if x.Key() == d.executorKey && !x.IsClosing() {
 			return x
 		}
 	}
 	of := &d.with.App
 	info := cluster.Executor{
-		Version: 3, ID: jobs.ExecutorID{App: of.AppName, Agent: agentID, N: c.executors.Number()}.String(),
-		Framework: c.subscription.FrameworkID(), Name: "elasticjob executor of " + of.AppName,
+		Version: 3, ID: jobs.ExecutorID{App: of.AppName, Agent: agentID, N: pl.Executors.Number()}.String(),
+		Framework: pl.Subscription.FrameworkID(), Name: "elasticjob executor of " + of.AppName,
 		Resources: of.Resources(), Reserved: takeReserved(stock, of.Resources()),
-		Command: c.Opt.ExecutorCommand, BinaryURI: c.Opt.ExecutorBinary, User: c.Opt.ExecutorUser,
-		Environment: c.Opt.ExecutorEnvironment,
+		Command: pl.Opt.ExecutorCommand, BinaryURI: pl.Opt.ExecutorBinary, User: pl.Opt.ExecutorUser,
+		Environment: pl.Opt.ExecutorEnvironment,
 		// A job's own grace may be longer, and may come later, when this can't be changed any more (rule X4). It is enough:
 		// SHUTDOWN goes to executors whose tasks have ended, each with its own grace (rule X2), also when a server on one
 		// machine stops (O4); or to one that has not answered a kill for that grace and more (K3).
-		ShutdownGrace: c.Opt.ExecutorShutdown,
+		ShutdownGrace: pl.Opt.ExecutorShutdown,
 	}
-	if a, name := c.agents.Get(agentID), c.Opt.HostnameVariable; a != nil && name != "" {
+	if a, name := pl.Agents.Get(agentID), pl.Opt.HostnameVariable; a != nil && name != "" {
 		info.Environment = map[string]string{name: a.Host()}
-		maps.Copy(info.Environment, c.Opt.ExecutorEnvironment)
+		maps.Copy(info.Environment, pl.Opt.ExecutorEnvironment)
 	}
-	return c.executors.Start(of.AppName, d.executorKey, agentID, info)
+	return pl.Executors.Start(of.AppName, d.executorKey, agentID, info)
 }

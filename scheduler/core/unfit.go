@@ -17,20 +17,20 @@ type unfit struct {
 }
 
 // unfitFor are the agents with attributes where an app may not be placed, and why; nil for none. key is the app's executorKey.
-func (c *Core) unfitFor(a *app.Config, key string) map[string]reason.Reason {
-	if c.Opt.Unfit == nil {
+func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reason {
+	if pl.Opt.Unfit == nil {
 		return nil
 	}
-	u := &c.unfit
-	if u.byKey == nil || u.version != c.agents.Attributes() {
-		u.version, u.byKey = c.agents.Attributes(), map[string]map[string]reason.Reason{}
+	u := &pl.unfit
+	if u.byKey == nil || u.version != pl.Agents.Attributes() {
+		u.version, u.byKey = pl.Agents.Attributes(), map[string]map[string]reason.Reason{}
 	}
 	found, known := u.byKey[key]
 	if known {
 		return found
 	}
-	unfit := c.Opt.Unfit(executors.Container(a))
-	for id, on := range c.agents.All() {
+	unfit := pl.Opt.Unfit(executors.Container(a))
+	for id, on := range pl.Agents.All() {
 		if on.Attributes() == nil {
 			continue
 		}
@@ -47,8 +47,8 @@ func (c *Core) unfitFor(a *app.Config, key string) map[string]reason.Reason {
 
 // avoid is where an app is not to be placed, and why: where the cluster's rules or its own start failures keep it away, and where
 // maintenance begins soon: those are maintained. The map is not to be changed.
-func (c *Core) avoid(a *app.Config, key string, maintained map[string]reason.Reason) map[string]reason.Reason {
-	avoided, kept := c.starts.Avoid(a.AppName, maintained), c.unfitFor(a, key)
+func (pl *Placement) avoid(a *app.Config, key string, maintained map[string]reason.Reason) map[string]reason.Reason {
+	avoided, kept := pl.Starts.Avoid(a.AppName, maintained), pl.unfitFor(a, key)
 	switch {
 	case len(kept) == 0:
 		return avoided

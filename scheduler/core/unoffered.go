@@ -9,14 +9,16 @@ import (
 
 // unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
 type unoffered struct {
-	c       *Core
+	pl      *Placement
 	onOffer []offers.Agent
 	agents  []*agents.Agent
 	closed  []*agents.Agent
 	found   bool
 }
 
-func (c *Core) notOnOffer(onOffer []offers.Agent) unoffered { return unoffered{c: c, onOffer: onOffer} }
+func (pl *Placement) notOnOffer(onOffer []offers.Agent) unoffered {
+	return unoffered{pl: pl, onOffer: onOffer}
+}
 
 // reasonOf is why a demand was not placed, and whether no agent that takes tasks ever will hold it: one may that has nothing on offer.
 func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Reason, never bool) {
@@ -57,9 +59,9 @@ func (e *unoffered) find() {
 	for _, o := range e.onOffer {
 		on[o.ID] = true
 	}
-	for _, id := range e.c.agents.IDs() {
-		switch a := e.c.agents.Get(id); {
-		case on[id] || e.c.agents.InMaintenance(id):
+	for _, id := range e.pl.Agents.IDs() {
+		switch a := e.pl.Agents.Get(id); {
+		case on[id] || e.pl.Agents.InMaintenance(id):
 		case a.Closed() != "":
 			e.closed = append(e.closed, a)
 		case a.Registered():

@@ -33,6 +33,8 @@ const (
 	ExecutionMade ChangeKind = iota
 	// executionLaunched: it has settings and shards, of which the first are about to be launched.
 	ExecutionLaunched
+	// ExecutionWaits: the last match has left shards of it unplaced, because of Why.
+	ExecutionWaits
 	// executionKilled: all that is left of it is to end, because of why.
 	ExecutionKilled
 	// executionEnded: it has ended, and is in no queue any more.

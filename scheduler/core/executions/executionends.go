@@ -176,6 +176,9 @@ func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 		es.SeeExecution(e.rec.ID, e.rec.Job)
 	}
 	e.unplaced = u
+	if !u.Why.IsZero() {
+		es.tell(Change{Kind: ExecutionWaits, Exec: e, Why: u.Why})
+	}
 }
 
 // takeSettings makes settings those of a standing execution, which all its launches from now on take (rule X8).
