@@ -49,7 +49,7 @@ func (c *Core) nameChanged() {
 	if now := c.commonView(); now != c.seen.common {
 		c.seen.common, out.All, out.Cluster = now, true, true
 	}
-	if nothing := c.placement.held().Len() == 0; nothing != c.seen.nothingHeld {
+	if nothing := c.placement.Held().Len() == 0; nothing != c.seen.nothingHeld {
 		c.seen.nothingHeld, out.Cluster = nothing, true
 		for _, e := range c.executions.Launchable() {
 			if e.Unplaced().Why.IsZero() { // else that is what it waits for

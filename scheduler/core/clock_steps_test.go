@@ -96,12 +96,12 @@ func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 			t.Fatal("no moment's fires take more than one step")
 		}
 	}
-	if _, _, all := s.core.placement.upcoming(s.now.Add(time.Second)); !all {
+	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); !all {
 		t.Error("nothing is held for fires that are being made")
 	}
 	s.skew = -time.Hour
 	s.step()
-	if _, _, all := s.core.placement.upcoming(s.now.Add(time.Second)); all || s.core.fires.due == nil {
+	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); all || s.core.fires.due == nil {
 		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.fires.due != nil)
 	}
 }
@@ -134,12 +134,12 @@ func TestL2TheReservationComesThoughTheClockSteppedBack(t *testing.T) {
 	s.offer("S1", 4, 8192)
 	s.setClock(-3 * time.Hour)
 	for range 5 {
-		if s.core.placement.held().Free("S1").IsZero() {
+		if s.core.placement.Held().Free("S1").IsZero() {
 			s.offer("S1", 4, 8192)
 		}
 		s.until(8 * time.Second)
 	}
-	if _, ok := s.core.placement.reserved(); !ok {
+	if _, ok := s.core.placement.Reserved(); !ok {
 		t.Fatal("no agent is reserved for an execution that waits for 40 s")
 	}
 }
@@ -192,12 +192,12 @@ func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
 	s.after(3 * time.Hour)
 	s.trigger()
 	s.offer("S1", 2, 8192)
-	if s.core.placement.held().Len() == 0 {
+	if s.core.placement.Held().Len() == 0 {
 		t.Fatal("the offer is not held for what waits")
 	}
 	s.setClock(-3 * time.Hour)
 	s.until(s.opt.OfferHold + 2*time.Second)
-	if n := s.core.placement.held().Len(); n > 0 {
+	if n := s.core.placement.Held().Len(); n > 0 {
 		t.Fatalf("%d offers that nobody can use are held on", n)
 	}
 }
@@ -222,7 +222,7 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s.setClock(-2 * time.Hour)
 	s.restart()
 	s.until(time.Second)
-	if s.core.placement.suppressed() {
+	if s.core.placement.Suppressed() {
 		t.Fatalf("no offers are asked for what waits: %s", s.core.shardWaitReason(s.core.executions.Launchable()[0], s.core.executions.Launchable()[0].Shard(0)))
 	}
 	if s.offer("S1", 8, 8192); len(s.accepted()) != 1 {

@@ -69,7 +69,7 @@ func (c *Core) follow(ch executions.Change) {
 		c.releaseTask(e, s)
 		c.Numbers.TasksRequeued++
 		c.daemonCannotRun(ch.Ref())
-		c.Timers.At(ch.At.Add(-c.placement.lead()), func(time.Time) { c.NeedChanged() })
+		c.Timers.At(ch.At.Add(-c.placement.Lead()), func(time.Time) { c.NeedChanged() })
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
 	} else if s.Executor() == "" {
 		c.agents.Release(s.Agent(), e.Needs(s), e.Daemon())
 	}
-	c.placement.taskEnded()
+	c.placement.TaskEnded()
 	c.MatchAgain()
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/placement"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
@@ -47,7 +48,7 @@ type Core struct {
 	audit         audit
 	stateVersion  stateVersion
 
-	placement *Placement
+	placement *placement.Placement
 	seen      seen
 	nextSweep time.Time // the next look at the timeouts of all tasks
 	heldJobs  string    // which jobs may be why launches are held
@@ -64,7 +65,7 @@ func New(opt step.Options) *Core {
 		recording: newRecording(shared, st.Executions), audit: newAudit(shared),
 	}
 	c.tasks = tasks.New(st, c.daemons.rerun)
-	c.placement = newPlacement(st, c.tasks, daemonLaunches{c}, &c.fires)
+	c.placement = placement.New(st, c.tasks, daemonLaunches{c}, &c.fires)
 	st.Executions.Observe(c.follow)
 	return c
 }

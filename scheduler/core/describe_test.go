@@ -43,7 +43,7 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 				t.Errorf("%+v", x.Waiting)
 			}
 			s.until(time.Second)
-			if s.core.placement.revivedAt().Before(launched) {
+			if s.core.placement.RevivedAt().Before(launched) {
 				t.Fatal("the agent's offers are not asked for")
 			}
 		}
@@ -152,8 +152,8 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.offer("S1", 64, 64000)
 		s.until(time.Minute)
 		if x := s.explain("my_job"); len(s.accepts) > 0 || len(x.Waiting) != 100-len(first) || !strings.Contains(x.Waiting[0].Reason, "its 62 shards that wait are given 421 KiB of settings each, 26 MiB together, and at most 10 MiB can be launched") ||
-			s.core.placement.held().Len() > 0 {
-			t.Errorf("%d ACCEPTs, %d offers, %d of %d wait: %+v", len(s.accepts), s.core.placement.held().Len(), len(x.Waiting), 100-len(first), x.Waiting[:1])
+			s.core.placement.Held().Len() > 0 {
+			t.Errorf("%d ACCEPTs, %d offers, %d of %d wait: %+v", len(s.accepts), s.core.placement.Held().Len(), len(x.Waiting), 100-len(first), x.Waiting[:1])
 		}
 		s.step(KillRequested{Token: 1, ExecutionID: id})
 		for _, l := range first {

@@ -25,14 +25,14 @@ func (c *Core) shutDownClosing() {
 		if x.ShutdownTry() >= shutdownTries && x.Tasks() == 0 {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// names it if it lives on (rule X3); until there is one, it may.
-			c.placement.probe()
+			c.placement.Probe()
 			if c.agents.Registered(x.Agent()) || c.Draining() || c.Now().Sub(x.ClosedAt()) >= awayKept {
 				c.executors.Remove(x)
 				continue
 			}
 		} else if c.Draining() && x.ShutdownTry() > 0 && x.Tasks() == 0 {
 			// Somebody waits for it, and not for six minutes (rule O4): the next offer tells whether it is only its end that got lost.
-			c.placement.probe()
+			c.placement.Probe()
 		}
 		c.executors.ShutDown(x)
 	}

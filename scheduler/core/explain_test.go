@@ -184,7 +184,7 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 	s.offer("S2", 1, 8192) // held for the fire that is soon
 	for range 30 {
 		s.until(time.Second)
-		if s.core.placement.held().Len() == 0 {
+		if s.core.placement.Held().Len() == 0 {
 			s.offer("S2", 1, 8192)
 		}
 	}

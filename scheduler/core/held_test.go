@@ -37,8 +37,8 @@ func TestHeldLaunchesNothing(t *testing.T) {
 	}
 	s.offer("S2", 64, 64000)
 	s.until(time.Minute)
-	if len(s.accepts) > 0 || s.core.placement.held().Len() > 0 {
-		t.Errorf("%d ACCEPTs, %d offers held", len(s.accepts), s.core.placement.held().Len())
+	if len(s.accepts) > 0 || s.core.placement.Held().Len() > 0 {
+		t.Errorf("%d ACCEPTs, %d offers held", len(s.accepts), s.core.placement.Held().Len())
 	}
 	if x := s.explain("largest"); len(x.Waiting) == 0 || !strings.HasPrefix(held, x.Waiting[0].Reason) ||
 		strings.Contains(x.Waiting[0].Reason, "small") {

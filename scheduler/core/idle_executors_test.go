@@ -90,7 +90,7 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "small", "other_app", 1 })
 	s.triggerJob("small")
 	for range 10 {
-		if s.core.placement.held().Len() == 0 {
+		if s.core.placement.Held().Len() == 0 {
 			s.offer("S1", 1, 8000, idle)
 		}
 		s.until(2 * time.Second)

@@ -71,9 +71,9 @@ func (c *Core) wouldPlace(j *config.Job) PlacementView {
 	for i := range items {
 		items[i] = i
 	}
-	d := c.placement.demandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, c.agents.AllInMaintenance())
+	d := c.placement.DemandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, c.agents.AllInMaintenance())
 	d.Together = true
-	held := c.placement.lookAtOffers()
+	held := c.placement.LookAtOffers()
 	if len(held) > 0 {
 		result := offers.Match([]offers.Demand{d}, held, c.Opt.Strategy)
 		if len(result.Unplaced) == 0 {
@@ -84,8 +84,8 @@ func (c *Core) wouldPlace(j *config.Job) PlacementView {
 			return v
 		}
 		u := result.Unplaced[0]
-		others := c.placement.notOnOffer(held)
-		why, _ := others.reasonOf(&u, d)
+		others := c.placement.NotOnOffer(held)
+		why, _ := others.ReasonOf(&u, d)
 		v.Why = whyOf(why)
 	}
 	return c.byCapacity(v, d, held, *a.Config())

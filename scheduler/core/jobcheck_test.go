@@ -96,7 +96,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 func (s *stage) hold(agent string, cpus float64) {
 	s.t.Helper()
 	s.offer(agent, cpus, 4096)
-	s.core.placement.offer(cluster.Offer{ID: "held", AgentID: agent, Hostname: agent, Resources: resources.New(cpus, 4096)})
+	s.core.placement.Offer(cluster.Offer{ID: "held", AgentID: agent, Hostname: agent, Resources: resources.New(cpus, 4096)})
 }
 
 // What was said before is what happens when the job is registered and triggered.

@@ -56,7 +56,7 @@ func (c *Core) wallClockSet() {
 	if c.fires.missed != nil && c.fires.missed.upto.After(c.Wall()) {
 		c.fires.missed = nil
 	}
-	c.placement.clockSet()
+	c.placement.ClockSet()
 }
 
 // nextDueBatch takes the next moment with fires, or opens a missed window before it.
@@ -174,7 +174,7 @@ func (c *Core) enqueueFire(j *config.Job, at time.Time, source executions.Source
 	if c.executions.Known(id) {
 		return
 	}
-	if len(c.executions.Queue(j.Name())) > 0 && !onlyEnding(c.executions.Queue(j.Name())) {
+	if c.executions.Occupied(j.Name()) {
 		if !j.Config().Misfire {
 			why := reason.FireFoundBusy(at, c.executions.Queue(j.Name())[0].ID(), string(c.executions.Queue(j.Name())[0].State()))
 			c.config.CountDropped(j, 1, why)
@@ -186,18 +186,6 @@ func (c *Core) enqueueFire(j *config.Job, at time.Time, source executions.Source
 		c.dropOldestFire(j)
 	}
 	c.executions.Enqueue(executions.Made{ID: id, Job: j.Name(), Fire: at, Source: source})
-}
-
-// onlyEnding reports whether all that is in a queue are tasks of a deregistered
-// job of the name that are being ended: the first fire of the new one waits for
-// them (rule K2).
-func onlyEnding(queue []*executions.Execution) bool {
-	for _, e := range queue {
-		if !e.Launched() || e.Kill().IsZero() {
-			return false
-		}
-	}
-	return true
 }
 
 // queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would

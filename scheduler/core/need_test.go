@@ -28,7 +28,7 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 				t.Fatalf("%d runs in five minutes", fires)
 			}
 			// One agent for the lead, and all twenty for the commit after they were offered.
-			each, most := p.held/time.Duration(p.revived), p.core.placement.lead()+20*2*time.Millisecond
+			each, most := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
 			if each > most {
 				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived, each, most)
 			}
@@ -49,7 +49,7 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0/20 * * * * ?" })
 	p.answers = 500 * time.Millisecond
 	p.run(10 * time.Minute)
-	if lead := p.core.placement.lead(); lead < p.answers || lead > p.core.Opt.OfferAhead {
+	if lead := p.core.placement.Lead(); lead < p.answers || lead > p.core.Opt.OfferAhead {
 		t.Errorf("offers are asked for %s before a fire", lead)
 	}
 	before := p.core.Stats()
@@ -68,41 +68,8 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
 	p.run(time.Minute)
-	if s := p.core.Stats(); s.FireDelay.Count() != 1 || s.FireDelay.Sum > 0.005 || p.held > 5*p.core.placement.lead() {
+	if s := p.core.Stats(); s.FireDelay.Count() != 1 || s.FireDelay.Sum > 0.005 || p.held > 5*p.core.placement.Lead() {
 		t.Errorf("%d fires, %.3f s late; offers held for %s", s.FireDelay.Count(), s.FireDelay.Sum, p.held)
-	}
-}
-
-// One late answer of the master lengthens the lead only for a while.
-func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	answer := func(took time.Duration) {
-		s.core.placement.flow.timing.asked(s.now)
-		s.core.placement.flow.timing.answered(s.now.Add(took), s.opt.OfferAhead)
-	}
-	if lead := s.core.placement.lead(); lead != leadUnknown {
-		t.Errorf("before the first answer the lead is %s", lead)
-	}
-	for range 20 {
-		answer(5 * time.Millisecond)
-	}
-	if lead := s.core.placement.lead(); lead != leadLeast {
-		t.Errorf("with a quick master the lead is %s", lead)
-	}
-	answer(time.Second)
-	if lead := s.core.placement.lead(); lead < 500*time.Millisecond {
-		t.Errorf("after a late answer the lead is %s", lead)
-	}
-	for range 40 {
-		answer(5 * time.Millisecond)
-	}
-	if lead := s.core.placement.lead(); lead != leadLeast {
-		t.Errorf("40 quick answers later the lead is %s", lead)
-	}
-	answer(time.Minute) // nothing was free
-	if lead := s.core.placement.lead(); lead != leadLeast {
-		t.Errorf("after offers that answered nothing the lead is %s", lead)
 	}
 }
 
@@ -114,11 +81,11 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	s.job(everyFiveSeconds)
 	s.until(4950 * time.Millisecond)
 	s.offer("S1", 8, 8192)
-	if s.core.placement.held().Len() != 1 {
+	if s.core.placement.Held().Len() != 1 {
 		t.Fatal("the offer is not held for the fire in 50 ms")
 	}
 	s.apply(s.core.planDisableJob("my_job", true))
-	if s.core.placement.held().Len() != 0 || len(calls[step.CallDecline](s.last)) != 1 || len(calls[step.CallStopOffers](s.last)) != 1 {
+	if s.core.placement.Held().Len() != 0 || len(calls[step.CallDecline](s.last)) != 1 || len(calls[step.CallStopOffers](s.last)) != 1 {
 		t.Errorf("the job is disabled: %+v", s.last.Calls)
 	}
 }

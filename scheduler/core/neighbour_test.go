@@ -63,7 +63,7 @@ func TestOffersAreGivenBackWhileARoundGoesOn(t *testing.T) {
 		s.now = s.now.Add(10 * time.Millisecond)
 		s.offer(fmt.Sprint("S", i+1), 1, 1000)
 	}
-	if oldest := s.core.placement.held().Oldest("S0"); oldest.Equal(first) {
+	if oldest := s.core.placement.Held().Oldest("S0"); oldest.Equal(first) {
 		t.Errorf("held for %s", s.now.Sub(oldest))
 	}
 }
@@ -109,7 +109,7 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	held, offered := 0, 0
 	for range 600 {
 		s.until(100 * time.Millisecond)
-		if s.core.placement.held().Len() > 0 {
+		if s.core.placement.Held().Len() > 0 {
 			held++
 			continue
 		}
@@ -121,7 +121,7 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	}
 	// Once it has ended, offers are held for the next fire.
 	s.finish(l)
-	if len(calls[step.CallRequestOffers](s.last)) == 0 && s.core.placement.held().Len() == 0 {
+	if len(calls[step.CallRequestOffers](s.last)) == 0 && s.core.placement.Held().Len() == 0 {
 		t.Error("nothing is revived for the next fire")
 	}
 }

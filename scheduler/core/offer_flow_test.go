@@ -80,7 +80,7 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
-	if d := calls[step.CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.placement.held().Len() > 0 {
+	if d := calls[step.CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.placement.Held().Len() > 0 {
 		t.Errorf("%+v", d)
 	}
 	revives := 0
@@ -116,10 +116,10 @@ func (s *scarceCluster) play(d time.Duration) {
 			s.step()
 		}
 		for _, a := range []string{"S1", "S2", "S3"} {
-			mine := s.core.placement.held().Free(a)
+			mine := s.core.placement.Held().Free(a)
 			if !mine.IsZero() {
 				s.held[a] += tick
-			} else if (s.revived || i%20 == 0) && !s.now.Before(s.filters[a]) && !s.core.placement.suppressed() {
+			} else if (s.revived || i%20 == 0) && !s.now.Before(s.filters[a]) && !s.core.placement.Suppressed() {
 				s.offer(a, 4, 4000)
 				s.hear()
 			}
@@ -134,7 +134,7 @@ func (s *scarceCluster) hear() {
 		case step.CallDecline:
 			s.declines++
 			for _, a := range []string{"S1", "S2", "S3"} {
-				if s.core.placement.held().Free(a).IsZero() && !s.now.Before(s.filters[a]) {
+				if s.core.placement.Held().Free(a).IsZero() && !s.now.Before(s.filters[a]) {
 					s.filters[a] = s.now.Add(call.Refuse)
 				}
 			}
@@ -218,7 +218,7 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 	s.until(20 * time.Second)
 	s.offer("S1", 1.5, 2000, l[0].Executor.ID)
 	s.until(8 * time.Second)
-	if s.core.placement.held().Len() > 0 {
+	if s.core.placement.Held().Len() > 0 {
 		t.Fatal("what does not help is held")
 	}
 	s.update(l[0], cluster.Finished)

@@ -101,7 +101,7 @@ func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	s.removeFramework()
 	s.until(10 * time.Second)
 	s.offer("S2", 4, 1000)
-	if s.core.placement.held().Len() > 0 || len(calls[step.CallDecline](s.last)) != 1 {
+	if s.core.placement.Held().Len() > 0 || len(calls[step.CallDecline](s.last)) != 1 {
 		t.Errorf("%+v", s.last.Calls)
 	}
 }

@@ -234,11 +234,11 @@ func (c *Core) placeReason(e *executions.Execution) reason.Reason {
 	switch why := c.noLaunches(); {
 	case !why.IsZero():
 		return why
-	case c.placement.held().Len() == 0 && !c.agents.AllClosed().IsZero():
+	case c.placement.Held().Len() == 0 && !c.agents.AllClosed().IsZero():
 		return c.agents.AllClosed()
 	case !e.Unplaced().Why.IsZero():
 		return e.Unplaced().Why
-	case c.placement.held().Len() == 0:
+	case c.placement.Held().Len() == 0:
 		return reason.Of(reason.NothingOffered)
 	}
 	return reason.Of(reason.AboutToPlace)

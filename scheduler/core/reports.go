@@ -18,7 +18,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 	case cluster.Closed:
 		c.closed(e)
 	case cluster.Rescind:
-		c.placement.rescind(e.OfferID)
+		c.placement.Rescind(e.OfferID)
 	case cluster.Update:
 		c.Numbers.StatusUpdates++
 		c.update(e)
@@ -31,7 +31,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 
 // offered takes in new offers, and what they show of executors.
 func (c *Core) offered(e cluster.Offers) {
-	c.placement.offersCame()
+	c.placement.OffersCame()
 	named := map[string][]string{} // executors, by agent
 	var empty []string
 	for _, o := range e.Offers {
@@ -47,15 +47,15 @@ func (c *Core) offered(e cluster.Offers) {
 			empty = append(empty, o.ID)
 			continue
 		}
-		c.placement.offer(o)
+		c.placement.Offer(o)
 	}
 	for _, agent := range step.SortedKeys(named) {
-		most, settled := c.placement.seenOf(agent, named[agent])
+		most, settled := c.placement.SeenOf(agent, named[agent])
 		c.agents.Grow(agent, most)
 		c.agents.Settle(agent, settled)
 		c.agentStillRegistered(agent)
 	}
-	c.placement.declineEmpty(empty)
+	c.placement.DeclineEmpty(empty)
 }
 
 // checkExecutorsOnOffer compares our records with the executors that an offer names
@@ -94,7 +94,7 @@ func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount
 func (c *Core) failure(f cluster.Failure) {
 	c.NeedChanged()
 	if f.ExecutorID == "" {
-		c.placement.agentGone(f.AgentID)
+		c.placement.AgentGone(f.AgentID)
 		c.agents.Remove(f.AgentID)
 		return
 	}
@@ -116,7 +116,7 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 	if !c.subscription.Is(a.Session) {
 		return // voided already
 	}
-	tasks, started, ok := c.placement.answered(a.Seq)
+	tasks, started, ok := c.placement.Answered(a.Seq)
 	if !ok {
 		return
 	}

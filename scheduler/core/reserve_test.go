@@ -74,16 +74,16 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	s.triggerJob("large")
 	s.step(s.clusterEvent(cluster.Rescind{OfferID: "O1"}))
 	for !isReserved(s) {
-		if s.core.placement.held().Len() == 0 {
+		if s.core.placement.Held().Len() == 0 {
 			s.offer("S1", 4, 8192) // another framework has the rest
 		}
 		s.until(time.Second)
 	}
-	first, _ := s.core.placement.reserved()
+	first, _ := s.core.placement.Reserved()
 	s.triggerJob("small")
 	s.accepts = nil
 	for s.now.Before(first.Until.Add(-time.Second)) {
-		if s.core.placement.held().Len() == 0 {
+		if s.core.placement.Held().Len() == 0 {
 			s.offer("S1", 4, 8192)
 		}
 		s.until(time.Second)
@@ -118,11 +118,11 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 		t.Fatalf("%+v, %v: want an execution that waits for its orphan", x, err)
 	}
 	for range 60 {
-		if s.core.placement.held().Len() == 0 {
+		if s.core.placement.Held().Len() == 0 {
 			s.offer("S3", 2, 8192)
 		}
 		s.until(time.Second)
-		if r, ok := s.core.placement.reserved(); ok {
+		if r, ok := s.core.placement.Reserved(); ok {
 			t.Fatalf("%+v is for an execution that may not be launched", r)
 		}
 	}
@@ -143,11 +143,11 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	s.triggerJob("large")
 	var began time.Time
 	for range 300 {
-		if s.core.placement.held().Len() == 0 {
+		if s.core.placement.Held().Len() == 0 {
 			s.offer("S1", 4, 8192, l[0].Executor.ID) // another framework has the rest
 		}
 		s.until(time.Second)
-		switch r, ok := s.core.placement.reserved(); {
+		switch r, ok := s.core.placement.Reserved(); {
 		case !ok && !began.IsZero():
 			return
 		case !ok:
@@ -176,7 +176,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 		s.until(10 * time.Second)
 	}
 	s.offer("S1", 2, 2048)
-	if r, ok := s.core.placement.reserved(); !ok || s.core.executions.Get(r.Execution).Job() != "big" {
+	if r, ok := s.core.placement.Reserved(); !ok || s.core.executions.Get(r.Execution).Job() != "big" {
 		t.Fatalf("reservation %+v, want one for big", r)
 	}
 }
@@ -213,18 +213,18 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	s.finish(l)
 	s.triggerJob("big")
 	for range 20 {
-		if s.core.placement.held().Free("S1").IsZero() {
+		if s.core.placement.Held().Free("S1").IsZero() {
 			s.offer("S1", 7.5, 8192, l[0].Executor.ID)
 		}
-		if s.core.placement.held().Free("S2").IsZero() {
+		if s.core.placement.Held().Free("S2").IsZero() {
 			s.offer("S2", 4, 8192) // another framework has the rest
 		}
 		s.until(10 * time.Second)
-		if r, _ := s.core.placement.reserved(); slices.Contains(r.Agents, "S1") && slices.Contains(r.Agents, "S2") {
+		if r, _ := s.core.placement.Reserved(); slices.Contains(r.Agents, "S1") && slices.Contains(r.Agents, "S2") {
 			return
 		}
 	}
-	r, _ := s.core.placement.reserved()
+	r, _ := s.core.placement.Reserved()
 	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", r)
 }
 
@@ -240,13 +240,13 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.trigger() // by the clock it comes first
 	s.offer("S1", 8, 8192)
 	l := s.accepted()
-	if len(l) != 1 || !s.core.placement.suppressed() {
-		t.Fatalf("%d launches, offers suppressed: %v", len(l), s.core.placement.suppressed())
+	if len(l) != 1 || !s.core.placement.Suppressed() {
+		t.Fatalf("%d launches, offers suppressed: %v", len(l), s.core.placement.Suppressed())
 	}
 	s.run(l)
 	s.finish(l)
 	s.until(time.Second)
-	if s.core.placement.suppressed() {
+	if s.core.placement.Suppressed() {
 		t.Fatal("no offers are asked for the one that waits and fits now")
 	}
 }
@@ -257,7 +257,7 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.placement.measureAgain(map[string]bool{"S1": true})
+	s.core.placement.MeasureAgain(map[string]bool{"S1": true})
 	if c := s.core.agents.Get("S1"); c.Capacity().CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
 	}
@@ -300,7 +300,7 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	s.until(31 * time.Second)
 	s.offer("S1", 8, 8192)
 	s.until(time.Second)
-	if r, _ := s.core.placement.reserved(); slices.Contains(r.Agents, "S1") {
+	if r, _ := s.core.placement.Reserved(); slices.Contains(r.Agents, "S1") {
 		t.Errorf("S1 is reserved for %s, which may not use it", r.Execution)
 	}
 }
@@ -317,7 +317,7 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	s.offer("S1", 2, 8000)
 	s.until(31 * time.Second)
 	s.offer("S1", 2, 8000)
-	if _, ok := s.core.placement.reserved(); !ok {
+	if _, ok := s.core.placement.Reserved(); !ok {
 		t.Fatal("no reservation")
 	}
 	s.triggerJob("small")
@@ -331,7 +331,7 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	if !strings.Contains(reason(), "reserved for execution big") {
 		t.Fatalf("explain: %s", reason())
 	}
-	s.core.placement.clear()
+	s.core.placement.Clear()
 	s.apply(s.core.planDisableJob("big", true))
 	if strings.Contains(reason(), "reserved") {
 		t.Errorf("the reservation has ended, explain says: %s", reason())
@@ -339,6 +339,6 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 }
 
 func isReserved(s *stage) bool {
-	_, ok := s.core.placement.reserved()
+	_, ok := s.core.placement.Reserved()
 	return ok
 }

@@ -16,7 +16,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	if !c.subscription.SessionBegan(e.Session, e.MasterID) {
 		return
 	}
-	c.placement.sessionBegan()
+	c.placement.SessionBegan()
 	c.agents.SessionBegan()
 	c.masterOfRemoved()
 	c.executors.SessionBegan()
@@ -28,7 +28,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	if c.executors.EverStarted() {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
 		// one, or of the last leader, did not come any more (rule X3).
-		c.placement.probe()
+		c.placement.Probe()
 	}
 }
 
@@ -37,7 +37,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	if !ended {
 		return
 	}
-	c.placement.clear()
+	c.placement.Clear()
 	if e.Removed {
 		c.frameworkRemoved(by)
 	}

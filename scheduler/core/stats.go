@@ -45,7 +45,7 @@ func (c *Core) loadJobStats() {
 func (c *Core) Stats() stats.Stats {
 	s := c.Numbers
 	s.Leading, s.Subscribed = true, c.subscription.Open()
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = c.config.NumApps(), c.executors.Len(), c.placement.held().Len()
+	s.Apps, s.ExecutorsRunning, s.OffersHeld = c.config.NumApps(), c.executors.Len(), c.placement.Held().Len()
 	for _, j := range c.config.AllJobs() {
 		if j.Config() != nil {
 			s.Jobs++

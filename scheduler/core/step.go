@@ -28,9 +28,9 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.reconcileDue()
 	c.takeOver()
 	c.resendKills()
-	c.placement.launch()
+	c.placement.Launch()
 	c.shutDownClosing()
-	c.placement.manageOffers()
+	c.placement.ManageOffers()
 	c.finishDrain()
 	c.write()
 	c.nameChanged()
@@ -115,7 +115,7 @@ func (c *Core) nextWake() time.Duration {
 	if t, ok := c.fires.next(); ok && !c.fires.behind {
 		at := c.InTerm(t)
 		earlier(at)
-		earlier(later(at.Add(-c.placement.lead()), c.Now()))
+		earlier(later(at.Add(-c.placement.Lead()), c.Now()))
 	}
 	if c.executions.NumTasks()+c.orphans.Len() > 0 {
 		earlier(c.nextSweep)
@@ -126,7 +126,7 @@ func (c *Core) nextWake() time.Duration {
 	if c.fires.behind {
 		earlier(c.InTerm(c.fires.cursor.Time))
 	}
-	earlier(c.placement.wake())
+	earlier(c.placement.Wake())
 	earlier(c.subscription.TakeoverWake())
 	earlier(c.subscription.Wake())
 	if at.IsZero() {

@@ -10,5 +10,5 @@ func (c *Core) takeOver() {
 	}
 	c.imports.took(c.subscription.TakenOver()...)
 	c.MatchAgain()
-	c.placement.probe() // its executors are shut down now (rule X3)
+	c.placement.Probe() // its executors are shut down now (rule X3)
 }

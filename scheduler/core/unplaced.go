@@ -24,12 +24,12 @@ func (c *Core) Unplaced(limit int) []cluster.Unplaced {
 		if len(out) == limit {
 			break
 		}
-		notMatched := e.Unplaced().Why.IsZero() && c.placement.held().Len() > 0 // there may be room for it
+		notMatched := e.Unplaced().Why.IsZero() && c.placement.Held().Len() > 0 // there may be room for it
 		if notMatched || !e.Kill().IsZero() || c.st.HeldBack(e) || c.starts.Wait(c.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if e.Launched() {
-			for _, item := range c.placement.itemsWaiting(e) {
+			for _, item := range c.placement.ItemsWaiting(e) {
 				add(e, &e.Settings().Job, &e.Settings().App, item)
 			}
 		} else if j := c.config.Job(e.Job()); c.st.CanLaunch(j) {

@@ -181,12 +181,12 @@ func (c *Core) AgentNames() []AgentName {
 // Cluster returns the cluster as far as it is known, with the agents of these ids that are known still.
 func (c *Core) Cluster(ids []string) ClusterView {
 	s := c.subscription
-	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: c.placement.held().Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
+	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: c.placement.Held().Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
 	if s.Open() {
 		v.Since, v.Master = c.shownOrNil(s.Began()), new(s.MasterID())
 	}
 	totals := c.agentTotals()
-	all := agentUse{total: totals.Capacity, used: totals.Used, free: c.placement.held().Sum(), offered: c.placement.held().Len() > 0}
+	all := agentUse{total: totals.Capacity, used: totals.Used, free: c.placement.Held().Sum(), offered: c.placement.Held().Len() > 0}
 	v.CPUs, v.MemoryMB = all.views()
 	for _, id := range ids {
 		if a := c.agents.Get(id); a != nil {
@@ -233,7 +233,7 @@ func (c *Core) viewAgent(a *agents.Agent) AgentView {
 		v.Tasks += x.Tasks()
 	}
 	if use.offered {
-		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.Shown(c.placement.held().Oldest(a.ID())).UTC().Truncate(time.Millisecond)}
+		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.Shown(c.placement.Held().Oldest(a.ID())).UTC().Truncate(time.Millisecond)}
 	}
 	if !a.MaintenanceStart().IsZero() {
 		v.Maintenance = &MaintenanceView{From: a.MaintenanceStart().UTC(), Until: orNil(a.MaintenanceEnd())}
@@ -314,7 +314,7 @@ type agentUse struct {
 }
 
 func (c *Core) useOf(a *agents.Agent) agentUse {
-	u := agentUse{used: a.Own().Used(), free: c.placement.held().Free(a.ID()), offered: !c.placement.held().Oldest(a.ID()).IsZero()}
+	u := agentUse{used: a.Own().Used(), free: c.placement.Held().Free(a.ID()), offered: !c.placement.Held().Oldest(a.ID()).IsZero()}
 	for _, x := range c.executors.On(a.ID()) {
 		u.used = u.used.Plus(x.Uses())
 	}

@@ -18,7 +18,7 @@ func BenchmarkCluster(b *testing.B) {
 		host := fmt.Sprintf("node-%04d.rack-%02d.example.com", i*7919%agents, i%40)
 		s.core.agents.Offered(cluster.Offer{AgentID: id, Hostname: host})
 		s.core.agents.Grow(id, resources.New(64, 256_000))
-		s.core.placement.offer(cluster.Offer{ID: fmt.Sprintf("O%d", i), AgentID: id, Hostname: host, Resources: resources.New(8, 8000)})
+		s.core.placement.Offer(cluster.Offer{ID: fmt.Sprintf("O%d", i), AgentID: id, Hostname: host, Resources: resources.New(8, 8000)})
 		x := s.core.executors.Start("my_app", "my_app", id, cluster.Executor{ID: fmt.Sprintf("my_app@-@%s@-@%d", id, i), Resources: resources.New(0.1, 64)})
 		s.core.executors.Reported(x, true)
 		job := fmt.Sprintf("job_%d", i)

@@ -173,6 +173,12 @@ func (es *Set) Queue(job string) []*Execution { return es.queues[job] }
 // busy reports whether an execution of a job is open.
 func (es *Set) Busy(job string) bool { return len(es.queues[job]) > 0 }
 
+// Occupied reports whether a fire finds its job busy: not if all that is open of it are tasks of a deregistered job of the
+// name that are being ended. The first fire of the new one waits for them (rule K2).
+func (es *Set) Occupied(job string) bool {
+	return slices.ContainsFunc(es.queues[job], func(e *Execution) bool { return !e.Launched() || e.rec.Kill.IsZero() })
+}
+
 // standing is the execution of a daemon job that stays, nil if there is none, or only one that is being ended.
 func (es *Set) Standing(job string) *Execution {
 	for _, e := range es.queues[job] {

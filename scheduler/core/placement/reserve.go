@@ -1,4 +1,4 @@
-package core
+package placement
 
 import (
 	"slices"
@@ -45,7 +45,7 @@ func (pl *Placement) expireReservation() {
 		return
 	}
 	if waits {
-		pl.measureAgain(r.agents)
+		pl.MeasureAgain(r.agents)
 		pl.lastReservation[r.exec] = pl.Now()
 	}
 	pl.reservation = nil
@@ -64,7 +64,7 @@ func (pl *Placement) expireReservation() {
 // measureAgain takes agents for as large as they look now: a reservation that launched nothing
 // says that they were thought too large. An offer can be ahead of the end of a task
 // that we still count, since the master frees what an agent reports as ended.
-func (pl *Placement) measureAgain(agents map[string]bool) {
+func (pl *Placement) MeasureAgain(agents map[string]bool) {
 	for _, id := range step.SortedKeys(agents) {
 		if pl.flow.held.Free(id).IsZero() {
 			continue
@@ -73,7 +73,7 @@ func (pl *Placement) measureAgain(agents map[string]bool) {
 		for _, x := range pl.Executors.On(id) {
 			runs = append(runs, x.ID())
 		}
-		most, _ := pl.seenOf(id, runs)
+		most, _ := pl.SeenOf(id, runs)
 		pl.Agents.MeasureAgain(id, most)
 	}
 }
@@ -197,7 +197,7 @@ const endSettles = time.Second
 // seenOf is how much is seen of an agent: its free resources and those in use by this framework, the executors that its offer
 // names included. The agent has at least so much. Settled leaves out what may be seen twice: an offer can be ahead of the end of a
 // task, but of one that nothing was reported of for a while an end is not on its way.
-func (pl *Placement) seenOf(agentID string, runs []string) (most, settled resources.Amount) {
+func (pl *Placement) SeenOf(agentID string, runs []string) (most, settled resources.Amount) {
 	most = pl.flow.held.Free(agentID).Plus(pl.Agents.See(agentID).Own().Used())
 	settled = most
 	for _, x := range pl.Executors.On(agentID) {

@@ -1,4 +1,4 @@
-package core
+package placement
 
 import (
 	"github.com/elasticjob-go/elasticjob/offers"
@@ -8,7 +8,7 @@ import (
 )
 
 // unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
-type unoffered struct {
+type Unoffered struct {
 	pl      *Placement
 	onOffer []offers.Agent
 	agents  []*agents.Agent
@@ -16,12 +16,12 @@ type unoffered struct {
 	found   bool
 }
 
-func (pl *Placement) notOnOffer(onOffer []offers.Agent) unoffered {
-	return unoffered{pl: pl, onOffer: onOffer}
+func (pl *Placement) NotOnOffer(onOffer []offers.Agent) Unoffered {
+	return Unoffered{pl: pl, onOffer: onOffer}
 }
 
 // reasonOf is why a demand was not placed, and whether no agent that takes tasks ever will hold it: one may that has nothing on offer.
-func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Reason, never bool) {
+func (e *Unoffered) ReasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Reason, never bool) {
 	if u.Never {
 		open, closed := e.holders(d.Shard.Plus(d.ExecutorSize), d.Avoid)
 		switch {
@@ -35,7 +35,7 @@ func (e *unoffered) reasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Re
 }
 
 // holders are one agent that takes tasks and one that does not that could hold so much if all else left them, nil for none.
-func (e *unoffered) holders(need resources.Amount, avoid map[string]reason.Reason) (open, closed *agents.Agent) {
+func (e *Unoffered) holders(need resources.Amount, avoid map[string]reason.Reason) (open, closed *agents.Agent) {
 	e.find()
 	for _, a := range e.agents {
 		if need.Fits(a.Capacity()) {
@@ -50,7 +50,7 @@ func (e *unoffered) holders(need resources.Amount, avoid map[string]reason.Reaso
 	return nil, nil
 }
 
-func (e *unoffered) find() {
+func (e *Unoffered) find() {
 	if e.found {
 		return
 	}

@@ -1,4 +1,4 @@
-package core
+package placement
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 )
 
 // launch matches what waits to what is on offer and launches what fits.
-func (pl *Placement) launch() {
+func (pl *Placement) Launch() {
 	pl.expireReservation()
 	if !pl.MatchWanted() {
 		return
@@ -51,11 +51,11 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 		found[i].Matched = true
 	}
 	result := offers.Match(plain, agents, pl.Opt.Strategy)
-	others := pl.notOnOffer(agents)
+	others := pl.NotOnOffer(agents)
 	for i := range result.Unplaced {
 		u := &result.Unplaced[i]
 		if !u.Later {
-			u.Reason, u.Never = others.reasonOf(u, ds[u.Demand].Demand)
+			u.Reason, u.Never = others.ReasonOf(u, ds[u.Demand].Demand)
 		}
 		found[u.Demand] = executions.Unplaced{Matched: true, Why: u.Reason, Never: u.Never, Reserved: u.Reserved}
 	}
@@ -96,7 +96,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 
 // agentsOnOffer is the pool as Match wants it, for a step: whatever it holds was seen now.
 func (pl *Placement) agentsOnOffer() []offers.Agent {
-	agents := pl.lookAtOffers()
+	agents := pl.LookAtOffers()
 	for i := range agents {
 		pl.Agents.See(agents[i].ID)
 	}
@@ -104,7 +104,7 @@ func (pl *Placement) agentsOnOffer() []offers.Agent {
 }
 
 // lookAtOffers is the same for a reader, who changes nothing: what is free, and which executors run where.
-func (pl *Placement) lookAtOffers() []offers.Agent {
+func (pl *Placement) LookAtOffers() []offers.Agent {
 	agents := pl.flow.held.Agents()
 	out := agents[:0]
 	for _, a := range agents {

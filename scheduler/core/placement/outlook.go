@@ -1,4 +1,4 @@
-package core
+package placement
 
 import (
 	"time"
@@ -8,7 +8,7 @@ import (
 )
 
 // manageOffers holds what is needed of the offers and declines the others.
-func (pl *Placement) manageOffers() {
+func (pl *Placement) ManageOffers() {
 	if !pl.Subscription.Open() {
 		pl.flow.wake = time.Time{}
 		return
@@ -59,7 +59,7 @@ func (pl *Placement) findNeed() {
 	if pl.flow.needKnown(upTo) {
 		return
 	}
-	switch ds, at, all := pl.upcoming(upTo); {
+	switch ds, at, all := pl.Upcoming(upTo); {
 	case all:
 		pl.flow.holdAll()
 	case len(ds) > 0:
@@ -71,7 +71,7 @@ func (pl *Placement) findNeed() {
 // upcoming are the demands of launches that are due up to a moment, and when each is due, or all when there are
 // too many. A fire whose job still runs then makes no demand: it is dropped, or waits for the end of that run.
 // Shards that start together are demanded one by one, so that some of the resources are held while the others are still on their way.
-func (pl *Placement) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
+func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
 	if pl.fires.Making(upTo) {
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
@@ -96,7 +96,7 @@ func (pl *Placement) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, pl.demandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(), items, maintained)), append(at, first)
+			ds, at = append(ds, pl.DemandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(), items, maintained)), append(at, first)
 		}
 		if len(ds) >= fewFires {
 			return nil, nil, true
@@ -111,14 +111,14 @@ func (pl *Placement) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 		if j == nil || !fire.After(j.Since()) || pl.fires.Made(name, fire) {
 			return false // the fire was made already, and the clock was set back since
 		}
-		if !pl.CanLaunch(j) || len(pl.Executions.Queue(j.Name())) > 0 && !onlyEnding(pl.Executions.Queue(j.Name())) {
+		if !pl.CanLaunch(j) || pl.Executions.Occupied(j.Name()) {
 			return false
 		}
 		a := pl.Config.App(j.Config().AppName)
 		if pl.Starts.Wait(a.Config(), name).Waits() {
 			return false
 		}
-		ds, at = append(ds, pl.demandOf(name, a.Config(), j.Config(), a.ExecutorKey(), pl.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, pl.InTerm(fire))
+		ds, at = append(ds, pl.DemandOf(name, a.Config(), j.Config(), a.ExecutorKey(), pl.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, pl.InTerm(fire))
 		return false
 	})
 	return ds, at, false

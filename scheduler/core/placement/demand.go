@@ -1,4 +1,4 @@
-package core
+package placement
 
 import (
 	"github.com/elasticjob-go/elasticjob/app"
@@ -29,7 +29,7 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 		d := demand{exec: e}
 		var items []int
 		if e.Launched() {
-			d.with, d.executorKey, items = e.Settings(), e.Prepare().ExecutorKey(), pl.itemsWaiting(e)
+			d.with, d.executorKey, items = e.Settings(), e.Prepare().ExecutorKey(), pl.ItemsWaiting(e)
 		} else {
 			j := pl.Config.Job(e.Job())
 			if !pl.CanLaunch(j) {
@@ -52,7 +52,7 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 			continue
 		}
 		pl.Starts.Tried(a.Config(), e.ID())
-		d.Demand = pl.demandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, maintained)
+		d.Demand = pl.DemandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, maintained)
 		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.with).Each
 		ds = append(ds, d)
 	}
@@ -60,7 +60,7 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 }
 
 // itemsWaiting are the shards of a launched execution that could be launched now.
-func (pl *Placement) itemsWaiting(e *executions.Execution) (items []int) {
+func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
 		if s.State() == executions.Waiting && !s.NotBefore().After(pl.Now()) && !pl.Orphans.Blocks(e.Job(), s.Item()) {
@@ -71,7 +71,7 @@ func (pl *Placement) itemsWaiting(e *executions.Execution) (items []int) {
 }
 
 // demandOf is what Match is to know of shards of one job with those settings; id names what they belong to.
-func (pl *Placement) demandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]reason.Reason) offers.Demand {
+func (pl *Placement) DemandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]reason.Reason) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: j.JobName, App: a.AppName, Items: items,
 		Shard: j.Resources(), ExecutorSize: pl.ExecutorSize(a), Executor: key,

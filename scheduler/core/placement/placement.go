@@ -1,4 +1,4 @@
-package core
+package placement
 
 import (
 	"time"
@@ -57,14 +57,14 @@ type sentAccept struct {
 	tasks, executors []string
 }
 
-func newPlacement(s *state.State, t *tasks.Describer, d Daemons, f Fires) *Placement {
+func New(s *state.State, t *tasks.Describer, d Daemons, f Fires) *Placement {
 	return &Placement{State: s, tasks: t, daemons: d, fires: f, flow: offerFlow{Shared: s.Shared, held: offers.NewPool()},
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
 }
 
 // sessionBegan forgets the offers and calls of the last session, and voids its ACCEPTs: they can't arrive any more (rules
 // L3, L4).
-func (pl *Placement) sessionBegan() {
+func (pl *Placement) SessionBegan() {
 	pl.flow.sessionBegan()
 	pl.accepts = map[int64]*sentAccept{}
 	pl.MatchAgain()
@@ -74,7 +74,7 @@ func (pl *Placement) sessionBegan() {
 func (pl *Placement) roundOpen() bool { return pl.MatchWanted() || pl.upTo != (executions.LaunchKey{}) }
 
 // answered takes out the ACCEPT of that number, and returns what it named; false if it was voided.
-func (pl *Placement) answered(seq int64) (tasks, executors []string, ok bool) {
+func (pl *Placement) Answered(seq int64) (tasks, executors []string, ok bool) {
 	sent := pl.accepts[seq]
 	if sent == nil {
 		return nil, nil, false
@@ -118,20 +118,20 @@ type demand struct {
 }
 
 // offer takes in an offer.
-func (pl *Placement) offer(o cluster.Offer) {
+func (pl *Placement) Offer(o cluster.Offer) {
 	pl.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks,
 		Reserved: reservedOf(o), Received: pl.Now()})
 	pl.MatchAgain()
 }
 
 // offersCame notes that offers have come: those that were asked for, if any were. empty are those with nothing for us.
-func (pl *Placement) offersCame() {
+func (pl *Placement) OffersCame() {
 	pl.flow.timing.answered(pl.Now(), pl.Opt.OfferAhead)
 	pl.NeedChanged()
 }
 
 // declineEmpty declines offers with nothing that a task could use.
-func (pl *Placement) declineEmpty(ids []string) {
+func (pl *Placement) DeclineEmpty(ids []string) {
 	empty := make([]offers.Offer, len(ids))
 	for i, id := range ids {
 		empty[i].ID = id
@@ -140,32 +140,32 @@ func (pl *Placement) declineEmpty(ids []string) {
 }
 
 // rescind forgets an offer that the cluster has taken back, agentGone those of an agent that was removed, and clear all.
-func (pl *Placement) rescind(id string) {
+func (pl *Placement) Rescind(id string) {
 	pl.flow.held.Rescind(id)
 	pl.NeedChanged()
 }
 
-func (pl *Placement) agentGone(id string) { pl.flow.held.TakeAgent(id) }
+func (pl *Placement) AgentGone(id string) { pl.flow.held.TakeAgent(id) }
 
-func (pl *Placement) clear() { pl.flow.held.Clear() }
+func (pl *Placement) Clear() { pl.flow.held.Clear() }
 
 // taskEnded notes that resources became free somewhere.
-func (pl *Placement) taskEnded() { pl.flow.taskHasEnded() }
+func (pl *Placement) TaskEnded() { pl.flow.taskHasEnded() }
 
 // clockSet forgets for which fires offers were asked for: they have other moments now.
-func (pl *Placement) clockSet() { pl.flow.forgetRevivedFor() }
+func (pl *Placement) ClockSet() { pl.flow.forgetRevivedFor() }
 
 // probe asks for offers only to see which executors they name (rule X3), once in a step for all.
-func (pl *Placement) probe() { pl.flow.reviveToProbe() }
+func (pl *Placement) Probe() { pl.flow.reviveToProbe() }
 
 // lead is how long before resources are needed offers are asked for.
-func (pl *Placement) lead() time.Duration { return pl.flow.lead() }
+func (pl *Placement) Lead() time.Duration { return pl.flow.lead() }
 
 // wake is when the offers that are held are to be looked at, zero for never.
-func (pl *Placement) wake() time.Time { return pl.flow.wake }
+func (pl *Placement) Wake() time.Time { return pl.flow.wake }
 
 // held are the offers at hand. They are not to be changed.
-func (pl *Placement) held() HeldOffers { return pl.flow.held }
+func (pl *Placement) Held() HeldOffers { return pl.flow.held }
 
 // HeldOffers are the offers at hand.
 type HeldOffers interface {
@@ -185,7 +185,7 @@ type Reserved struct {
 }
 
 // reserved is the reservation that there is, if there is one (rule L2).
-func (pl *Placement) reserved() (r Reserved, ok bool) {
+func (pl *Placement) Reserved() (r Reserved, ok bool) {
 	if pl.reservation == nil {
 		return r, false
 	}
@@ -193,6 +193,6 @@ func (pl *Placement) reserved() (r Reserved, ok bool) {
 }
 
 // suppressed reports whether the cluster was asked for no offers, and revivedAt when it was last asked for some.
-func (pl *Placement) suppressed() bool { return pl.flow.suppressed }
+func (pl *Placement) Suppressed() bool { return pl.flow.suppressed }
 
-func (pl *Placement) revivedAt() time.Time { return pl.flow.revivedAt }
+func (pl *Placement) RevivedAt() time.Time { return pl.flow.revivedAt }

@@ -1,0 +1,42 @@
+package placement
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// One late answer of the master lengthens the lead only for a while.
+func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
+	t.Parallel()
+	pl, now := New(state.New(&step.Shared{Opt: step.DefaultOptions()}), nil, nil, nil), time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
+	answer := func(took time.Duration) {
+		pl.flow.timing.asked(now)
+		pl.flow.timing.answered(now.Add(took), pl.Opt.OfferAhead)
+	}
+	if lead := pl.Lead(); lead != leadUnknown {
+		t.Errorf("before the first answer the lead is %s", lead)
+	}
+	for range 20 {
+		answer(5 * time.Millisecond)
+	}
+	if lead := pl.Lead(); lead != leadLeast {
+		t.Errorf("with a quick master the lead is %s", lead)
+	}
+	answer(time.Second)
+	if lead := pl.Lead(); lead < 500*time.Millisecond {
+		t.Errorf("after a late answer the lead is %s", lead)
+	}
+	for range 40 {
+		answer(5 * time.Millisecond)
+	}
+	if lead := pl.Lead(); lead != leadLeast {
+		t.Errorf("40 quick answers later the lead is %s", lead)
+	}
+	answer(time.Minute) // nothing was free
+	if lead := pl.Lead(); lead != leadLeast {
+		t.Errorf("after offers that answered nothing the lead is %s", lead)
+	}
+}
