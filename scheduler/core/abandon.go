@@ -28,7 +28,7 @@ func (c *Core) abandon(ref executions.TaskRef, why reason.Reason) {
 	}
 	c.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why, Problem: true})
 	c.executions.EndDecided(ref, why)
-	c.traceDecided(ref, cluster.Lost, why)
+	c.recording.TraceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost, 0)
 	c.executions.ForgetTask(o.TaskID)
 }
@@ -53,7 +53,7 @@ func (c *Core) newOrphan(ref executions.TaskRef) orphans.Orphan {
 func (c *Core) forget(f ForgetRequested) {
 	var err *problem.Error
 	if o, orphaned := c.orphans.Get(f.TaskID); orphaned {
-		c.auditForget(f.Actor, &o)
+		c.audit.Forget(f.Actor, &o)
 		c.orphans.Remove(f.TaskID)
 	} else {
 		err = problem.Errorf(problem.NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)

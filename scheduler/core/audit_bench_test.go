@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -47,7 +48,7 @@ func BenchmarkDeleteApp(b *testing.B) {
 // BenchmarkLoadAudits is what 10,000 rows add to the begin of a term, with a history to its last batch of them.
 func BenchmarkLoadAudits(b *testing.B) {
 	var stored Stored
-	for i := range auditRows {
+	for i := range audit.AuditRows {
 		row := event.Audit{ID: event.ID(fmt.Sprint(i)), Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: config.TargetJob,
 			TargetName: fmt.Sprint("job", i), App: "my_app", Before: `{"jobParameter":"` + strings.Repeat("x", 100) + `"}`, After: `{"jobParameter":"y"}`}
 		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathAudit, fmt.Sprint(i+1)), Value: store.Encode(row)})
@@ -58,11 +59,11 @@ func BenchmarkLoadAudits(b *testing.B) {
 				s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}}
 				s.opt.History, s.opt.Term = recorded, 2
 				s.core = New(s.opt)
-				if err := s.core.Load(s.wall(), stored); err != nil || len(s.core.audit.rows) != auditRows {
-					b.Fatal(err, len(s.core.audit.rows))
+				if err := s.core.Load(s.wall(), stored); err != nil || len(s.core.audit.Rows()) != audit.AuditRows {
+					b.Fatal(err, len(s.core.audit.Rows()))
 				}
 				for steps := 1; ; steps++ {
-					if s.core.Step(s.clocks(), s.rnd, nil); len(s.core.recording.toAudit) == 0 {
+					if s.core.Step(s.clocks(), s.rnd, nil); len(s.core.recording.ToAudit()) == 0 {
 						break
 					}
 				}

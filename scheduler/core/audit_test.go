@@ -13,7 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -42,7 +44,7 @@ func storedAudits(s *stage) (n, bytes int) {
 func TestA1TheNewestRowsAreKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ rows, size, kept int }{
-		"10,000 rows": {rows: auditRows + 700, size: 10, kept: auditRows},
+		"10,000 rows": {rows: audit.AuditRows + 700, size: 10, kept: audit.AuditRows},
 		"16 MB":       {rows: 5000, size: 8000, kept: 2070},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,10 +54,10 @@ func TestA1TheNewestRowsAreKept(t *testing.T) {
 				handIn(s, n, 100, c.size)
 			}
 			stored, bytes := storedAudits(s)
-			if stored != len(s.core.audit.rows) || bytes != s.core.audit.bytes || len(s.core.audit.ids) != stored {
-				t.Fatalf("%d of %d bytes are stored, %d of %d bytes with %d ids kept", stored, bytes, len(s.core.audit.rows), s.core.audit.bytes, len(s.core.audit.ids))
+			if stored != len(s.core.audit.Rows()) || bytes != s.core.audit.Bytes() || len(s.core.audit.Ids()) != stored {
+				t.Fatalf("%d of %d bytes are stored, %d of %d bytes with %d ids kept", stored, bytes, len(s.core.audit.Rows()), s.core.audit.Bytes(), len(s.core.audit.Ids()))
 			}
-			if stored > c.kept || stored < c.kept-40 || bytes > auditBytes {
+			if stored > c.kept || stored < c.kept-40 || bytes > audit.AuditBytes {
 				t.Errorf("%d rows of %d bytes are kept, want about %d", stored, bytes, c.kept)
 			}
 			s.restart()
@@ -63,7 +65,7 @@ func TestA1TheNewestRowsAreKept(t *testing.T) {
 			if want := fmt.Sprintf("id-%06d", c.rows-1); len(rows) != 1 || rows[0].ID != want {
 				t.Errorf("the newest is %+v, want %s", rows, want)
 			}
-			if n := len(s.core.Audits(search.Audits{Limit: auditRows})); n != stored {
+			if n := len(s.core.Audits(search.Audits{Limit: audit.AuditRows})); n != stored {
 				t.Errorf("%d are found by the next leader, want %d", n, stored)
 			}
 		})
@@ -82,26 +84,26 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 			recorded[a.ID] = true
 		}
 	}
-	for n := 0; n < auditRows+1000; n += 1000 {
+	for n := 0; n < audit.AuditRows+1000; n += 1000 {
 		var rows []event.Audit
 		for i := range 1000 {
 			rows = append(rows, event.Audit{ID: fmt.Sprint("id-", n+i), Time: s.wall()})
 		}
 		s.step(AuditRequested{Token: 1, Rows: rows})
-		for look(); len(s.core.recording.toAudit) > 0; look() {
+		for look(); len(s.core.recording.ToAudit()) > 0; look() {
 			s.step()
 		}
 	}
 	s.step()
-	if n, _ := storedAudits(s); n != auditRows || len(recorded) != auditRows+1000 {
-		t.Errorf("%d rows are stored and %d recorded, want %d and %d", n, len(recorded), auditRows, auditRows+1000)
+	if n, _ := storedAudits(s); n != audit.AuditRows || len(recorded) != audit.AuditRows+1000 {
+		t.Errorf("%d rows are stored and %d recorded, want %d and %d", n, len(recorded), audit.AuditRows, audit.AuditRows+1000)
 	}
-	s.step(HistoryStored{Batches: s.core.recording.batches - 1})
-	if n, _ := storedAudits(s); n != auditsPerStep {
+	s.step(HistoryStored{Batches: s.core.recording.Batches() - 1})
+	if n, _ := storedAudits(s); n != recording.AuditsPerStep {
 		t.Errorf("%d rows are left, want those of the last batch", n)
 	}
-	s.step(HistoryStored{Batches: s.core.recording.batches})
-	if n, _ := storedAudits(s); n != 0 || len(s.core.audit.ids) != 0 || s.core.audit.bytes != 0 {
+	s.step(HistoryStored{Batches: s.core.recording.Batches()})
+	if n, _ := storedAudits(s); n != 0 || len(s.core.audit.Ids()) != 0 || s.core.audit.Bytes() != 0 {
 		t.Errorf("%d rows are left with all stored", n)
 	}
 }
@@ -237,7 +239,7 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 			t.Errorf("%s: %s", path, value)
 		}
 	}
-	for _, row := range s.core.Audits(search.Audits{Limit: auditRows}) {
+	for _, row := range s.core.Audits(search.Audits{Limit: audit.AuditRows}) {
 		if strings.Contains(row.Before+row.After, "hush") {
 			t.Errorf("%s: %s %s", row.Action, row.Before, row.After)
 		}

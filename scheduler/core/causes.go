@@ -10,7 +10,7 @@ import (
 // endOf is what people want to know of the end of an attempt.
 func (c *Core) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 	s := ref.Shard()
-	end := executions.End{UUID: u.UUID, Complete: c.timeOf(u)}
+	end := executions.End{UUID: u.UUID, Complete: c.Said(u.Timestamp)}
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor()
 	}

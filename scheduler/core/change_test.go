@@ -61,7 +61,7 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 // committed is a change of configuration that was asked for and is committed.
 func (s *stage) committed(p *config.Planned) []registry.Write {
 	s.t.Helper()
-	audits, audit := s.core.audit.plan(s.core.config.AuditOf(s.actor, p.Events...))
+	audits, audit := s.core.audit.Plan(s.core.config.AuditOf(s.actor, p.Events...))
 	writes := slices.Concat(p.Writes, audits)
 	for _, w := range writes {
 		if w.Delete {

@@ -3,8 +3,10 @@ package core
 import (
 	"slices"
 
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -58,7 +60,7 @@ func (c *Core) applyJobState(j *config.Job) {
 		c.config.Fires(j, false)
 		return
 	case j.Config() == nil:
-		c.notifications.drop(j.Name())
+		c.notifications.Drop(j.Name())
 		c.killExecutionsOf(j, reason.Of(reason.Deregistered))
 	case how == config.Paused:
 	case how == config.ShutDown:
@@ -85,7 +87,7 @@ func (c *Core) applyJobState(j *config.Job) {
 	} else {
 		c.fires.timetable.Remove(j.Name())
 	}
-	c.sendNotification(j.Name())
+	c.notifications.SendNotification(j.Name())
 	c.checkOverrides(j)
 	c.daemons.look(j.Name())
 	if j.IsDaemon() {
@@ -124,7 +126,7 @@ func (c *Core) killExecutionsOf(j *config.Job, why reason.Reason) {
 type pendingChange struct {
 	*config.Planned
 	token  uint64
-	audit  []auditRow
+	audit  []audit.Row
 	answer Reply
 }
 
@@ -140,7 +142,7 @@ func (c *Core) requestChange(e ChangeRequested) {
 		pending.answer = c.viewsOf(p)
 	}
 	var writes []registry.Write
-	writes, pending.audit = c.audit.plan(c.config.AuditOf(e.Actor, p.Events...))
+	writes, pending.audit = c.audit.Plan(c.config.AuditOf(e.Actor, p.Events...))
 	c.pending = pending
 	c.decision.Change = slices.Concat(p.Writes, writes)
 }
@@ -155,9 +157,7 @@ func (c *Core) changeCommitted(token uint64) {
 	for _, event := range p.Events {
 		c.take(event)
 	}
-	for _, row := range p.audit {
-		c.keepAudit(row)
-	}
+	c.audit.Committed(p.audit...)
 	if !p.Removed {
 		p.answer = c.viewsOf(p.Planned)
 	}
@@ -193,3 +193,6 @@ func (c *Core) endWaiting(j *config.Job, why reason.Reason) {
 func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 	return c.config.Reloaded(path, entry, found)
 }
+
+// byRegistry is whoever has edited the registry beside us.
+var byRegistry = event.Actor{Kind: "registry"}

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -18,29 +19,29 @@ func (c *Core) follow(ch executions.Change) {
 	e := ch.Exec
 	switch ch.Kind {
 	case executions.ExecutionMade:
-		c.recording.changed(e)
+		c.recording.Changed(e)
 		if j := c.config.Job(e.Job()); c.executions.Queue(e.Job())[0] != e {
-			c.recording.waits(e, c.waitReason(j, e))
+			c.recording.Waits(e, c.waitReason(j, e))
 		}
 	case executions.ExecutionLaunched:
-		c.recording.changed(e)
-		c.countLaunch(e)
+		c.recording.Changed(e)
+		countLaunch(c.Shared, e)
 	case executions.ExecutionWaits:
-		c.recording.waits(e, ch.Why)
+		c.recording.Waits(e, ch.Why)
 	case executions.ExecutionKilled:
-		c.recording.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem, Message: ch.Why},
+		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem, Message: ch.Why},
 			string(store.Encode(ch.Why)))
 	case executions.ExecutionEnded:
 		c.executionEnded(e)
 	case executions.TaskLaunched:
 		s := ch.Ref().Shard()
 		c.Numbers.TasksLaunched++
-		c.traceDecided(ch.Ref(), cluster.Staging, reason.Reason{})
+		c.recording.TraceDecided(ch.Ref(), cluster.Staging, reason.Reason{})
 		c.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: "on agent " + s.Agent()})
 	case executions.TaskRuns:
 		s := ch.Ref().Shard()
-		if !e.Daemon() && c.recording.on() {
-			c.recording.run(e, s, executions.Running, reason.Reason{})
+		if !e.Daemon() && c.recording.On() {
+			c.recording.Run(e, s, executions.Running, reason.Reason{})
 		}
 		c.daemonRunning(ch.Ref())
 		if s.Replacing() || len(e.Outdated()) > 0 {
@@ -48,7 +49,7 @@ func (c *Core) follow(ch executions.Change) {
 		}
 	case executions.TaskKillWanted:
 		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
-			c.recording.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(), Task: s.TaskID(), Message: ch.Why}, s.TaskID())
+			c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(), Task: s.TaskID(), Message: ch.Why}, s.TaskID())
 		}
 		if ch.Send {
 			c.sendKill(ch.Ref())
@@ -58,14 +59,14 @@ func (c *Core) follow(ch executions.Change) {
 	case executions.TaskEnded:
 		s := ch.Ref().Shard()
 		c.releaseTask(e, s)
-		c.countEnd(ch.State)
+		countEnd(c.Shared, ch.State)
 		failed := ch.State == executions.Failed || ch.State == executions.TimedOut
 		c.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: string(ch.State), Why: whyNot(s),
-			Problem: ch.State != executions.Finished && ch.State != executions.Killed && !(failed && c.ignoresFailures(e.Job()))})
+			Problem: ch.State != executions.Finished && ch.State != executions.Killed && !(failed && c.notifications.IgnoresFailures(e.Job()))})
 	case executions.ShardRequeued:
 		s := ch.Ref().Shard()
 		c.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: s.Cause(), Problem: s.Kill().IsZero()})
-		c.recording.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(), Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
+		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(), Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
 		c.releaseTask(e, s)
 		c.Numbers.TasksRequeued++
 		c.daemonCannotRun(ch.Ref())
@@ -83,8 +84,8 @@ func (c *Core) attemptEnds(ch executions.Change) {
 	if s.Start().IsZero() && !ch.Failed {
 		return // it had no process, and nobody looks for the reason why its shard failed
 	}
-	if c.recording.on() {
-		c.recording.run(e, s, ch.State, ch.Why)
+	if c.recording.On() {
+		c.recording.Run(e, s, ch.State, ch.Why)
 	}
 }
 
@@ -100,13 +101,13 @@ func (c *Core) executionEnded(e *executions.Execution) {
 	default:
 		c.Numbers.ExecutionsFailed++
 	}
-	c.recording.ended(e)
-	c.countRun(e)
+	c.recording.Ended(e)
+	countRun(c.st, e)
 	if state == executions.Failed {
-		c.reportFailure(e.Job(), failureOf(e))
+		c.notifications.ReportFailure(e.Job(), notifications.FailureOf(e))
 	}
 	if !e.Dropped() { // else its drop has been reported
-		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.ignoresFailures(e.Job())})
+		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
 	if e.Daemon() {
 		c.daemons.look(e.Job())

@@ -4,11 +4,15 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/placement"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
@@ -41,11 +45,11 @@ type Core struct {
 	killsLookedAt time.Time
 	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
 	imports       imports
-	notifications notifications
+	notifications *notifications.Notifications
 	daemons       daemons
-	recording     recording
-	minutes       minutes
-	audit         audit
+	recording     *recording.Recording
+	minutes       *minutes.Minutes
+	audit         *audit.Log
 	stateVersion  stateVersion
 
 	placement *placement.Placement
@@ -61,11 +65,13 @@ func New(opt step.Options) *Core {
 	c := &Core{
 		Shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
 		executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
-		fires: newFires(shared), daemons: newDaemons(shared), notifications: newNotifications(shared),
-		recording: newRecording(shared, st.Executions), audit: newAudit(shared),
+		fires: newFires(shared), daemons: newDaemons(shared), notifications: notifications.New(shared, st.Config),
+		recording: recording.New(shared, st.Executions),
 	}
 	c.tasks = tasks.New(st, c.daemons.rerun)
 	c.placement = placement.New(st, c.tasks, daemonLaunches{c}, &c.fires)
+	c.minutes = minutes.New(st, c.recording.Sampled)
+	c.audit = audit.New(shared, st.Config, func(r audit.Row) { c.recording.Audited(r) })
 	st.Executions.Observe(c.follow)
 	return c
 }

@@ -2,12 +2,11 @@ package core
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -59,7 +58,7 @@ func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
 		return
 	}
 	if st.Totals != nil {
-		c.tally(ref, r.Totals, *st.Totals, st.Run)
+		c.recording.Tally(ref, r.Totals, *st.Totals, st.Run)
 		c.learnTotals(e.Job(), s.Item(), r, *st.Totals)
 	}
 	if st.Run == nil || st.Run.Number <= r.Ended {
@@ -72,7 +71,7 @@ func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {
 			c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) { r.Open = &run })
 			if run.State == wire.RunRunning {
-				c.recordRun(ref, &run)
+				c.recording.DaemonRun(ref, &run)
 			}
 		}
 		return
@@ -91,7 +90,7 @@ func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
 		}
 	})
 	c.OfJobs.RunEnded(e.Job(), &run)
-	c.recordRun(ref, &run)
+	c.recording.DaemonRun(ref, &run)
 	stats.ObserveRun(&c.Numbers.DaemonRun, run.Start, run.Complete)
 	if run.State == wire.RunFinished {
 		return
@@ -179,7 +178,7 @@ func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
 		}
 	})
 	if cut != nil {
-		c.recordRun(ref, cut)
+		c.recording.DaemonRun(ref, cut)
 	}
 	if lost != nil {
 		c.Numbers.DaemonRuns++
@@ -193,11 +192,11 @@ func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
 // runFailed has people be notified of a run that did not finish, unless it is run again.
 func (c *Core) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
-	id := executionID(e.Job(), run.Fire)
-	c.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(), Problem: !c.ignoresFailures(e.Job()),
+	id := executions.ID(e.Job(), run.Fire)
+	c.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(), Problem: !c.notifications.IgnoresFailures(e.Job()),
 		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item(), run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
 	if !run.Retried {
-		c.reportFailure(e.Job(), Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item(), State: executions.State(run.State), TaskID: s.TaskID(), Agent: s.Agent(), Cause: reason.FromText(run.Cause)}}})
+		c.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: id, Fire: run.Fire, Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.State(run.State), TaskID: s.TaskID(), Agent: s.Agent(), Cause: reason.FromText(run.Cause)}}})
 	}
 }
 
@@ -210,45 +209,6 @@ func (c *Core) daemonCannotRun(ref executions.TaskRef) {
 	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != cannotRunAfter {
 		return
 	}
-	c.reportFailure(e.Job(), Failure{Execution: e.ID(), Fire: c.Wall(), Shards: []FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(), Agent: s.Agent(),
+	c.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: e.ID(), Fire: c.Wall(), Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(), Agent: s.Agent(),
 		Cause: reason.CannotStay(cannotRunAfter, s.Cause())}}})
-}
-
-// recordRun records one run of a daemon's shard.
-func (c *Core) recordRun(ref executions.TaskRef, run *wire.Run) {
-	if !c.recording.on() {
-		return
-	}
-	s := ref.Shard()
-	row := c.recording.runRow(ref.Exec, s)
-	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID(), strconv.FormatInt(run.Number, 10)), run.Number, run.Attempt, run.Source, run.State
-	row.Fire, row.Start = run.Fire, run.Start
-	if row.Revision = event.Begun; run.State != wire.RunRunning {
-		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, reason.FromText(run.Cause)
-		if row.End = run.Complete; row.End.IsZero() {
-			row.End = c.Wall()
-		}
-		if row.Start.IsZero() {
-			row.Start = row.End
-		}
-	}
-	c.recording.rows.Runs = append(c.recording.rows.Runs, row)
-}
-
-// tally records how many runs of a daemon's shard have ended since the last report and are in none: sampling has left them out [D100].
-func (c *Core) tally(ref executions.TaskRef, was, now wire.Totals, reported *wire.Run) {
-	runs, failed := now.Runs-was.Runs, now.Failed-was.Failed
-	if reported != nil && reported.State != wire.RunRunning {
-		runs--
-		if reported.State != wire.RunFinished {
-			failed--
-		}
-	}
-	runs, failed = max(runs, 0), max(failed, 0)
-	if !c.recording.on() || runs == 0 && failed == 0 {
-		return
-	}
-	s := ref.Shard()
-	c.recording.rows.Tallies = append(c.recording.rows.Tallies, event.Tally{ID: event.ID(s.TaskID(), "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
-		Job: ref.Exec.Job(), Task: s.TaskID(), Success: max(runs-failed, 0), Failed: failed, Time: c.Wall()})
 }

@@ -139,7 +139,7 @@ func (c *Core) tendDaemon(j *config.Job) {
 	switch {
 	case c.Draining(), e != nil && !e.Kill().IsZero():
 	case e == nil:
-		c.executions.Enqueue(executions.Made{ID: executionID(j.Name(), c.Wall()) + "-" + c.UUID()[:8], Job: j.Name(), Fire: c.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
+		c.executions.Enqueue(executions.Made{ID: executions.ID(j.Name(), c.Wall()) + "-" + c.UUID()[:8], Job: j.Name(), Fire: c.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
 	case e.Launched() && c.Opt.Held != "": // what is killed would get no successor
 	case e.Launched():
 		c.rollOut(j, e)

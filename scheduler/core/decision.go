@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -29,7 +30,7 @@ type Decision struct {
 	// Notes are what happened, for log and history.
 	Notes []step.Note
 	// Notifications are what people are to be told, after the commit: one message under way for each job.
-	Notifications []Notification
+	Notifications []notifications.Notification
 	// Changed is what people see otherwise from now on, once Writes are committed.
 	Changed step.Changed
 	// Wake is when the core wants to step again even if nothing happens, as a Now's Elapsed; 0 is for never.

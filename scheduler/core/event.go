@@ -154,3 +154,15 @@ func (e ReconcileRequested) RequestToken() uint64 { return e.Token }
 type HistoryStored struct{ Batches int64 }
 
 func (HistoryStored) CoreEvent() {}
+
+// AuditRequested hands in rows of changes that were made beside the core, such as of users. Rows have ids, by which one that comes twice
+// stands once. The reply has nothing.
+type AuditRequested struct {
+	Token uint64
+	Rows  []event.Audit
+}
+
+func (AuditRequested) CoreEvent() {}
+
+// RequestToken is the token of the reply.
+func (e AuditRequested) RequestToken() uint64 { return e.Token }

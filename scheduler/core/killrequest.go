@@ -32,7 +32,7 @@ func (c *Core) killExecutionByID(id string, by event.Actor) *problem.Error {
 	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: id})
 	c.NeedChanged()
 	if e.GoesOn() {
-		c.auditKill(by, e, auditExecution, id, e.State())
+		c.audit.Kill(by, e, "", e.State())
 	}
 	c.executions.Kill(e, reason.Of(reason.KilledOnRequest))
 	return nil
@@ -52,7 +52,7 @@ func (c *Core) killTaskByID(id string, by event.Actor) *problem.Error {
 	}
 	c.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: e.ID(), Task: id})
 	if !s.Kill().Is(reason.KilledOnRequest) || s.KillSince().IsZero() || s.Drain() {
-		c.auditKill(by, e, auditTask, id, s.State())
+		c.audit.Kill(by, e, id, s.State())
 	}
 	why := reason.Of(reason.KilledOnRequest)
 	c.executions.WantKill(ref, executions.WantedKill{Why: why})

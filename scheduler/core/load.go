@@ -79,18 +79,15 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				c.daemons.restore(name, &runs)
 			}
 		case store.PathNotification:
-			var n pendingNotification
-			if err = json.Unmarshal(e.Value, &n); err == nil {
-				c.notifications.restore(name, &n)
-			}
+			err = c.notifications.Restore(name, e.Value)
 		case store.PathKey:
 			err = c.executions.RestoreKey(name, e.Value)
 		case store.PathJobState:
 			err = c.config.RestoreRecord(name, e.Value)
 		case store.PathAudit:
-			err = c.audit.restore(name, e)
+			err = c.audit.Restore(name, e)
 		case store.PathHistoryBatches:
-			err = c.recording.restore(e)
+			err = c.recording.Restore(e)
 		default:
 			err = c.loadOther(e, dir)
 		}
@@ -146,7 +143,7 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	case e.Path == store.PathOurFramework:
 		c.subscription.RestoreOurs(string(e.Value))
 	case e.Path == store.PathHistoryStored || e.Path == store.PathHistoryBase:
-		err = c.recording.restore(e)
+		err = c.recording.Restore(e)
 	case c.loadQueue(e):
 	case strings.HasPrefix(dir, store.PathShards+"/"):
 		err = c.executions.RestoreShards(e.Path, e.Value)
@@ -167,10 +164,10 @@ func (c *Core) joinLoaded() error {
 	for e := range c.executions.AllOpen() {
 		c.config.JobOrRemoved(e.Job())
 	}
-	c.audit.loaded()
-	c.recording.loaded(ended, c.audit.rows)
-	c.sampleLater()
-	c.loadJobStats()
+	c.audit.Loaded()
+	c.recording.Loaded(ended, c.audit.Rows())
+	c.minutes.SampleLater()
+	loadJobStats(c.st)
 	c.importQueues()
 	c.executions.QueuesLoaded()
 	for _, id := range c.executions.OpenIDs() {
@@ -183,9 +180,7 @@ func (c *Core) joinLoaded() error {
 			}
 		}
 	}
-	for _, job := range step.SortedKeys(c.notifications.pending) {
-		c.Timers.At(c.Now(), func(time.Time) { c.sendNotification(job) })
-	}
+	c.notifications.Loaded()
 	for _, x := range c.executors.Sorted() {
 		if !c.executors.Usable(x) {
 			c.executors.Close(x)
@@ -198,7 +193,7 @@ func (c *Core) joinLoaded() error {
 // takeUp indexes a loaded execution's tasks and sets its waiting shards to work.
 func (c *Core) takeUp(e *executions.Execution) {
 	if e.Daemon() && e.Launched() {
-		c.recording.changed(e) // it runs for months, and a former leader's disk may never be read again
+		c.recording.Changed(e) // it runs for months, and a former leader's disk may never be read again
 		c.executions.Outdate(e)
 		c.daemons.look(e.Job())
 	}

@@ -128,7 +128,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 			c.config.FiredUpTo(j, g.upto)
 		}
 		c.config.CountMissed(j, why)
-		c.recording.missed(name, g.upto, why)
+		c.recording.Missed(name, g.upto, why)
 		c.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
 	}
 	c.fires.timetable.Skip(g.upto)
@@ -162,15 +162,9 @@ func (c *Core) fireDueBatch(budget int) int {
 	return max(n, 1)
 }
 
-// executionID of a cron's fire derives from job and time, so that a fire is
-// made at most once (rule F2).
-func executionID(job string, fire time.Time) string {
-	return job + "@" + fire.UTC().Format("20060102T150405Z")
-}
-
 // enqueueFire applies the queue rule to a fire of a cron (rule F5).
 func (c *Core) enqueueFire(j *config.Job, at time.Time, source executions.Source) {
-	id := executionID(j.Name(), at)
+	id := executions.ID(j.Name(), at)
 	if c.executions.Known(id) {
 		return
 	}
@@ -178,7 +172,7 @@ func (c *Core) enqueueFire(j *config.Job, at time.Time, source executions.Source
 		if !j.Config().Misfire {
 			why := reason.FireFoundBusy(at, c.executions.Queue(j.Name())[0].ID(), string(c.executions.Queue(j.Name())[0].State()))
 			c.config.CountDropped(j, 1, why)
-			c.recording.dropped(j.Name(), at, why)
+			c.recording.Dropped(j.Name(), at, why)
 			c.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Why: why})
 			return
 		}

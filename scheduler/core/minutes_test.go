@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
@@ -81,10 +82,10 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 func TestAWeekOfMinutesIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	for i := range 2 * minutesKept {
-		s.core.sample(s.began.Add(time.Duration(i) * time.Minute))
+	for i := range 2 * minutes.MinutesKept {
+		s.core.minutes.Sample(s.began.Add(time.Duration(i) * time.Minute))
 	}
-	if got := s.core.Activity(time.Time{}); len(got) < minutesKept || len(got) > minutesKept*9/8 || !got[len(got)-1].Time.Equal(s.began.Add((2*minutesKept-2)*time.Minute)) {
+	if got := s.core.Activity(time.Time{}); len(got) < minutes.MinutesKept || len(got) > minutes.MinutesKept*9/8 || !got[len(got)-1].Time.Equal(s.began.Add((2*minutes.MinutesKept-2)*time.Minute)) {
 		t.Errorf("%d minutes up to %v", len(got), got[len(got)-1].Time)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -51,7 +52,7 @@ func TestN1ARunOfADaemon(t *testing.T) {
 	s.app()
 	s.job(withWebhook)
 	fire := s.now
-	s.core.reportFailure("my_job", Failure{Execution: "my_job@daemon", Fire: fire, Shards: []FailedShard{{Item: 2, State: executions.Failed, Cause: reason.FromText("boom")}}})
+	s.core.notifications.ReportFailure("my_job", notifications.Failure{Execution: "my_job@daemon", Fire: fire, Shards: []notifications.FailedShard{{Item: 2, State: executions.Failed, Cause: reason.FromText("boom")}}})
 	got := s.step().Notifications
 	if len(got) != 1 || got[0].FailedShards != 1 || got[0].Shards[0].Cause.String() != "boom" || !got[0].Fire.Equal(fire) {
 		t.Fatalf("people are told %+v", got)
@@ -71,7 +72,7 @@ func TestN1FewShardsAreNamed(t *testing.T) {
 		s.update(l[i], state)
 	}
 	n := s.last.Notifications
-	if len(n) != 1 || n[0].FailedShards != 6 || len(n[0].Shards) != failedShardsShown || n[0].Shards[0].Item != 1 {
+	if len(n) != 1 || n[0].FailedShards != 6 || len(n[0].Shards) != notifications.FailedShardsShown || n[0].Shards[0].Item != 1 {
 		t.Fatalf("people are told %+v", n)
 	}
 }
@@ -84,16 +85,16 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 	began := s.now
 	d := s.update(l[0], cluster.Failed)
 	tries := 0
-	for len(s.core.notifications.pending) > 0 {
+	for len(s.core.notifications.Pending()) > 0 {
 		if len(d.Notifications) == 0 {
-			s.now = s.core.notifications.pending["my_job"].after
+			s.now = s.core.notifications.Pending()["my_job"].After()
 			d = s.step()
 			continue
 		}
 		tries++
-		d = s.step(NotificationSent{Job: "my_job", Seq: d.Notifications[0].Seq, Problem: "no answer"})
+		d = s.step(notifications.NotificationSent{Job: "my_job", Seq: d.Notifications[0].Seq, Problem: "no answer"})
 	}
-	if took := s.now.Sub(began); took < notifyFor || took > notifyFor+notifyMost || tries < 140 || tries > 170 {
+	if took := s.now.Sub(began); took < notifications.NotifyFor || took > notifications.NotifyFor+notifications.NotifyMost || tries < 140 || tries > 170 {
 		t.Errorf("given up after %s and %d tries", took, tries)
 	}
 	if last := d.Notes[len(d.Notes)-1]; last.Kind != step.NoteNotificationEnd || !strings.Contains(last.Detail, "given up") {
@@ -115,12 +116,12 @@ func TestN2ADeregisteredJob(t *testing.T) {
 		t.Fatal("its record stays")
 	}
 	s.job(oneShard, withWebhook)
-	s.step(NotificationSent{Job: "my_job", Seq: old.Seq})
-	s.core.reportFailure("my_job", Failure{Shards: []FailedShard{{}}})
+	s.step(notifications.NotificationSent{Job: "my_job", Seq: old.Seq})
+	s.core.notifications.ReportFailure("my_job", notifications.Failure{Shards: []notifications.FailedShard{{}}})
 	if d := s.step(); len(d.Notifications) > 0 {
 		t.Error("two messages within a minute")
 	}
-	s.now = s.now.Add(notifyEvery)
+	s.now = s.now.Add(notifications.NotifyEvery)
 	if d := s.step(); len(d.Notifications) != 1 {
 		t.Errorf("after a minute people are told %+v", d.Notifications)
 	}

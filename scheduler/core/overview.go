@@ -97,9 +97,9 @@ func (c *Core) Facts() Facts {
 		f.trouble(t)
 	}
 	c.startTroubles(&f)
-	for _, name := range step.SortedKeys(c.notifications.pending) {
-		if n := c.notifications.pending[name]; n.problem != "" {
-			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.AppNameOf(name), Count: n.tries, Since: c.Shown(n.Since), Why: reason.FromText(n.problem)})
+	for _, name := range c.notifications.Jobs() {
+		if n, is := c.notifications.Unsent(name); is {
+			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.AppNameOf(name), Count: n.Tries, Since: c.Shown(n.Since), Why: reason.FromText(n.Problem)})
 		}
 	}
 	c.silentTroubles(&f)

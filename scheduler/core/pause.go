@@ -44,11 +44,11 @@ func (c *Core) pauseRequested(p PauseRequested) {
 		return
 	case j.Stored().Paused != p.Paused:
 		c.config.Pause(j, p.Paused) // applyJobState changes nothing while the job's app can't be used
-		c.auditPause(&p)
+		c.audit.Pause(p.Actor, p.Job, p.Paused)
 		c.NeedChanged()
 		c.applyJobState(j)
 		if len(c.executions.Queue(j.Name())) > 0 && !c.executions.Queue(j.Name())[0].Launched() {
-			c.recording.waits(c.executions.Queue(j.Name())[0], c.config.InactiveReason(j))
+			c.recording.Waits(c.executions.Queue(j.Name())[0], c.config.InactiveReason(j))
 		}
 	}
 	view, _ := c.Job(j.Name()) // it has a document

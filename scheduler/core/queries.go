@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
@@ -84,8 +86,8 @@ func (c *Core) notesOf(j *config.Job) []reason.Reason {
 	if a != nil {
 		notes = append(notes, c.neverFitsNote(*j.Config(), *a.Config()), c.tooSmallNote(*j.Config()))
 	}
-	if n := c.notifications.pending[j.Name()]; n != nil && n.problem != "" {
-		notes = append(notes, reason.NotNotified(n.Execution, j.Config().JobErrorHandlerType, n.tries, n.problem))
+	if n, is := c.notifications.Unsent(j.Name()); is {
+		notes = append(notes, reason.NotNotified(n.Execution, j.Config().JobErrorHandlerType, n.Tries, n.Problem))
 	}
 	return notes
 }
@@ -393,3 +395,12 @@ func (c *Core) orphanReason(o *orphans.Orphan) reason.Reason {
 
 // Schedules are those of all jobs that fire, in no order.
 func (c *Core) Schedules() []config.ScheduleView { return c.config.BySchedule() }
+
+// Audits are the rows that the scheduler keeps, of those that are asked for.
+func (c *Core) Audits(q search.Audits) []event.Audit { return c.audit.Find(q) }
+
+// HistoryTerm is the number by which the history knows this term. It may be asked for concurrently once Load has returned.
+func (c *Core) HistoryTerm() int64 { return c.recording.Term() }
+
+// Activity is what this leader has done in each minute that began at a moment or later, as far as that is kept, the oldest first.
+func (c *Core) Activity(from time.Time) []search.Activity { return c.minutes.Activity(from) }

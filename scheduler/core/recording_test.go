@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -20,19 +21,19 @@ import (
 // is newer than they know. What that leader's last batch was is said nevertheless.
 func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
-	h := newRecording(&step.Shared{Opt: step.Options{History: true, Term: 500}}, &executions.Set{})
+	h := recording.New(&step.Shared{Opt: step.Options{History: true, Term: 500}}, &executions.Set{})
 	h.Begin(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	for path, value := range map[string]string{store.PathHistoryBase: "7000000", store.Under(store.PathHistoryBatches, "3"): "41", store.Under(store.PathHistoryBatches, "490"): "5"} {
-		if err := h.restore(registry.Entry{Path: path, Value: []byte(value)}); err != nil {
+		if err := h.Restore(registry.Entry{Path: path, Value: []byte(value)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.loaded(nil, nil)
+	h.Loaded(nil, nil)
 	said := map[int64]int64{}
-	for _, term := range h.rows.Terms {
+	for _, term := range h.Rows().Terms {
 		said[term.Number] = term.Batches
 	}
-	if len(said) != formerTerms+1 || said[7000003] != 41 || said[7000490] != 5 {
+	if len(said) != recording.FormerTerms+1 || said[7000003] != 41 || said[7000490] != 5 {
 		t.Errorf("of former terms it says %v", said)
 	}
 	if batches, ok := said[7000480]; !ok || batches != 0 {

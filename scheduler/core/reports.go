@@ -138,7 +138,7 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 		case !a.OK:
 			why := reason.LaunchRefused(a.Message)
 			c.executions.EndDecided(ref, why)
-			c.traceDecided(ref, cluster.Dropped, why)
+			c.recording.TraceDecided(ref, cluster.Dropped, why)
 			c.endAttempt(ref, outcomeNeverStarted, 0)
 		case !s.KillSince().IsZero():
 			c.sendKill(ref)

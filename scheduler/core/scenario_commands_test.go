@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
@@ -89,7 +90,7 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 		if problem == "ok" {
 			problem = ""
 		}
-		return s.steps(NotificationSent{Job: job, Seq: s.core.notifications.lastSeq, Problem: problem})
+		return s.steps(notifications.NotificationSent{Job: job, Seq: s.core.notifications.LastSeq(), Problem: problem})
 	},
 	"report":     (*scene).cmdReport,
 	"session":    (*scene).cmdSession,

@@ -32,7 +32,7 @@ func (s *scene) reportHistory(d Decision) {
 	if b.Number == 0 {
 		return
 	}
-	s.say("RECORD batch %d of term %d", b.Number, b.Term-s.core.recording.base)
+	s.say("RECORD batch %d of term %d", b.Number, b.Term-s.core.recording.Base())
 	because := func(text string) string {
 		if text == "" {
 			return ""
@@ -40,7 +40,7 @@ func (s *scene) reportHistory(d Decision) {
 		return ": " + text
 	}
 	for _, t := range b.Terms {
-		s.say("  term %d made %s", t.Number-s.core.recording.base, strings.Replace(problem.Counted(int(t.Batches), "batch"), "batchs", "batches", 1))
+		s.say("  term %d made %s", t.Number-s.core.recording.Base(), strings.Replace(problem.Counted(int(t.Batches), "batch"), "batchs", "batches", 1))
 	}
 	for _, e := range b.Executions {
 		s.say("  execution %s, revision %d, is %s%s", e.ID, e.Revision, e.State, because(e.Reason.String()))

@@ -68,10 +68,10 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 	case !c.subscription.Open():
 		reply.Err = problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	case e.Explicit:
-		c.auditReconcile(&e)
+		c.audit.Reconcile(e.Actor, e.Explicit)
 		c.askAbout(func(*executions.Shard) bool { return true })
 	default:
-		c.auditReconcile(&e)
+		c.audit.Reconcile(e.Actor, e.Explicit)
 		c.Call(step.CallReconcile{})
 	}
 	c.reply(reply)

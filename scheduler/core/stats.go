@@ -7,40 +7,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// countRun counts the end of an execution with its job.
-func (c *Core) countRun(e *executions.Execution) {
-	j := c.config.Job(e.Job())
-	if j == nil || j.Config() == nil || e.Dropped() || e.Daemon() { // runs of daemons are counted one by one
-		return
-	}
-	stats.ObserveRun(&c.Numbers.ExecutionRun, e.Begin(), e.Complete())
-	s := c.OfJobs.Of(e.Job())
-	if s == nil {
-		return
-	}
-	s.Last(e.Result() == executions.ResultFinished, e.EndedAt(), e.Begin(), e.Complete())
-	switch e.Result() {
-	case executions.ResultFinished:
-		s.Finished++
-	case executions.ResultFailed:
-		s.Failed++
-	case executions.ResultKilled:
-		s.Killed++
-	}
-}
-
-// loadJobStats takes what the history has of last runs; a new leader counts from 0.
-func (c *Core) loadJobStats() {
-	for e := range c.executions.AllEnded() {
-		if j := c.config.Job(e.Job()); j == nil || j.Config() == nil || e.Dropped() || e.Daemon() {
-			continue
-		}
-		if s := c.OfJobs.Of(e.Job()); s != nil {
-			s.Last(e.Result() == executions.ResultFinished, e.EndedAt(), e.Begin(), e.Complete())
-		}
-	}
-}
-
 // Stats returns counters and gauges.
 func (c *Core) Stats() stats.Stats {
 	s := c.Numbers
@@ -68,7 +34,7 @@ func (c *Core) Stats() stats.Stats {
 			s.TasksRunning++
 		}
 	}
-	s.NotificationsPending = len(c.notifications.pending)
+	s.NotificationsPending = len(c.notifications.Jobs())
 	s.JobsWithoutMetrics = len(c.OfJobs.LeftOut())
 	for _, of := range c.OfJobs.All {
 		s.OfJobs = append(s.OfJobs, *of)
@@ -108,31 +74,5 @@ func (c *Core) measureQueues(s *stats.Stats) {
 				wait(&s.Retry, 1, sh.WaitSince())
 			}
 		}
-	}
-}
-
-// countLaunch counts how long an execution has waited, as it is launched first.
-func (c *Core) countLaunch(e *executions.Execution) {
-	if e.Daemon() {
-		return
-	}
-	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.Made()), 0).Seconds())
-	if e.Source() == executions.NormalTrigger {
-		c.Numbers.FireDelay.Observe(max(c.Wall().Sub(e.Fire()), 0).Seconds())
-	}
-}
-
-func (c *Core) countEnd(state executions.State) {
-	switch state {
-	case executions.Finished:
-		c.Numbers.TasksFinished++
-	case executions.Killed:
-		c.Numbers.TasksKilled++
-	case executions.Lost:
-		c.Numbers.TasksLost++
-	case executions.TimedOut:
-		c.Numbers.TasksTimedOut++
-	default:
-		c.Numbers.TasksFailed++
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -34,6 +35,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.finishDrain()
 	c.write()
 	c.nameChanged()
+	c.decision.Notifications = c.notifications.Take()
 	c.decision.Wake = c.nextWake()
 	out, effects := c.decision, c.TakeEffects()
 	c.decision = Decision{}
@@ -45,7 +47,7 @@ func (c *Core) handle(e Event) {
 	switch e := e.(type) {
 	case config.AppChanged, config.JobChanged, config.MarkChanged:
 		for _, row := range c.config.AuditOf(byRegistry, e) {
-			c.audited(row)
+			c.audit.Add(row)
 		}
 		c.take(e)
 	case ChangeRequested:
@@ -55,7 +57,8 @@ func (c *Core) handle(e Event) {
 	case TriggerRequested:
 		c.trigger(e)
 	case AuditRequested:
-		c.auditRequested(e)
+		c.audit.HandIn(e.Rows)
+		c.reply(Reply{Token: e.Token})
 	case ReconcileRequested:
 		c.reconcileRequested(e)
 	case config.DocumentFaulty:
@@ -77,10 +80,10 @@ func (c *Core) handle(e Event) {
 		c.subscription.MasterChanged(e.Session)
 	case LaunchAnswered:
 		c.acceptAnswered(e)
-	case NotificationSent:
-		c.notificationSent(e)
+	case notifications.NotificationSent:
+		c.notifications.NotificationSent(e)
 	case HistoryStored:
-		c.recording.storedUpTo(e.Batches)
+		c.recording.StoredUpTo(e.Batches)
 	case ClusterEvent:
 		if c.subscription.Is(e.Session) {
 			c.handleClusterEvent(e.Event)
@@ -152,13 +155,13 @@ func (c *Core) write() {
 	c.executors.Write(&r)
 	c.orphans.Write(&r)
 	c.starts.Write(&r)
-	c.executions.Write(&r, c.recording.storedEnd(), c.recording.recordedEnd())
+	c.executions.Write(&r, c.recording.StoredEnd(), c.recording.RecordedEnd())
 	c.config.Write(&r)
 	c.fires.write(&r)
 	c.daemons.write(&r)
 	c.imports.write(&r)
-	c.notifications.write(&r)
-	c.audit.write(&r, c.recording.storedAudit(), c.recording.recordedAudit())
-	c.decision.History = c.recording.write(&r) // last: it records what the others commit
+	c.notifications.Write(&r)
+	c.audit.Write(&r, c.recording.StoredAudit(), c.recording.RecordedAudit())
+	c.decision.History = c.recording.Write(&r) // last: it records what the others commit
 	c.decision.Writes = r.Writes()
 }

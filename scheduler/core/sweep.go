@@ -50,7 +50,7 @@ func (c *Core) sweepTask(ref executions.TaskRef) {
 				end.Cause = reason.EndUnexplained(s.EndState())
 			}
 			c.executions.EndReported(ref, end)
-			c.traceDecided(ref, u.State, s.Cause())
+			c.recording.TraceDecided(ref, u.State, s.Cause())
 			c.endAttempt(ref, classify(soFar(s), u, c.executors.Heard(s.Executor())), 0)
 		}
 	case !s.Unreachable().IsZero() && c.agents.Registered(s.Agent()) && !s.StuckStaging():

@@ -16,7 +16,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(err)
 		return
 	}
-	id := executionID(t.Job, c.Wall()) + "-" + c.UUID()[:8]
+	id := executions.ID(t.Job, c.Wall()) + "-" + c.UUID()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + store.Fingerprint(t.Key)
 		if c.executions.KeyKnown(id) {
@@ -79,7 +79,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.Config().AppName, executions.SecretsTo(&t.Overrides, j.Config())
 	}
 	c.executions.Enqueue(e)
-	c.auditTrigger(&t, *j.Config(), id)
+	c.audit.Trigger(t.Actor, t.Job, id, t.Again, t.Overrides.WithoutSecrets(*j.Config()))
 	c.reply(Reply{Token: t.Token, ExecutionID: id})
 }
 

@@ -124,7 +124,7 @@ func (c *Core) alive(ref executions.TaskRef, u cluster.Update) {
 	}
 	changed := c.executions.Reached(ref)
 	if changed {
-		c.traceUpdate(ref, u, reason.Reason{}) // it is back
+		c.recording.TraceUpdate(ref, u, reason.Reason{}) // it is back
 	}
 	st := u.Status
 	fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting
@@ -140,8 +140,8 @@ func (c *Core) alive(ref executions.TaskRef, u cluster.Update) {
 		c.learnRuns(ref, st)
 	}
 	if s.Seen() >= executions.SeenRunning && s.State() == executions.Launching {
-		c.traceUpdate(ref, u, reason.Reason{})
-		c.executions.Running(ref, c.timeOf(u))
+		c.recording.TraceUpdate(ref, u, reason.Reason{})
+		c.executions.Running(ref, c.Said(u.Timestamp))
 		changed = true
 	}
 	if s.Seen() >= executions.SeenStarting && !(s.Fetching() && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
@@ -172,14 +172,6 @@ func (c *Core) learnWait(ref executions.TaskRef, u cluster.Update) (changed bool
 	return c.executions.WaitsFor(ref, waits)
 }
 
-func (c *Core) timeOf(u cluster.Update) time.Time {
-	// JSON holds no other year.
-	if u.Timestamp.IsZero() || u.Timestamp.Year() < 1 || u.Timestamp.Year() > 9998 {
-		return c.Wall()
-	}
-	return u.Timestamp.UTC()
-}
-
 // unreachable: the task's agent does not answer the master (rule E4); the
 // clock of the rule counts from since.
 func (c *Core) unreachable(ref executions.TaskRef, since time.Time) {
@@ -188,7 +180,7 @@ func (c *Core) unreachable(ref executions.TaskRef, since time.Time) {
 		return
 	}
 	c.executions.Unreachable(ref, since)
-	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent()+" does not answer"), c.Wall(), since.Format(time.RFC3339Nano))
+	c.recording.Trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent()+" does not answer"), c.Wall(), since.Format(time.RFC3339Nano))
 	c.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
 }
 
@@ -225,7 +217,7 @@ func (c *Core) terminal(ref executions.TaskRef, u cluster.Update) {
 	}
 	end := c.endOf(ref, u)
 	c.executions.EndReported(ref, end)
-	c.traceUpdate(ref, u, s.Cause())
+	c.recording.TraceUpdate(ref, u, s.Cause())
 	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
 		if x := c.executors.Get(s.Executor()); x != nil && st.SupervisorLost {
 			c.executors.Close(x) // it ends, and would take with it what is launched on it now

@@ -117,7 +117,7 @@ func (c *Core) daemonSummary(job string, pick func(*daemonRuns) *wire.Run) *Exec
 		run := pick(r)
 		fire := run.Fire.UTC()
 		if v == nil || fire.After(v.FireTime) {
-			v = &ExecutionSummary{ExecutionID: executionID(job, fire), JobName: job, FireTime: fire, Source: executions.Source(run.Source), State: executions.Finished, Shards: map[executions.State]int{}}
+			v = &ExecutionSummary{ExecutionID: executions.ID(job, fire), JobName: job, FireTime: fire, Source: executions.Source(run.Source), State: executions.Finished, Shards: map[executions.State]int{}}
 		}
 		if !fire.Equal(v.FireTime) {
 			continue

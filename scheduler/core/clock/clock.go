@@ -98,3 +98,11 @@ func (c *Clock) Now() time.Time { return c.now }
 
 // Wall: now is the time of the term, wall the wall clock, both as of the present step.
 func (c *Clock) Wall() time.Time { return c.wall }
+
+// Said is when something was, of which another machine says when, and now where it says nothing that JSON can hold.
+func (c *Clock) Said(at time.Time) time.Time {
+	if at.IsZero() || at.Year() < 1 || at.Year() > 9998 {
+		return c.wall
+	}
+	return at.UTC()
+}

@@ -379,3 +379,8 @@ func (es *Set) Observe(observe func(Change)) { es.observe = observe }
 
 // Keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
 func (e *Set) Keys() map[string]time.Time { return e.keys }
+
+// ID is that of the execution of a cron's fire. It derives from job and time, so that a fire is made at most once (rule F2).
+func ID(job string, fire time.Time) string {
+	return job + "@" + fire.UTC().Format("20060102T150405Z")
+}

@@ -1,4 +1,4 @@
-package core
+package minutes
 
 import (
 	"slices"
@@ -6,13 +6,17 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // minutes are what this leader has done, minute by minute. They are kept for a server without a history, or whose history does not answer.
-type minutes struct {
-	kept []search.Activity // the oldest first
-	last totals            // at the end of the last one
+type Minutes struct {
+	*state.State
+	// samples is told of what is sampled, for the history.
+	samples func([]event.Sample, event.Load)
+	kept    []search.Activity // the oldest first
+	last    totals            // at the end of the last one
 }
 
 // totals are what is counted since the term began.
@@ -25,65 +29,65 @@ const (
 	// gaugesEvery is how often gauges are recorded.
 	gaugesEvery = time.Minute
 	// minutesKept is a week.
-	minutesKept = 7 * 24 * 60
+	MinutesKept = 7 * 24 * 60
 )
 
+func New(s *state.State, samples func([]event.Sample, event.Load)) *Minutes {
+	return &Minutes{State: s, samples: samples}
+}
+
 // sampleLater has gauges be sampled at the next full minute.
-func (c *Core) sampleLater() {
-	next := c.Wall().Truncate(gaugesEvery).Add(gaugesEvery)
-	c.Timers.At(c.InTerm(next), func(time.Time) {
-		c.sample(c.Wall().Truncate(gaugesEvery))
-		c.sampleLater()
+func (ms *Minutes) SampleLater() {
+	next := ms.Wall().Truncate(gaugesEvery).Add(gaugesEvery)
+	ms.Timers.At(ms.InTerm(next), func(time.Time) {
+		ms.Sample(ms.Wall().Truncate(gaugesEvery))
+		ms.SampleLater()
 	})
 }
 
 // sample takes what runs and waits at a full minute, and what was done in the one before.
-func (c *Core) sample(at time.Time) {
+func (ms *Minutes) Sample(at time.Time) {
 	var tasks, registered, waiting int64
 	running := map[string]bool{}
-	for _, ref := range c.executions.AllTasks() {
+	for _, ref := range ms.Executions.AllTasks() {
 		if ref.Shard().Live() {
 			tasks++
 			running[ref.Exec.Job()] = true
 		}
 	}
-	for _, j := range c.config.AllJobs() {
+	for _, j := range ms.Config.AllJobs() {
 		if j.Config() != nil {
 			registered++
 		}
 	}
-	for e := range c.executions.AllOpen() {
+	for e := range ms.Executions.AllOpen() {
 		if e.Launched() {
 			waiting += int64(e.ShardsOpen()) // with those that run
-		} else if j := c.config.Job(e.Job()); j != nil && j.Config() != nil {
+		} else if j := ms.Config.Job(e.Job()); j != nil && j.Config() != nil {
 			waiting += int64(j.Config().ShardingTotalCount)
 		}
 	}
-	s, last := &c.Numbers, &c.minutes.last
+	s, last := &ms.Numbers, &ms.last
 	now := totals{s.TasksFinished + s.DaemonRuns - s.DaemonRunsFailed, s.TasksFailed + s.TasksTimedOut + s.TasksKilled + s.TasksLost + s.TasksRequeued + s.DaemonRunsFailed, s.TasksLaunched, s.FireDelay}
 	delays := now.fireDelay.Since(&last.fireDelay)
 	m := search.Activity{Time: at.Add(-gaugesEvery), Results: true, Sampled: true, Loaded: true, Running: tasks, Waiting: waiting - tasks, Fires: delays.Count(),
 		Finished: now.finished - last.finished, Failed: now.failed - last.failed, Launched: now.launched - last.launched,
 		DelayP50: delays.Quantile(0.5), DelayP95: delays.Quantile(0.95)}
 	*last = now
-	c.minutes.kept = append(c.minutes.kept, m)
-	if surplus := len(c.minutes.kept) - minutesKept; surplus >= minutesKept/8 { // moved seldom
-		c.minutes.kept = slices.Delete(c.minutes.kept, 0, surplus)
+	ms.kept = append(ms.kept, m)
+	if surplus := len(ms.kept) - MinutesKept; surplus >= MinutesKept/8 { // moved seldom
+		ms.kept = slices.Delete(ms.kept, 0, surplus)
 	}
-	if !c.recording.on() {
-		return
-	}
-	rows := &c.recording.rows
-	rows.Samples = append(rows.Samples, event.Sample{Of: event.TasksRunning, Value: tasks, Time: at},
-		event.Sample{Of: event.JobsRunning, Value: int64(len(running)), Time: at}, event.Sample{Of: event.JobsRegistered, Value: registered, Time: at})
-	rows.Loads = append(rows.Loads, event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50, DelayP95: m.DelayP95})
+	ms.samples([]event.Sample{{Of: event.TasksRunning, Value: tasks, Time: at},
+		{Of: event.JobsRunning, Value: int64(len(running)), Time: at}, {Of: event.JobsRegistered, Value: registered, Time: at}},
+		event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50, DelayP95: m.DelayP95})
 }
 
-// Activity is what this leader has done in each minute that began at a moment or later, as far as that is kept, the oldest first.
-func (c *Core) Activity(from time.Time) []search.Activity {
+// activity is what this leader has done in each minute that began at a moment or later, as far as that is kept, the oldest first.
+func (ms *Minutes) Activity(from time.Time) []search.Activity {
 	var out []search.Activity
-	for i := range c.minutes.kept {
-		if m := &c.minutes.kept[i]; !m.Time.Before(from) {
+	for i := range ms.kept {
+		if m := &ms.kept[i]; !m.Time.Before(from) {
 			out = append(out, *m)
 		}
 	}

@@ -1,11 +1,13 @@
-package core
+package notifications
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -51,18 +53,18 @@ func (NotificationSent) CoreEvent() {}
 
 const (
 	// notifyEvery is the least time between two messages about one job.
-	notifyEvery = time.Minute
+	NotifyEvery = time.Minute
 	// A message that could not be sent is tried again after so long, each time twice as long up to the most, and no more when it is old.
 	notifyFirst = time.Second
-	notifyMost  = 10 * time.Minute
-	notifyFor   = 24 * time.Hour
+	NotifyMost  = 10 * time.Minute
+	NotifyFor   = 24 * time.Hour
 	// failedShardsShown is how many of a run's failed shards a message names.
-	failedShardsShown = 5
+	FailedShardsShown = 5
 )
 
 // pendingNotification is the notification that is pending of a job: one message, however many failures there are. It is written with
 // the result that it reports and removed when it was sent, so that people hear of each failure at least once.
-type pendingNotification struct {
+type pending struct {
 	Failure
 	Further int       `json:"further,omitempty"`
 	Since   time.Time `json:"since"` // the first of these failures
@@ -81,30 +83,71 @@ type pendingNotification struct {
 //   - pending has at most one of each job; of each one that is not under way a timer is set for when it may be sent, or its
 //     job's document can't be used: then the document's change sends it;
 //   - sent has when people were told last, of the jobs of which that was less than notifyEvery ago.
-type notifications struct {
+type Notifications struct {
 	*step.Shared
-	pending map[string]*pendingNotification
+	config  *config.Set
+	pending map[string]*pending
 	// underWay is the message under way of a job, which may have been deregistered meanwhile, and registered again.
 	underWay map[string]int64
 	sent     map[string]time.Time
 	changed  store.Changed
 	lastSeq  int64
+	out      []Notification // those of this step
 }
 
-func newNotifications(s *step.Shared) notifications {
-	return notifications{Shared: s, pending: map[string]*pendingNotification{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
+func New(s *step.Shared, k *config.Set) *Notifications {
+	return &Notifications{Shared: s, config: k, pending: map[string]*pending{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
 }
 
-func (ns *notifications) restore(job string, n *pendingNotification) {
+// restore takes in what is stored of a job.
+func (ns *Notifications) Restore(job string, value []byte) error {
+	var n pending
+	if err := json.Unmarshal(value, &n); err != nil {
+		return err
+	}
 	ns.Clamp(0, &n.Since)
-	ns.pending[job] = n
+	ns.pending[job] = &n
+	return nil
 }
+
+// loaded has what was restored be sent.
+func (ns *Notifications) Loaded() {
+	for _, job := range step.SortedKeys(ns.pending) {
+		ns.Timers.At(ns.Now(), func(time.Time) { ns.SendNotification(job) })
+	}
+}
+
+// take returns the messages of a step that ends.
+func (ns *Notifications) Take() []Notification {
+	out := ns.out
+	ns.out = nil
+	return out
+}
+
+// Unsent is a message that could not be sent yet.
+type Unsent struct {
+	Execution string
+	Tries     int
+	Since     time.Time // of the time of the term
+	Problem   string
+}
+
+// unsent is the message of a job that could not be sent yet, if there is one.
+func (ns *Notifications) Unsent(job string) (u Unsent, is bool) {
+	if n := ns.pending[job]; n != nil && n.problem != "" {
+		return Unsent{n.Execution, n.tries, n.Since, n.problem}, true
+	}
+	return u, false
+}
+
+// jobs are those with a pending message, sorted.
+func (ns *Notifications) Jobs() []string { return step.SortedKeys(ns.pending) }
 
 // add takes a failure that people are to be notified of.
-func (ns *notifications) add(job string, f Failure) {
+func (ns *Notifications) add(job string, f Failure) {
 	n := ns.pending[job]
 	if n == nil {
-		n = &pendingNotification{Since: ns.Now()}
+		n = &pending{Since: ns.Now()}
 		ns.pending[job] = n
 	} else {
 		n.Further++
@@ -113,7 +156,7 @@ func (ns *notifications) add(job string, f Failure) {
 	ns.changed.Add(job)
 }
 
-func (ns *notifications) drop(job string) {
+func (ns *Notifications) Drop(job string) {
 	if ns.pending[job] != nil {
 		delete(ns.pending, job)
 		ns.changed.Add(job)
@@ -121,16 +164,16 @@ func (ns *notifications) drop(job string) {
 }
 
 // due is when a pending message may be sent.
-func (ns *notifications) due(job string) time.Time {
+func (ns *Notifications) due(job string) time.Time {
 	due := ns.pending[job].after
-	if told, ok := ns.sent[job]; ok && told.Add(notifyEvery).After(due) {
-		due = told.Add(notifyEvery)
+	if told, ok := ns.sent[job]; ok && told.Add(NotifyEvery).After(due) {
+		due = told.Add(NotifyEvery)
 	}
 	return due
 }
 
 // answered takes the outcome of a message. What has come since it left stays pending.
-func (ns *notifications) answered(e NotificationSent) {
+func (ns *Notifications) answered(e NotificationSent) {
 	if e.Problem == "" {
 		ns.sent[e.Job] = ns.Now()
 		ns.Numbers.NotificationsSent++
@@ -148,85 +191,83 @@ func (ns *notifications) answered(e NotificationSent) {
 	if e.Problem == "" {
 		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", ns.Now()
 		if n.Further -= n.told; n.Further < 0 {
-			ns.drop(e.Job)
+			ns.Drop(e.Job)
 		}
 		ns.changed.Add(e.Job)
 		return
 	}
 	n.tries++
-	n.after = ns.Now().Add(step.Backoff(notifyFirst, notifyMost, n.tries-1))
+	n.after = ns.Now().Add(step.Backoff(notifyFirst, NotifyMost, n.tries-1))
 	n.problem = e.Problem
-	if ns.Now().Sub(n.Since) < notifyFor {
+	if ns.Now().Sub(n.Since) < NotifyFor {
 		ns.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
 			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.Shown(n.after).Format(time.TimeOnly), e.Problem)})
 		return
 	}
 	ns.Note(step.Note{Kind: step.NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
-		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", notifyFor, problem.Counted(n.tries, "time"), e.Problem)})
-	ns.drop(e.Job)
+		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", NotifyFor, problem.Counted(n.tries, "time"), e.Problem)})
+	ns.Drop(e.Job)
 }
 
-func (ns *notifications) write(r *store.Commit) {
+func (ns *Notifications) Write(r *store.Commit) {
 	store.PutChanged(r, store.PathNotification, ns.pending, &ns.changed)
 }
 
 // reportFailure has people be notified of a run that failed, if its job, as it is now, has a handler for that. Whoever ends a run calls it in
 // the step whose commit has the result. A daemon's run is one shard: its item, task, agent and cause, the fire, and the id of the
 // execution that the shard belongs to.
-func (c *Core) reportFailure(job string, f Failure) {
-	j := c.config.Job(job)
+func (ns *Notifications) ReportFailure(job string, f Failure) {
+	j := ns.config.Job(job)
 	if j == nil || j.Config() == nil || !j.Config().Notifies() {
 		return
 	}
 	f.FailedShards = max(f.FailedShards, len(f.Shards))
-	f.Shards = f.Shards[:min(len(f.Shards), failedShardsShown)]
-	c.notifications.add(job, f)
-	c.sendNotification(job)
+	f.Shards = f.Shards[:min(len(f.Shards), FailedShardsShown)]
+	ns.add(job, f)
+	ns.SendNotification(job)
 }
 
 // sendNotification lets out what is pending of a job, as soon as it may.
-func (c *Core) sendNotification(job string) {
-	ns := &c.notifications
+func (ns *Notifications) SendNotification(job string) {
 	n := ns.pending[job]
 	if n == nil || ns.underWay[job] != 0 {
 		return
 	}
-	j := c.config.Job(job)
+	j := ns.config.Job(job)
 	switch {
-	case j != nil && c.config.IsFaulty(j) && j.Config() == nil:
+	case j != nil && ns.config.IsFaulty(j) && j.Config() == nil:
 		return // it may have a handler again once it is mended
 	case j == nil || j.Config() == nil || !j.Config().Notifies():
-		ns.drop(job)
+		ns.Drop(job)
 		return
 	}
-	if due := ns.due(job); due.After(c.Now()) {
-		c.Timers.At(due, func(time.Time) { c.sendNotification(job) })
+	if due := ns.due(job); due.After(ns.Now()) {
+		ns.Timers.At(due, func(time.Time) { ns.SendNotification(job) })
 		return
 	}
 	ns.lastSeq++
 	n.seq, n.told = ns.lastSeq, n.Further+1
 	ns.underWay[job] = n.seq
-	c.decision.Notifications = append(c.decision.Notifications, Notification{Seq: n.seq, Job: *j.Config(), Failure: n.Failure, Further: n.Further})
-	c.Fence() // a deposed leader tells nobody
+	ns.out = append(ns.out, Notification{Seq: n.seq, Job: *j.Config(), Failure: n.Failure, Further: n.Further})
+	ns.Fence() // a deposed leader tells nobody
 }
 
 // notificationSent takes the outcome of a message.
-func (c *Core) notificationSent(e NotificationSent) {
-	ns := &c.notifications
+func (ns *Notifications) NotificationSent(e NotificationSent) {
 	ns.answered(e)
 	if _, told := ns.sent[e.Job]; told {
-		c.Timers.At(c.Now().Add(notifyEvery), func(now time.Time) {
-			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= notifyEvery {
+		ns.Timers.At(ns.Now().Add(NotifyEvery), func(now time.Time) {
+			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= NotifyEvery {
 				delete(ns.sent, e.Job)
 			}
 		})
 	}
-	c.SeeJob(e.Job) // its notes say that people could not be notified yet
-	c.sendNotification(e.Job)
+	ns.SeeJob(e.Job) // its notes say that people could not be notified yet
+	ns.SendNotification(e.Job)
 }
 
 // failureOf is what a notification of an execution that failed says.
-func failureOf(e *executions.Execution) Failure {
+func FailureOf(e *executions.Execution) Failure {
 	f := Failure{Execution: e.ID(), Fire: e.Fire()}
 	for i := range e.NumShards() {
 		s := e.Shard(i)
@@ -234,7 +275,7 @@ func failureOf(e *executions.Execution) Failure {
 			continue
 		}
 		f.FailedShards++
-		if len(f.Shards) < failedShardsShown {
+		if len(f.Shards) < FailedShardsShown {
 			f.Shards = append(f.Shards, FailedShard{Item: s.Item(), State: s.State(), TaskID: s.TaskID(), Agent: s.Agent(), Cause: s.Cause()})
 		}
 	}
@@ -242,7 +283,16 @@ func failureOf(e *executions.Execution) Failure {
 }
 
 // ignoresFailures reports whether a job's failures are no problem for its owner (jobErrorHandlerType IGNORE): they are not logged as one.
-func (c *Core) ignoresFailures(job string) bool {
-	j := c.config.Job(job)
+func (ns *Notifications) IgnoresFailures(job string) bool {
+	j := ns.config.Job(job)
 	return j != nil && j.Config() != nil && j.Config().JobErrorHandlerType == jobs.HandlerIgnore
 }
+
+// After is the after.
+func (p *pending) After() time.Time { return p.after }
+
+// Pending is the pending.
+func (n *Notifications) Pending() map[string]*pending { return n.pending }
+
+// LastSeq is the lastSeq.
+func (n *Notifications) LastSeq() int64 { return n.lastSeq }

@@ -1,4 +1,4 @@
-package core
+package audit
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -20,16 +21,19 @@ import (
 //   - a row is in the registry exactly when the change that it tells of is: both are written by one commit;
 //   - rows are in the order of their numbers, which is that of their commits, and none has the id of another;
 //   - bytes is how large they are together.
-type audit struct {
+type Log struct {
 	*step.Shared
-	rows  []auditRow
+	config *config.Set
+	// kept is told of each row that is kept, for the history.
+	kept  func(Row)
+	rows  []Row
 	ids   map[string]bool
 	last  int64 // the number given last
 	bytes int
 }
 
 // auditRow is a row with its number, which names it in the registry.
-type auditRow struct {
+type Row struct {
 	number int64
 	event.Audit
 	size int
@@ -39,16 +43,18 @@ type auditRow struct {
 
 const (
 	// auditRows and auditBytes bound what is kept, 10,000 rows and 16 MB: the oldest go first.
-	auditRows  = 10_000
-	auditBytes = 16 << 20
+	AuditRows  = 10_000
+	AuditBytes = 16 << 20
 )
 
-func newAudit(s *step.Shared) audit { return audit{Shared: s, ids: map[string]bool{}} }
+func New(s *step.Shared, k *config.Set, kept func(Row)) *Log {
+	return &Log{Shared: s, config: k, kept: kept, ids: map[string]bool{}}
+}
 
 // restore takes a row that is stored.
-func (a *audit) restore(name string, e registry.Entry) error {
+func (a *Log) Restore(name string, e registry.Entry) error {
 	number, err := strconv.ParseInt(name, 10, 64)
-	row := auditRow{number: number, size: len(e.Value)}
+	row := Row{number: number, size: len(e.Value)}
 	if err == nil {
 		err = json.Unmarshal(e.Value, &row.Audit)
 	}
@@ -57,23 +63,23 @@ func (a *audit) restore(name string, e registry.Entry) error {
 }
 
 // loaded puts what was loaded into its order.
-func (a *audit) loaded() {
-	slices.SortFunc(a.rows, func(x, y auditRow) int { return cmp.Compare(x.number, y.number) })
+func (a *Log) Loaded() {
+	slices.SortFunc(a.rows, func(x, y Row) int { return cmp.Compare(x.number, y.number) })
 	for i := range a.rows {
 		a.keep(&a.rows[i])
 	}
 }
 
-func (a *audit) keep(r *auditRow) {
+func (a *Log) keep(r *Row) {
 	a.ids[r.ID] = true
 	a.bytes += r.size
 	a.last = max(a.last, r.number)
 }
 
 // number gives a row its place. It is not kept yet: the change that it tells of may not be made.
-func (a *audit) number(row event.Audit) auditRow {
+func (a *Log) number(row event.Audit) Row {
 	a.last++
-	r := auditRow{number: a.last, Audit: row}
+	r := Row{number: a.last, Audit: row}
 	if r.ID == "" {
 		r.Time = a.Wall().UTC().Truncate(time.Millisecond) // as databases keep it
 		r.ID = event.ID("audit", strconv.FormatInt(a.Opt.Term, 10), strconv.FormatInt(r.number, 10), a.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
@@ -84,14 +90,14 @@ func (a *audit) number(row event.Audit) auditRow {
 }
 
 // add keeps a row.
-func (a *audit) add(r auditRow) {
+func (a *Log) keepRow(r Row) {
 	a.rows = append(a.rows, r)
 	a.keep(&r)
 }
 
 // plan numbers the rows that tell of a change of configuration, which is a commit of its own, and returns what that has to
 // write of them.
-func (a *audit) plan(rows []event.Audit) (writes []registry.Write, numbered []auditRow) {
+func (a *Log) Plan(rows []event.Audit) (writes []registry.Write, numbered []Row) {
 	var r store.Commit
 	for _, row := range rows {
 		planned := a.number(row)
@@ -102,17 +108,17 @@ func (a *audit) plan(rows []event.Audit) (writes []registry.Write, numbered []au
 	return r.Writes(), numbered
 }
 
-func (r *auditRow) path() string {
+func (r *Row) path() string {
 	return store.Under(store.PathAudit, strconv.FormatInt(r.number, 10))
 }
 
 // write adds the new rows to the commit, and removes those up to a number, which are stored in the history; beyond the bounds also the
 // oldest of those up to another number, which are at least in one of its batches.
-func (a *audit) write(r *store.Commit, stored, recorded int64) {
+func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 	gone := 0
 	for gone < len(a.rows) {
 		row := &a.rows[gone]
-		tooMany := len(a.rows)-gone > auditRows || a.bytes > auditBytes
+		tooMany := len(a.rows)-gone > AuditRows || a.bytes > AuditBytes
 		if row.encoded != nil || row.number > stored && (row.number > recorded || !tooMany) {
 			break
 		}
@@ -135,43 +141,48 @@ func (a *audit) write(r *store.Commit, stored, recorded int64) {
 }
 
 // audited keeps a row of what this step changes: it is a part of the step's commit and of its batch.
-func (c *Core) audited(row event.Audit) { c.keepAudit(c.audit.number(row)) }
+func (a *Log) Add(row event.Audit) { a.Committed(a.number(row)) }
 
-func (c *Core) keepAudit(r auditRow) {
-	c.audit.add(r)
-	c.recording.audited(r)
+// committed keeps rows of a change of configuration that is committed.
+func (a *Log) Committed(rows ...Row) {
+	for _, r := range rows {
+		a.keepRow(r)
+		a.kept(r)
+	}
 }
 
-// auditRequested takes rows of changes that were made elsewhere. A row that was handed in before is there once.
-func (c *Core) auditRequested(e AuditRequested) {
-	for _, row := range e.Rows {
-		if !c.audit.ids[row.ID] {
+// handIn takes rows of changes that were made elsewhere. A row that was handed in before is there once.
+func (a *Log) HandIn(rows []event.Audit) {
+	for _, row := range rows {
+		if !a.ids[row.ID] {
 			row.Time = row.Time.UTC().Truncate(time.Millisecond)
-			c.audited(row)
+			a.Add(row)
 		}
 	}
-	c.reply(Reply{Token: e.Token})
 }
 
-// Audits are the rows that the scheduler keeps, of those that are asked for.
-func (c *Core) Audits(q search.Audits) []event.Audit {
+// find are the rows that the scheduler keeps, of those that are asked for.
+func (a *Log) Find(q search.Audits) []event.Audit {
 	var rows []event.Audit
-	for i := range c.audit.rows {
-		if row := &c.audit.rows[i].Audit; q.Matches(row) {
+	for i := range a.rows {
+		if row := &a.rows[i].Audit; q.Matches(row) {
 			rows = append(rows, *row)
 		}
 	}
 	return q.Page(rows)
 }
 
-// AuditRequested hands in rows of changes that were made beside the core, such as of users. Rows have ids, by which one that comes twice
-// stands once. The reply has nothing.
-type AuditRequested struct {
-	Token uint64
-	Rows  []event.Audit
-}
+// isKept reports whether a row of that id is kept.
+func (a *Log) isKept(id string) bool { return a.ids[id] }
 
-func (AuditRequested) CoreEvent() {}
+// Rows is the rows.
+func (a *Log) Rows() []Row { return a.rows }
 
-// RequestToken is the token of the reply.
-func (e AuditRequested) RequestToken() uint64 { return e.Token }
+// Ids is the ids.
+func (a *Log) Ids() map[string]bool { return a.ids }
+
+// Bytes is the bytes.
+func (a *Log) Bytes() int { return a.bytes }
+
+// Number is the number.
+func (a *Row) Number() int64 { return a.number }

@@ -1,4 +1,4 @@
-package core
+package recording
 
 import (
 	"maps"
@@ -15,9 +15,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // recording is what the present step records in the history, and how far what this term has recorded is stored there (rule H1).
@@ -29,7 +31,7 @@ import (
 //   - what ended up to stored is stored, and what ended up to recorded is in a batch of this term, or stored;
 //   - toAudit has the audit rows that no batch of this term has, in the order of their numbers; those up to auditRecorded are in one,
 //     and those up to auditStored are stored.
-type recording struct {
+type Recording struct {
 	*step.Shared
 	of   *executions.Set // it notes there what is recorded of each
 	rows event.Rows
@@ -50,7 +52,7 @@ type recording struct {
 	unstored    []recordedUpTo
 	storedSaved int64 // stored as the registry has it
 
-	toAudit                    []auditRow
+	toAudit                    []audit.Row
 	auditRecorded, auditStored int64
 }
 
@@ -59,18 +61,18 @@ type recordedUpTo struct{ batch, ended, audit int64 }
 
 const (
 	// formerTerms is of how many terms before its own a leader says how many batches they made, beside those that the registry has.
-	formerTerms = 20
+	FormerTerms = 20
 	// endsPerStep bounds the shards of executions whose ends one step records: a term may begin with many.
 	endsPerStep = 2000
 	// auditsPerStep bounds the audit rows that one step records.
-	auditsPerStep = 500
+	AuditsPerStep = 500
 )
 
-func newRecording(s *step.Shared, of *executions.Set) recording {
-	return recording{Shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
+func New(s *step.Shared, of *executions.Set) *Recording {
+	return &Recording{Shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
 }
 
-func (h *recording) on() bool { return h.Opt.History }
+func (h *Recording) On() bool { return h.Opt.History }
 
 // NotRestored are the entries that a restore of a backup leaves out: what tells this registry from any other.
 func NotRestored() []string { return []string{store.PathHistoryBase} }
@@ -79,13 +81,10 @@ func NotRestored() []string { return []string{store.PathHistoryBase} }
 const termsOfOneBase = 1_000_000
 
 // term is the number of the present term in the history.
-func (h *recording) term() int64 { return h.base + h.Opt.Term }
-
-// HistoryTerm is the number by which the history knows this term. It may be asked for concurrently once Load has returned.
-func (c *Core) HistoryTerm() int64 { return c.recording.term() }
+func (h *Recording) Term() int64 { return h.base + h.Opt.Term }
 
 // restore takes what a former term has stored.
-func (h *recording) restore(e registry.Entry) (err error) {
+func (h *Recording) Restore(e registry.Entry) (err error) {
 	if e.Path == store.PathHistoryBase {
 		h.base, err = strconv.ParseInt(string(e.Value), 10, 64)
 		return err
@@ -105,8 +104,8 @@ func (h *recording) restore(e registry.Entry) (err error) {
 
 // loaded begins a term: ended are the executions that the registry has and that have ended, in the order of their ends, and audits
 // its audit rows.
-func (h *recording) loaded(ended []*executions.Execution, audits []auditRow) {
-	if !h.on() {
+func (h *Recording) Loaded(ended []*executions.Execution, audits []audit.Row) {
+	if !h.On() {
 		return
 	}
 	if h.isNew = h.base == 0; h.isNew {
@@ -114,7 +113,7 @@ func (h *recording) loaded(ended []*executions.Execution, audits []auditRow) {
 	}
 	// Terms that could not load the state, such as an older release's, are in none of the commits that forget former ones, however many they are.
 	saying := maps.Clone(h.former)
-	for t := max(h.Opt.Term-formerTerms, 1); t < h.Opt.Term; t++ {
+	for t := max(h.Opt.Term-FormerTerms, 1); t < h.Opt.Term; t++ {
 		saying[t] = h.former[t]
 	}
 	for _, t := range slices.Sorted(maps.Keys(saying)) {
@@ -136,23 +135,23 @@ func (h *recording) loaded(ended []*executions.Execution, audits []auditRow) {
 }
 
 // storedEnd is up to which end executions are stored, and recordedEnd up to which they are at least in a batch. All are without a history.
-func (h *recording) storedEnd() int64   { return h.orAll(h.stored) }
-func (h *recording) recordedEnd() int64 { return h.orAll(h.recorded) }
+func (h *Recording) StoredEnd() int64   { return h.orAll(h.stored) }
+func (h *Recording) RecordedEnd() int64 { return h.orAll(h.recorded) }
 
 // storedAudit is up to which number audit rows are stored, and recordedAudit up to which they are at least in a batch: without a history all
 // may be forgotten, and none is stored.
-func (h *recording) storedAudit() int64   { return h.auditStored }
-func (h *recording) recordedAudit() int64 { return h.orAll(h.auditRecorded) }
+func (h *Recording) StoredAudit() int64   { return h.auditStored }
+func (h *Recording) RecordedAudit() int64 { return h.orAll(h.auditRecorded) }
 
-func (h *recording) orAll(end int64) int64 {
-	if !h.on() {
+func (h *Recording) orAll(end int64) int64 {
+	if !h.On() {
 		return math.MaxInt64
 	}
 	return end
 }
 
 // storedUpTo takes how many of this term's batches are stored.
-func (h *recording) storedUpTo(batches int64) {
+func (h *Recording) StoredUpTo(batches int64) {
 	n := 0
 	for n < len(h.unstored) && h.unstored[n].batch <= batches {
 		h.stored = max(h.stored, h.unstored[n].ended)
@@ -163,30 +162,30 @@ func (h *recording) storedUpTo(batches int64) {
 }
 
 // changed has an execution's row be written as it will be at the end of the step.
-func (h *recording) changed(e *executions.Execution) {
-	if h.on() {
+func (h *Recording) Changed(e *executions.Execution) {
+	if h.On() {
 		h.executions[e.ID()] = e
 	}
 }
 
 // audited takes an audit row that is kept.
-func (h *recording) audited(r auditRow) {
-	if h.on() {
+func (h *Recording) Audited(r audit.Row) {
+	if h.On() {
 		h.toAudit = append(h.toAudit, r)
 	}
 }
 
 // ended takes an execution that has just ended.
-func (h *recording) ended(e *executions.Execution) {
-	if h.on() {
+func (h *Recording) Ended(e *executions.Execution) {
+	if h.On() {
 		delete(h.executions, e.ID())
 		h.toRecord = append(h.toRecord, e)
 	}
 }
 
 // write makes the step's batch, if it records anything, and adds its number to the commit.
-func (h *recording) write(r *store.Commit) (batch event.Batch) {
-	if !h.on() {
+func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
+	if !h.On() {
 		return batch
 	}
 	for _, id := range step.SortedKeys(h.executions) {
@@ -204,10 +203,10 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 		h.lastRuns(e)
 	}
 	h.toRecord = slices.Delete(h.toRecord, 0, ends)
-	audits := min(len(h.toAudit), auditsPerStep)
+	audits := min(len(h.toAudit), AuditsPerStep)
 	for _, r := range h.toAudit[:audits] {
 		h.rows.Audits = append(h.rows.Audits, r.Audit)
-		h.auditRecorded = r.number
+		h.auditRecorded = r.Number()
 	}
 	if h.toAudit = h.toAudit[audits:]; len(h.toAudit) > 0 {
 		h.WakeAt(h.Now())
@@ -222,7 +221,7 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 	if ends+audits > 0 {
 		h.unstored = append(h.unstored, recordedUpTo{h.batches, h.recorded, h.auditRecorded})
 	}
-	batch = event.Batch{Term: h.term(), Number: h.batches, Rows: h.rows}
+	batch = event.Batch{Term: h.Term(), Number: h.batches, Rows: h.rows}
 	if h.isNew {
 		h.isNew = false
 		r.Raw(store.PathHistoryBase, strconv.AppendInt(nil, h.base, 10))
@@ -230,7 +229,7 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 	h.rows = event.Rows{}
 	r.Raw(store.Under(store.PathHistoryBatches, strconv.FormatInt(h.Opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
 	for _, t := range slices.Sorted(maps.Keys(h.former)) {
-		if t < h.Opt.Term-formerTerms {
+		if t < h.Opt.Term-FormerTerms {
 			r.Remove(store.Under(store.PathHistoryBatches, strconv.FormatInt(t, 10)))
 			delete(h.former, t)
 		}
@@ -240,7 +239,7 @@ func (h *recording) write(r *store.Commit) (batch event.Batch) {
 }
 
 // writeStored adds to a commit how far the history is stored. It makes no commit of its own: what a next leader records again stands once.
-func (h *recording) writeStored(r *store.Commit) {
+func (h *Recording) writeStored(r *store.Commit) {
 	if h.stored != h.storedSaved {
 		h.storedSaved = h.stored
 		r.Raw(store.PathHistoryStored, strconv.AppendInt(nil, h.stored, 10))
@@ -248,32 +247,32 @@ func (h *recording) writeStored(r *store.Commit) {
 }
 
 // step records something in the life of an execution. id tells it from other events of its kind.
-func (h *recording) step(s event.Step, id ...string) {
-	if h.on() {
+func (h *Recording) Step(s event.Step, id ...string) {
+	if h.On() {
 		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.Wall()
 		h.rows.Steps = append(h.rows.Steps, s)
 	}
 }
 
 // waits records what an execution waits for, if it waits for anything.
-func (h *recording) waits(e *executions.Execution, why reason.Reason) {
-	if h.on() && h.of.RecordWait(e, why) {
-		h.step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
+func (h *Recording) Waits(e *executions.Execution, why reason.Reason) {
+	if h.On() && h.of.RecordWait(e, why) {
+		h.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
 	}
 }
 
 // dropped records a fire that made no execution.
-func (h *recording) dropped(job string, at time.Time, why reason.Reason) {
-	h.step(event.Step{Execution: executionID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why})
+func (h *Recording) Dropped(job string, at time.Time, why reason.Reason) {
+	h.Step(event.Step{Execution: executions.ID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why})
 }
 
 // missed records fires that were not made in time.
-func (h *recording) missed(job string, upto time.Time, why reason.Reason) {
-	h.step(event.Step{Execution: executionID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, string(store.Encode(why)))
+func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
+	h.Step(event.Step{Execution: executions.ID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, string(store.Encode(why)))
 }
 
 // executionRow is an execution as it is now.
-func (h *recording) executionRow(e *executions.Execution) event.Execution {
+func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 	row := event.Execution{ID: e.ID(), Revision: event.Begun, Job: e.Job(), Source: string(e.Source()), State: string(e.State()),
 		Fire: e.Fire(), Made: h.Shown(e.Made()), Shards: e.NumShards()}
 	if e.Launched() {
@@ -290,16 +289,16 @@ func (h *recording) executionRow(e *executions.Execution) event.Execution {
 }
 
 // lastRuns records the last run of each shard that ended in a former term.
-func (h *recording) lastRuns(e *executions.Execution) {
+func (h *Recording) lastRuns(e *executions.Execution) {
 	for _, ref := range h.of.Unrecorded(e) {
 		if s := ref.Shard(); s.TaskID() != "" && !e.Daemon() && (!s.Start().IsZero() || s.State() == executions.Failed) {
-			h.run(e, s, s.State(), s.Cause())
+			h.Run(e, s, s.State(), s.Cause())
 		}
 	}
 }
 
 // run records the end of an attempt's run, or its begin while its state is Running.
-func (h *recording) run(e *executions.Execution, s *executions.Shard, state executions.State, cause reason.Reason) {
+func (h *Recording) Run(e *executions.Execution, s *executions.Shard, state executions.State, cause reason.Reason) {
 	row := h.runRow(e, s)
 	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(s.TaskID()), string(state), string(s.SourceOfRun()), e.Fire(), s.Start()
 	if row.Revision = event.Begun; state.Terminal() {
@@ -317,7 +316,7 @@ func (h *recording) run(e *executions.Execution, s *executions.Shard, state exec
 	h.rows.Runs = append(h.rows.Runs, row)
 }
 
-func (h *recording) runRow(e *executions.Execution, s *executions.Shard) event.Run {
+func (h *Recording) runRow(e *executions.Execution, s *executions.Shard) event.Run {
 	host, ip := s.Host(), ""
 	if u, err := url.Parse(s.AgentURL()); err == nil {
 		if _, err = netip.ParseAddr(u.Hostname()); err == nil {
@@ -331,8 +330,8 @@ func (h *recording) runRow(e *executions.Execution, s *executions.Shard) event.R
 }
 
 // trace records the state of a shard's present task. at is when it came about, and id tells repeated ones apart.
-func (h *recording) trace(ref executions.TaskRef, state cluster.State, source, reported string, message reason.Reason, at time.Time, id string) {
-	if !h.on() {
+func (h *Recording) Trace(ref executions.TaskRef, state cluster.State, source, reported string, message reason.Reason, at time.Time, id string) {
+	if !h.On() {
 		return
 	}
 	e, s := ref.Exec, ref.Shard()
@@ -345,19 +344,77 @@ func (h *recording) trace(ref executions.TaskRef, state cluster.State, source, r
 }
 
 // traceUpdate records what the cluster reports of a shard's task.
-func (c *Core) traceUpdate(ref executions.TaskRef, u cluster.Update, message reason.Reason) {
+func (h *Recording) TraceUpdate(ref executions.TaskRef, u cluster.Update, message reason.Reason) {
 	source, id := event.FromScheduler, string(u.UUID)
 	if u.Source == cluster.FromExecutor {
 		source = event.FromExecutor
 	}
-	at := c.timeOf(u)
+	at := h.Said(u.Timestamp)
 	if id == "" {
 		id = at.Format(time.RFC3339Nano)
 	}
-	c.recording.trace(ref, u.State, source, string(u.Reason), message, at, id)
+	h.Trace(ref, u.State, source, string(u.Reason), message, at, id)
 }
 
 // traceDecided records a state of a shard's task that no report says.
-func (c *Core) traceDecided(ref executions.TaskRef, state cluster.State, message reason.Reason) {
-	c.recording.trace(ref, state, event.FromScheduler, "", message, c.Wall(), "decided")
+func (h *Recording) TraceDecided(ref executions.TaskRef, state cluster.State, message reason.Reason) {
+	h.Trace(ref, state, event.FromScheduler, "", message, h.Wall(), "decided")
 }
+
+// daemonRun records one run of a daemon's shard.
+func (h *Recording) DaemonRun(ref executions.TaskRef, run *wire.Run) {
+	if !h.On() {
+		return
+	}
+	s := ref.Shard()
+	row := h.runRow(ref.Exec, s)
+	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID(), strconv.FormatInt(run.Number, 10)), run.Number, run.Attempt, run.Source, run.State
+	row.Fire, row.Start = run.Fire, run.Start
+	if row.Revision = event.Begun; run.State != wire.RunRunning {
+		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, reason.FromText(run.Cause)
+		if row.End = run.Complete; row.End.IsZero() {
+			row.End = h.Wall()
+		}
+		if row.Start.IsZero() {
+			row.Start = row.End
+		}
+	}
+	h.rows.Runs = append(h.rows.Runs, row)
+}
+
+// tally records how many runs of a daemon's shard have ended since the last report and are in none: sampling has left them out [D100].
+func (h *Recording) Tally(ref executions.TaskRef, was, now wire.Totals, reported *wire.Run) {
+	runs, failed := now.Runs-was.Runs, now.Failed-was.Failed
+	if reported != nil && reported.State != wire.RunRunning {
+		runs--
+		if reported.State != wire.RunFinished {
+			failed--
+		}
+	}
+	runs, failed = max(runs, 0), max(failed, 0)
+	if !h.On() || runs == 0 && failed == 0 {
+		return
+	}
+	s := ref.Shard()
+	h.rows.Tallies = append(h.rows.Tallies, event.Tally{ID: event.ID(s.TaskID(), "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
+		Job: ref.Exec.Job(), Task: s.TaskID(), Success: max(runs-failed, 0), Failed: failed, Time: h.Wall()})
+}
+
+// sampled records gauges.
+func (h *Recording) Sampled(samples []event.Sample, load event.Load) {
+	if h.On() {
+		h.rows.Samples, h.rows.Loads = append(h.rows.Samples, samples...), append(h.rows.Loads, load)
+	}
+}
+
+// Rows is the rows.
+func (r *Recording) Rows() event.Rows { return r.rows }
+
+// Batches is the batches.
+func (r *Recording) Batches() int64 { return r.batches }
+
+// Base tells the terms of this registry from those of another one before it, whose rows the same database may hold: it is added to their numbers. isNew is set until it is written. A restored backup has none, since its terms come after those of the backup, as the terms of the lost registry did, and those of another restore of it.
+func (r *Recording) Base() int64 { return r.base }
+
+// ToAudit is the toAudit.
+func (r *Recording) ToAudit() []audit.Row { return r.toAudit }

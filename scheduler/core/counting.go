@@ -1,0 +1,68 @@
+package core
+
+import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// countRun counts the end of an execution with its job.
+func countRun(c *state.State, e *executions.Execution) {
+	j := c.Config.Job(e.Job())
+	if j == nil || j.Config() == nil || e.Dropped() || e.Daemon() { // runs of daemons are counted one by one
+		return
+	}
+	stats.ObserveRun(&c.Numbers.ExecutionRun, e.Begin(), e.Complete())
+	s := c.OfJobs.Of(e.Job())
+	if s == nil {
+		return
+	}
+	s.Last(e.Result() == executions.ResultFinished, e.EndedAt(), e.Begin(), e.Complete())
+	switch e.Result() {
+	case executions.ResultFinished:
+		s.Finished++
+	case executions.ResultFailed:
+		s.Failed++
+	case executions.ResultKilled:
+		s.Killed++
+	}
+}
+
+// loadJobStats takes what the history has of last runs; a new leader counts from 0.
+func loadJobStats(c *state.State) {
+	for e := range c.Executions.AllEnded() {
+		if j := c.Config.Job(e.Job()); j == nil || j.Config() == nil || e.Dropped() || e.Daemon() {
+			continue
+		}
+		if s := c.OfJobs.Of(e.Job()); s != nil {
+			s.Last(e.Result() == executions.ResultFinished, e.EndedAt(), e.Begin(), e.Complete())
+		}
+	}
+}
+
+// countLaunch counts how long an execution has waited, as it is launched first.
+func countLaunch(c *step.Shared, e *executions.Execution) {
+	if e.Daemon() {
+		return
+	}
+	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.Made()), 0).Seconds())
+	if e.Source() == executions.NormalTrigger {
+		c.Numbers.FireDelay.Observe(max(c.Wall().Sub(e.Fire()), 0).Seconds())
+	}
+}
+
+func countEnd(c *step.Shared, state executions.State) {
+	switch state {
+	case executions.Finished:
+		c.Numbers.TasksFinished++
+	case executions.Killed:
+		c.Numbers.TasksKilled++
+	case executions.Lost:
+		c.Numbers.TasksLost++
+	case executions.TimedOut:
+		c.Numbers.TasksTimedOut++
+	default:
+		c.Numbers.TasksFailed++
+	}
+}
