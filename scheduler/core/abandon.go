@@ -20,9 +20,9 @@ func (c *Core) abandon(ref executions.TaskRef, why reason.Reason) {
 	if s.StuckStaging() {
 		o.Staged = s.Launched()
 	}
-	o.Known = o.Known && !c.killsKept()
+	o.Known = o.Known && !c.Opt.TaskExecutors
 	c.orphans.Add(o)
-	if c.killsKept() {
+	if c.Opt.TaskExecutors {
 		c.killOrphan(&o)
 		c.subscription.AskAgainSoon()
 	}
@@ -33,11 +33,9 @@ func (c *Core) abandon(ref executions.TaskRef, why reason.Reason) {
 	c.executions.ForgetTask(o.TaskID)
 }
 
-// killsKept reports whether the cluster keeps kills for agents that are away, as a Kubernetes keeps that a pod is to
-// be deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known to be
-// kept: its agent may be back without having been given the task, and would start it beside the next attempt.
-func (c *Core) killsKept() bool { return c.Opt.TaskExecutors }
-
+// killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as a Kubernetes keeps
+// that a pod is to be deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known
+// to be kept: its agent may be back without having been given the task, and would start it beside the next attempt.
 func (c *Core) killOrphan(o *orphans.Orphan) {
 	c.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.Opt.KillGrace), "it was given up while its agent did not answer")
 }
@@ -65,7 +63,7 @@ func (c *Core) forget(f ForgetRequested) {
 // alive blocks its shard even with failover until it has ended or its agent is away again for as
 // long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
 func (c *Core) updateOrphan(o *orphans.Orphan, u cluster.Update) {
-	if u.State != cluster.Unreachable || u.KillKept || !c.killsKept() {
+	if u.State != cluster.Unreachable || u.KillKept || !c.Opt.TaskExecutors {
 		c.orphans.Reported(o.TaskID)
 	} else {
 		c.killOrphan(o)
@@ -128,9 +126,4 @@ func (c *Core) sweepOrphans() {
 			c.orphans.AwayForLong(o.TaskID)
 		}
 	}
-}
-
-// removedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
-func (c *Core) removedWait() time.Duration {
-	return c.Opt.RemovedWait + max(c.Opt.KillGrace, c.Opt.ExecutorShutdown)
 }

@@ -15,7 +15,7 @@ func (c *Core) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 		u.ExecutorID = s.Executor()
 	}
 	if st := u.Status; st != nil {
-		c.learnSandbox(ref, st)
+		c.places.Reported(ref, st)
 		if !st.StartTime.IsZero() {
 			c.executions.Began(ref, st.StartTime)
 		}

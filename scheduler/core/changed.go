@@ -70,7 +70,7 @@ func (c *Core) applyJobState(j *config.Job) {
 	}
 	c.config.Fires(j, !inactive)
 	if j.Config() == nil {
-		c.daemons.look(j.Name())
+		c.daemons.Look(j.Name())
 		c.fires.timetable.Remove(j.Name())
 		c.OfJobs.Forget(j.Name())
 		c.config.ForgetRecord(j)
@@ -89,7 +89,7 @@ func (c *Core) applyJobState(j *config.Job) {
 	}
 	c.notifications.SendNotification(j.Name())
 	c.checkOverrides(j)
-	c.daemons.look(j.Name())
+	c.daemons.Look(j.Name())
 	if j.IsDaemon() {
 		c.MatchAgain() // its shards may have been held back
 	}

@@ -1,14 +1,12 @@
 package core
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -142,20 +140,6 @@ func (c *Core) seeConfigured(e Event) {
 			c.SeeJob(job)
 		}
 	case store.PathJobs, store.PathJobDisabled:
-		c.SeeJob(name)
-	}
-}
-
-// seeRunning names the jobs with a task that matches, by name.
-func (c *Core) seeRunning(match func(*executions.Shard) bool) {
-	var jobs []string
-	for _, ref := range c.executions.AllTasks() {
-		if match(ref.Shard()) {
-			jobs = append(jobs, ref.Exec.Job())
-		}
-	}
-	slices.Sort(jobs)
-	for _, name := range jobs {
 		c.SeeJob(name)
 	}
 }

@@ -43,9 +43,9 @@ func (c *Core) follow(ch executions.Change) {
 		if !e.Daemon() && c.recording.On() {
 			c.recording.Run(e, s, executions.Running, reason.Reason{})
 		}
-		c.daemonRunning(ch.Ref())
+		c.daemons.TaskRuns(ch.Ref())
 		if s.Replacing() || len(e.Outdated()) > 0 {
-			c.daemons.look(e.Job())
+			c.daemons.Look(e.Job())
 		}
 	case executions.TaskKillWanted:
 		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
@@ -69,7 +69,7 @@ func (c *Core) follow(ch executions.Change) {
 		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(), Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
 		c.releaseTask(e, s)
 		c.Numbers.TasksRequeued++
-		c.daemonCannotRun(ch.Ref())
+		c.daemons.Requeued(ch.Ref())
 		c.Timers.At(ch.At.Add(-c.placement.Lead()), func(time.Time) { c.NeedChanged() })
 	}
 }
@@ -110,7 +110,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
 	if e.Daemon() {
-		c.daemons.look(e.Job())
+		c.daemons.Look(e.Job())
 	}
 	if j := c.config.Job(e.Job()); j != nil {
 		c.config.RemoveEndedJob(j, c.executions.Busy(e.Job()))

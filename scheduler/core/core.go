@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
@@ -13,12 +14,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/placement"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/sandbox"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/tasks"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -38,7 +39,6 @@ type Core struct {
 	orphans      *orphans.Set
 	subscription *subscription.Subscription
 
-	tasks *tasks.Describer
 	fires fires
 	// pending is the change of configuration that is being committed, or nil.
 	pending       *pendingChange
@@ -46,13 +46,14 @@ type Core struct {
 	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
 	imports       imports
 	notifications *notifications.Notifications
-	daemons       daemons
+	daemons       *daemons.Daemons
 	recording     *recording.Recording
 	minutes       *minutes.Minutes
 	audit         *audit.Log
 	stateVersion  stateVersion
 
 	placement *placement.Placement
+	places    sandbox.Places
 	seen      seen
 	nextSweep time.Time // the next look at the timeouts of all tasks
 	heldJobs  string    // which jobs may be why launches are held
@@ -65,11 +66,12 @@ func New(opt step.Options) *Core {
 	c := &Core{
 		Shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
 		executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
-		fires: newFires(shared), daemons: newDaemons(shared), notifications: notifications.New(shared, st.Config),
+		fires: newFires(shared), notifications: notifications.New(shared, st.Config),
 		recording: recording.New(shared, st.Executions),
 	}
-	c.tasks = tasks.New(st, c.daemons.rerun)
-	c.placement = placement.New(st, c.tasks, daemonLaunches{c}, &c.fires)
+	c.places = sandbox.Places{State: st}
+	c.daemons = daemons.New(st, c.recording, c.notifications)
+	c.placement = placement.New(st, c.daemons.Describer(), c.daemons, &c.fires)
 	c.minutes = minutes.New(st, c.recording.Sampled)
 	c.audit = audit.New(shared, st.Config, func(r audit.Row) { c.recording.Audited(r) })
 	st.Executions.Observe(c.follow)

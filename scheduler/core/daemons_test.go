@@ -7,7 +7,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -35,23 +34,6 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 		if sh := e.Shard(i); sh.State() != executions.Waiting {
 			t.Errorf("item %d is %s, %q; want it to wait for the next server", i, sh.State(), sh.Cause())
 		}
-	}
-}
-
-// A job that has fewer shards than before is not searched for the runs of all that it ever had.
-func TestDaemonsForgottenItemsAreNotSearchedAgain(t *testing.T) {
-	t.Parallel()
-	d := newDaemons(&step.Shared{})
-	for item := range 100 {
-		d.change("my_job", item, func(*daemonRuns) {})
-	}
-	d.forgetFrom("my_job", 2)
-	if d.items["my_job"] != 2 || len(d.runs) != 2 {
-		t.Errorf("items up to %d, %d records; want 2 of both", d.items["my_job"], len(d.runs))
-	}
-	d.forgetFrom("my_job", 7)
-	if d.items["my_job"] != 2 {
-		t.Errorf("items up to %d without a record; want 2", d.items["my_job"])
 	}
 }
 

@@ -224,9 +224,9 @@ func TestWhoseCommandGetsTheContext(t *testing.T) {
 			t.Errorf("%s: %v", name, task.PlainCommand)
 		}
 		e := s.core.executions.Get(task.ExecutionID)
-		before := s.core.tasks.Fingerprint(e, 0)
+		before := s.core.daemons.Describer().Fingerprint(e, 0)
 		delete(e.Settings().Job.Props, jobs.PropScriptContext)
-		if changed := s.core.tasks.Fingerprint(e, 0) != before; changed != (name == "without it") {
+		if changed := s.core.daemons.Describer().Fingerprint(e, 0) != before; changed != (name == "without it") {
 			t.Errorf("%s: other settings by the property that was removed: %v", name, changed)
 		}
 	}

@@ -19,7 +19,7 @@ func (c *Core) endAttempt(ref executions.TaskRef, how outcome, lingers time.Dura
 		orphan = c.newOrphan(ref)
 	}
 	if e.Daemon() {
-		c.daemonAttemptEnds(ref)
+		c.daemons.AttemptEnds(ref)
 	}
 	in := c.endingOf(ref, how)
 	v := next(in)
@@ -42,6 +42,6 @@ func (c *Core) endAttempt(ref executions.TaskRef, how outcome, lingers time.Dura
 			c.addEnding(orphan, lingers)
 		}
 	} else {
-		c.executions.RunAgain(ref, v.source, max(v.delay, lingers), c.outputOf(s))
+		c.executions.RunAgain(ref, v.source, max(v.delay, lingers), c.places.Output(s))
 	}
 }

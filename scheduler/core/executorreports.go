@@ -3,13 +3,10 @@ package core
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -34,11 +31,11 @@ func (c *Core) reported(m cluster.Message) {
 		return
 	}
 	if c.executors.HeardReport(x) {
-		c.seeRunning(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
+		c.executions.SeeRunning(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
 	}
 	if c.agents.ClockReported(x.Agent(), r.Time) {
-		c.seeRunning(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
+		c.executions.SeeRunning(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
 	}
 	c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
@@ -69,46 +66,9 @@ func (c *Core) progress(p *wire.Progress) *executions.Progress {
 	return &v
 }
 
-// clockNotes say of the agents of what runs which clocks are off. Some may be none.
-func (c *Core) clockNotes(running []RunningView) (notes []reason.Reason) {
-	seen := map[string]bool{}
-	for i := range running {
-		if id := running[i].Agent; !seen[id] {
-			seen[id] = true
-			notes = append(notes, c.agents.ClockNote(id))
-		}
-	}
-	return notes
-}
-
-// quietAfter is after how long without a word an executor with a daemon's shard is called quiet: it should report every
-// wire.ReportEvery.
-const quietAfter = time.Minute
-
-// quietFor is for how long nothing has come from the executor of a daemon's shard, nor anything else that would explain it; 0
-// while that is less than quietAfter.
-func (c *Core) quietFor(e *executions.Execution, s *executions.Shard) time.Duration {
-	x, a := c.executors.Get(s.Executor()), c.agents.Get(s.Agent())
-	if x == nil || a == nil || !a.Registered() || !c.subscription.Open() || s.State() != executions.Running || !s.Unreachable().IsZero() || e.Settings().Job.JobExecutionType != jobs.Daemon {
-		return 0
-	}
-	since := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate(), a.RegisteredAt(), s.Launched()}, time.Time.Compare)
-	if quiet := c.Now().Sub(since); quiet >= quietAfter {
-		return quiet
-	}
-	return 0
-}
-
-func (c *Core) quietNote(e *executions.Execution, s *executions.Shard) reason.Reason {
-	if quiet := c.quietFor(e, s); quiet > 0 {
-		return reason.ExecutorQuiet(quiet.Round(time.Second), s.Agent())
-	}
-	return reason.Reason{}
-}
-
 // noteQuiet notes, once, that the executor of a daemon's shard has become quiet. Its next report ends that.
 func (c *Core) noteQuiet(e *executions.Execution, s *executions.Shard) {
-	quiet := c.quietFor(e, s)
+	quiet := c.st.QuietFor(e, s)
 	if quiet == 0 {
 		return
 	}

@@ -128,7 +128,7 @@ func (c *Core) agentStillRegistered(agentID string) {
 		c.orphans.Reported(g.TaskID)
 		c.orphans.SeenAlive(g.TaskID)
 		// Another master may know nothing of the removal, and so may its agents.
-		if g.RemovedBy == c.subscription.MasterID() && lasts >= c.removedWait() {
+		if g.RemovedBy == c.subscription.MasterID() && lasts >= c.st.RemovedWait() {
 			c.orphans.Remove(g.TaskID)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -126,7 +127,7 @@ func (c *Core) countExecution(r *JobRow, j *config.Job, e *executions.Execution)
 }
 
 func (c *Core) lastRun(r *JobRow, j *config.Job) {
-	if run := c.daemonSummary(j.Name(), func(d *daemonRuns) *wire.Run { return d.Last }); run != nil {
+	if run := c.daemonSummary(j.Name(), func(d *daemons.Runs) *wire.Run { return d.Last }); run != nil {
 		r.LastState, r.LastFire = run.State, run.FireTime
 		if run.StartTime != nil {
 			r.LastStart = *run.StartTime
@@ -185,7 +186,7 @@ func (c *Core) jobDetail(j *config.Job, runs int) JobDetail {
 	d := JobDetail{NextFire: c.nextFire(j), WaitingFor: c.waitingFor(j), Missed: j.Stored().Fires.MissedWhy}
 	x := Explanation{}
 	c.explainPast(&x, j)
-	if run := c.daemonSummary(j.Name(), func(r *daemonRuns) *wire.Run { return r.Last }); run != nil {
+	if run := c.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
 	}
 	d.LastRun = x.LastRun

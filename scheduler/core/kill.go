@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -16,7 +17,7 @@ func (c *Core) sendKill(ref executions.TaskRef) {
 	c.executions.KillSent(ref)
 	grace := c.executions.TaskGrace(ref)
 	if s.Drain() {
-		grace += drainGrace
+		grace += daemons.DrainGrace
 	}
 	c.Kill(s.TaskID(), s.Agent(), grace, s.Kill().Or(ref.Exec.Kill()).String())
 	c.WakeToResend(s.KillTry())

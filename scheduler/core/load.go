@@ -74,10 +74,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			until, err = c.starts.Restore(e, func(name string) bool { return c.config.App(name) != nil })
 			c.MatchAt(until)
 		case store.PathDaemonRuns:
-			var runs daemonRuns
-			if err = json.Unmarshal(e.Value, &runs); err == nil {
-				c.daemons.restore(name, &runs)
-			}
+			err = c.daemons.Restore(name, e.Value)
 		case store.PathNotification:
 			err = c.notifications.Restore(name, e.Value)
 		case store.PathKey:
@@ -195,7 +192,7 @@ func (c *Core) takeUp(e *executions.Execution) {
 	if e.Daemon() && e.Launched() {
 		c.recording.Changed(e) // it runs for months, and a former leader's disk may never be read again
 		c.executions.Outdate(e)
-		c.daemons.look(e.Job())
+		c.daemons.Look(e.Job())
 	}
 	c.executions.TakeUp(e)
 	for i := range e.NumShards() {

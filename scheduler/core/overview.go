@@ -175,7 +175,7 @@ func (c *Core) startTroubles(f *Facts) {
 
 // silentTroubles are the daemons' shards of whose executors nothing is heard.
 func (c *Core) silentTroubles(f *Facts) {
-	for job := range c.daemons.items {
+	for job := range c.daemons.Kept() {
 		j := c.config.Job(job)
 		if j == nil || c.executions.Standing(j.Name()) == nil {
 			continue
@@ -186,13 +186,13 @@ func (c *Core) silentTroubles(f *Facts) {
 			s := e.Shard(i)
 			quiet := time.Duration(0)
 			if e.Launched() {
-				quiet = c.quietFor(e, s)
+				quiet = c.st.QuietFor(e, s)
 			}
 			if quiet == 0 {
 				continue
 			}
 			if since := c.Wall().Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
-				t.Since, t.Agent, t.Why = since, s.Agent(), c.quietNote(e, s)
+				t.Since, t.Agent, t.Why = since, s.Agent(), c.st.QuietNote(e, s)
 			}
 			t.Count++
 		}

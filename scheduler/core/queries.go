@@ -165,7 +165,7 @@ func (c *Core) explainExecution(x *Explanation, j *config.Job, e *executions.Exe
 			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID(), Item: s.Item(), Since: c.Shown(s.WaitSince()).Truncate(time.Millisecond), Why: whyOf(c.shardWaitReason(e, s))})
 		case s.Live():
 			x.Running = append(x.Running, RunningView{ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(), Agent: s.Agent(), Since: c.Shown(s.Launched()).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(whyOf(reason.FromText(s.Waits()))), Progress: s.ShownProgress()})
-			if why := c.runningNote(s).Or(c.quietNote(e, s)); !why.IsZero() {
+			if why := c.runningNote(s).Or(c.st.QuietNote(e, s)); !why.IsZero() {
 				x.note(reason.OfItem(s.Item(), why))
 			}
 		case s.State() != executions.Finished:
@@ -381,7 +381,7 @@ func (c *Core) orphanReason(o *orphans.Orphan) reason.Reason {
 		return of.MayBeEnding(c.Shown(o.Until))
 	case !former && !o.Blocks && !o.Staged.IsZero():
 		return of.StuckStaging()
-	case !former && !o.Blocks && c.killsKept():
+	case !former && !o.Blocks && c.Opt.TaskExecutors:
 		return of.KillUnconfirmed()
 	case !former && !o.Blocks:
 		return of.Unanswered()
@@ -390,7 +390,7 @@ func (c *Core) orphanReason(o *orphans.Orphan) reason.Reason {
 	case c.subscription.Open() && o.RemovedBy != c.subscription.MasterID():
 		return of.OfOtherMaster(o.Framework)
 	}
-	return of.OfRemovedFramework(o.Framework, c.removedWait())
+	return of.OfRemovedFramework(o.Framework, c.st.RemovedWait())
 }
 
 // Schedules are those of all jobs that fire, in no order.
@@ -404,3 +404,15 @@ func (c *Core) HistoryTerm() int64 { return c.recording.Term() }
 
 // Activity is what this leader has done in each minute that began at a moment or later, as far as that is kept, the oldest first.
 func (c *Core) Activity(from time.Time) []search.Activity { return c.minutes.Activity(from) }
+
+// clockNotes say of the agents of what runs which clocks are off. Some may be none.
+func (c *Core) clockNotes(running []RunningView) (notes []reason.Reason) {
+	seen := map[string]bool{}
+	for i := range running {
+		if id := running[i].Agent; !seen[id] {
+			seen[id] = true
+			notes = append(notes, c.agents.ClockNote(id))
+		}
+	}
+	return notes
+}

@@ -131,13 +131,13 @@ func (c *Core) alive(ref executions.TaskRef, u cluster.Update) {
 	changed = c.executions.Saw(ref, seen, fetching) || changed
 	changed = c.learnWait(ref, u) || changed
 	if st != nil {
-		changed = c.learnSandbox(ref, st) || changed
+		changed = c.places.Reported(ref, st) || changed
 		changed = c.learnPackage(ref, st) || changed
 		if !st.StartTime.IsZero() && !s.Start().Equal(st.StartTime) {
 			c.executions.Began(ref, st.StartTime)
 			changed = true
 		}
-		c.learnRuns(ref, st)
+		c.daemons.Reported(ref, st)
 	}
 	if s.Seen() >= executions.SeenRunning && s.State() == executions.Launching {
 		c.recording.TraceUpdate(ref, u, reason.Reason{})
@@ -223,7 +223,7 @@ func (c *Core) terminal(ref executions.TaskRef, u cluster.Update) {
 			c.executors.Close(x) // it ends, and would take with it what is launched on it now
 		}
 		c.learnPackage(ref, st)
-		c.learnRuns(ref, st)
+		c.daemons.Reported(ref, st)
 		switch {
 		case st.Unreachable != "", st.Unanswered:
 			c.packageNotFetched(ref, st)

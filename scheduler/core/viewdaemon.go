@@ -6,13 +6,14 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // viewDaemon is what people see of the runs of a daemon's shard, nil for other shards.
 func (c *Core) viewDaemon(e *executions.Execution, item int) *DaemonView {
-	r := c.daemons.of(e.Job(), item)
+	r := c.daemons.Known(e.Job(), item)
 	if !e.Daemon() || e.Ended() > 0 || r == nil {
 		return nil
 	}
@@ -48,10 +49,10 @@ const failedRunsShown = 10
 // explainDaemon says what came of a daemon's last runs, also when its standing execution has ended, and how far a change of its
 // settings has come.
 func (c *Core) explainDaemon(x *Explanation, j *config.Job) {
-	if run := c.daemonSummary(j.Name(), func(r *daemonRuns) *wire.Run { return r.Last }); run != nil {
+	if run := c.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
 	}
-	if run := c.daemonSummary(j.Name(), func(r *daemonRuns) *wire.Run { return r.LastFinished }); run != nil {
+	if run := c.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.LastFinished }); run != nil {
 		x.LastSuccess = run
 	}
 	e := c.executions.Standing(j.Name())
@@ -60,7 +61,7 @@ func (c *Core) explainDaemon(x *Explanation, j *config.Job) {
 	}
 	failed := 0
 	for i := range e.NumShards() {
-		r := c.daemons.of(e.Job(), i)
+		r := c.daemons.Known(e.Job(), i)
 		if r == nil || r.Last == nil || r.Last.State == wire.RunFinished {
 			continue
 		}
@@ -74,7 +75,7 @@ func (c *Core) explainDaemon(x *Explanation, j *config.Job) {
 	}
 	former := 0
 	for _, i := range e.Outdated() { // the others have been compared
-		if s := e.Shard(i); s.Live() && c.isOutdated(e, s) {
+		if s := e.Shard(i); s.Live() && c.daemons.IsOutdated(e, s) {
 			former++
 		}
 	}
@@ -90,7 +91,7 @@ func (c *Core) explainDaemon(x *Explanation, j *config.Job) {
 	}
 	comingUp := item < 0
 	if comingUp {
-		item, _ = c.comingUp(e)
+		item, _ = c.daemons.ComingUp(e)
 	}
 	if item >= 0 {
 		x.note(reason.RollingOut(item, comingUp, former))
@@ -107,10 +108,10 @@ func (c *Core) standingOf(run string) *executions.Execution {
 }
 
 // daemonSummary puts together what the shards of a daemon report of the newest fire of which any does; pick is one run of each.
-func (c *Core) daemonSummary(job string, pick func(*daemonRuns) *wire.Run) *ExecutionSummary {
+func (c *Core) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *ExecutionSummary {
 	var v *ExecutionSummary
-	for i := range c.daemons.items[job] {
-		r := c.daemons.of(job, i)
+	for i := range c.daemons.NumKept(job) {
+		r := c.daemons.Known(job, i)
 		if r == nil || pick(r) == nil {
 			continue
 		}

@@ -384,3 +384,17 @@ func (e *Set) Keys() map[string]time.Time { return e.keys }
 func ID(job string, fire time.Time) string {
 	return job + "@" + fire.UTC().Format("20060102T150405Z")
 }
+
+// SeeRunning names, for people, the jobs with a task that matches, by name.
+func (es *Set) SeeRunning(match func(*Shard) bool) {
+	var names []string
+	for _, ref := range es.tasks {
+		if match(ref.Shard()) {
+			names = append(names, ref.Exec.rec.Job)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		es.SeeJob(name)
+	}
+}

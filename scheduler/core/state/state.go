@@ -4,6 +4,8 @@
 package state
 
 import (
+	"time"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
@@ -77,4 +79,9 @@ func (s *State) Allot(agentID string, x *executors.Executor, need resources.Amou
 		return
 	}
 	s.Executors.Allot(x, need, daemon)
+}
+
+// RemovedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
+func (s *State) RemovedWait() time.Duration {
+	return s.Opt.RemovedWait + max(s.Opt.KillGrace, s.Opt.ExecutorShutdown)
 }

@@ -1,4 +1,4 @@
-package core
+package daemons
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 )
 
 // daemonRuns is what is known of the runs of a daemon's shard, over all its attempts.
-type daemonRuns struct {
+type Runs struct {
 	// Open is the run under way, nil between runs: one that has begun, or has failed and is to be tried again. Short ones are
 	// reported by their end alone.
 	Open *wire.Run `json:"open,omitempty"`
@@ -31,14 +31,11 @@ type daemonRuns struct {
 	Down time.Time `json:"down,omitzero"`
 }
 
-// daemonLaunches hears of launches of daemons' shards.
-type daemonLaunches struct{ *Core }
-
 // Launching makes the record of a shard's runs ready for its next attempt, and says what its task takes.
-func (c daemonLaunches) Launching(e *executions.Execution, item int, next *executions.NewTask) {
-	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), c.tasks.Fingerprint(e, item), c.executions.KillGrace(e)
-	first := c.daemons.of(e.Job(), item) == nil
-	c.daemons.change(e.Job(), item, func(r *daemonRuns) {
+func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.NewTask) {
+	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item), d.Executions.KillGrace(e)
+	first := d.of(e.Job(), item) == nil
+	d.change(e.Job(), item, func(r *Runs) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
 		if !e.Settings().Job.Failover {
 			r.Rerun = time.Time{} // it may have had failover when that fire was cut off
@@ -51,15 +48,15 @@ func (c daemonLaunches) Launching(e *executions.Execution, item int, next *execu
 
 // learnRuns takes from an update of a daemon's task what it says of its runs. Totals and the numbers of runs make a repeated or
 // late update change nothing.
-func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
+func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 	e, s := ref.Exec, ref.Shard()
-	r := c.daemons.of(e.Job(), s.Item())
+	r := d.of(e.Job(), s.Item())
 	if !e.Daemon() || r == nil {
 		return
 	}
 	if st.Totals != nil {
-		c.recording.Tally(ref, r.Totals, *st.Totals, st.Run)
-		c.learnTotals(e.Job(), s.Item(), r, *st.Totals)
+		d.recording.Tally(ref, r.Totals, *st.Totals, st.Run)
+		d.learnTotals(e.Job(), s.Item(), r, *st.Totals)
 	}
 	if st.Run == nil || st.Run.Number <= r.Ended {
 		return
@@ -69,14 +66,14 @@ func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
 	switch run.State {
 	case wire.RunRunning, wire.RunKilled: // the latter was cut off: the end of its attempt says by what
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {
-			c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) { r.Open = &run })
+			d.change(e.Job(), s.Item(), func(r *Runs) { r.Open = &run })
 			if run.State == wire.RunRunning {
-				c.recording.DaemonRun(ref, &run)
+				d.recording.DaemonRun(ref, &run)
 			}
 		}
 		return
 	}
-	c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) {
+	d.change(e.Job(), s.Item(), func(r *Runs) {
 		r.Last, r.Open, r.Ended = &run, nil, run.Number
 		if run.Retried {
 			open := run
@@ -89,42 +86,42 @@ func (c *Core) learnRuns(ref executions.TaskRef, st *wire.Status) {
 			r.Rerun = time.Time{}
 		}
 	})
-	c.OfJobs.RunEnded(e.Job(), &run)
-	c.recording.DaemonRun(ref, &run)
-	stats.ObserveRun(&c.Numbers.DaemonRun, run.Start, run.Complete)
+	d.OfJobs.RunEnded(e.Job(), &run)
+	d.recording.DaemonRun(ref, &run)
+	stats.ObserveRun(&d.Numbers.DaemonRun, run.Start, run.Complete)
 	if run.State == wire.RunFinished {
 		return
 	}
-	c.runFailed(ref, &run)
+	d.runFailed(ref, &run)
 }
 
 // learnTotals counts what has become of fires since the last report.
-func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals) {
+func (d *Daemons) learnTotals(job string, item int, r *Runs, now wire.Totals) {
 	was := r.Totals
 	if now == was || now.Runs < was.Runs || now.Failed < was.Failed || now.Skipped < was.Skipped {
 		return
 	}
-	c.daemons.change(job, item, func(r *daemonRuns) { r.Totals = now })
-	c.Numbers.DaemonRuns += now.Runs - was.Runs
-	c.Numbers.DaemonRunsFailed += now.Failed - was.Failed
-	c.OfJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
+	d.change(job, item, func(r *Runs) { r.Totals = now })
+	d.Numbers.DaemonRuns += now.Runs - was.Runs
+	d.Numbers.DaemonRunsFailed += now.Failed - was.Failed
+	d.OfJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
 	if n := now.Skipped - was.Skipped; n > 0 {
-		if j := c.config.Job(job); j != nil {
-			c.config.CountDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
+		if j := d.Config.Job(job); j != nil {
+			d.Config.CountDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
 		}
 	}
 }
 
 // daemonRunning counts the fires that a shard has missed since its last attempt ended (rule X8).
-func (c *Core) daemonRunning(ref executions.TaskRef) {
+func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	r := c.daemons.of(e.Job(), s.Item())
+	r := d.of(e.Job(), s.Item())
 	if !e.Daemon() || r == nil || r.Down.IsZero() {
 		return
 	}
-	from, upto := r.Down, c.Wall()
-	c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) { r.Down = time.Time{} })
-	j := c.config.Job(e.Job())
+	from, upto := r.Down, d.Wall()
+	d.change(e.Job(), s.Item(), func(r *Runs) { r.Down = time.Time{} })
+	j := d.Config.Job(e.Job())
 	if j == nil || j.Schedule() == nil {
 		return
 	}
@@ -138,23 +135,23 @@ func (c *Core) daemonRunning(ref executions.TaskRef) {
 		return
 	}
 	why := reason.ShardWasDown(s.Item(), from.UTC(), upto.UTC())
-	c.config.CountMissed(j, why)
-	c.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
+	d.Config.CountMissed(j, why)
+	d.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
 // daemonAttemptEnds closes the run that the end of an attempt cut off. With failover it is run again, unless somebody asked for
 // its end. An attempt that ran well for a while has made good for the failures before it.
-func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
+func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	if s.State() == executions.Running && c.Now().Sub(s.RunningSince()) >= healthyAfter {
-		c.executions.RanWell(ref)
+	if s.State() == executions.Running && d.Now().Sub(s.RunningSince()) >= healthyAfter {
+		d.Executions.RanWell(ref)
 	}
 	ended := !e.GoesOn() || s.Kill().Is(reason.KilledOnRequest)
 	again := e.Settings().Job.Failover && !ended
 	var cut, lost *wire.Run
-	c.daemons.change(e.Job(), s.Item(), func(r *daemonRuns) {
+	d.change(e.Job(), s.Item(), func(r *Runs) {
 		if r.Down.IsZero() {
-			r.Down = c.Wall()
+			r.Down = d.Wall()
 		}
 		if ended {
 			r.Rerun = time.Time{}
@@ -170,7 +167,7 @@ func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
 			case cut.Cause == "":
 				cut.Cause = why
 			}
-			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.Wall(), again
+			cut.State, cut.Complete, cut.Retried = wire.RunKilled, d.Wall(), again
 			r.Last, r.Open = cut, nil
 			if !again && s.Kill().IsZero() && e.Kill().IsZero() {
 				lost = cut
@@ -178,25 +175,25 @@ func (c *Core) daemonAttemptEnds(ref executions.TaskRef) {
 		}
 	})
 	if cut != nil {
-		c.recording.DaemonRun(ref, cut)
+		d.recording.DaemonRun(ref, cut)
 	}
 	if lost != nil {
-		c.Numbers.DaemonRuns++
-		c.Numbers.DaemonRunsFailed++
-		c.OfJobs.CountRuns(e.Job(), 1, 1)
-		c.runFailed(ref, lost)
+		d.Numbers.DaemonRuns++
+		d.Numbers.DaemonRunsFailed++
+		d.OfJobs.CountRuns(e.Job(), 1, 1)
+		d.runFailed(ref, lost)
 	}
-	c.daemons.look(e.Job())
+	d.Look(e.Job())
 }
 
 // runFailed has people be notified of a run that did not finish, unless it is run again.
-func (c *Core) runFailed(ref executions.TaskRef, run *wire.Run) {
+func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
 	id := executions.ID(e.Job(), run.Fire)
-	c.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(), Problem: !c.notifications.IgnoresFailures(e.Job()),
+	d.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(), Problem: !d.notifications.IgnoresFailures(e.Job()),
 		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item(), run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
 	if !run.Retried {
-		c.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: id, Fire: run.Fire, Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.State(run.State), TaskID: s.TaskID(), Agent: s.Agent(), Cause: reason.FromText(run.Cause)}}})
+		d.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: id, Fire: run.Fire, Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.State(run.State), TaskID: s.TaskID(), Agent: s.Agent(), Cause: reason.FromText(run.Cause)}}})
 	}
 }
 
@@ -204,11 +201,11 @@ func (c *Core) runFailed(ref executions.TaskRef, run *wire.Run) {
 const cannotRunAfter = 5
 
 // daemonCannotRun has people be notified of a shard that does not stay on the cluster, once for each such time: its fires are missed meanwhile.
-func (c *Core) daemonCannotRun(ref executions.TaskRef) {
+func (d *Daemons) Requeued(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != cannotRunAfter {
 		return
 	}
-	c.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: e.ID(), Fire: c.Wall(), Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(), Agent: s.Agent(),
+	d.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: e.ID(), Fire: d.Wall(), Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(), Agent: s.Agent(),
 		Cause: reason.CannotStay(cannotRunAfter, s.Cause())}}})
 }

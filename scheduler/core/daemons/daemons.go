@@ -1,0 +1,258 @@
+package daemons
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/tasks"
+)
+
+// Daemons are what is known of the runs of daemon jobs, which their executors make. The shards themselves belong to a job's
+// standing execution. These hold between any two steps:
+//
+//   - runs has a record for every shard of a daemon job that was ever launched, by daemonShard, and none of other jobs; items has each of
+//     those jobs;
+//   - due is empty: every job that was changed has been looked at.
+type Daemons struct {
+	*state.State
+	tasks         *tasks.Describer
+	recording     *recording.Recording
+	notifications *notifications.Notifications
+	runs          map[string]*Runs
+	changed       store.Changed
+	// items is, by job, the number of the last shard with a record, and one.
+	items map[string]int
+	// due are the jobs whose standing execution is to be looked at in this step.
+	due store.Changed
+}
+
+func New(s *state.State, rec *recording.Recording, ns *notifications.Notifications) *Daemons {
+	d := &Daemons{State: s, recording: rec, notifications: ns, runs: map[string]*Runs{}, items: map[string]int{}}
+	d.tasks = tasks.New(s, d.rerun)
+	return d
+}
+
+// Describer describes the tasks of all jobs.
+func (d *Daemons) Describer() *tasks.Describer { return d.tasks }
+
+// look has a job's standing execution be looked at in this step.
+func (d *Daemons) Look(job string) { d.due.Add(job) }
+
+func (d *Daemons) lookAt(job string, at time.Time) {
+	d.Timers.At(at, func(time.Time) { d.due.Add(job) })
+}
+
+func (d *Daemons) Write(r *store.Commit) {
+	store.PutChanged(r, store.PathDaemonRuns, d.runs, &d.changed)
+}
+
+// daemonShard names a daemon's shard in the registry. Its runs are kept by job, not by execution: they are of interest when
+// the standing execution was replaced, too.
+func daemonShard(job string, item int) string { return job + "@" + strconv.Itoa(item) }
+
+// of are the runs of a shard, nil before its first launch.
+func (d *Daemons) of(job string, item int) *Runs { return d.runs[daemonShard(job, item)] }
+
+// rerun is the fire of a shard that is to be run again, zero without one.
+func (d *Daemons) rerun(job string, item int) time.Time {
+	if r := d.of(job, item); r != nil {
+		return r.Rerun
+	}
+	return time.Time{}
+}
+
+// known is what is known of the runs of a shard, nil before its first launch.
+func (d *Daemons) Known(job string, item int) *Runs {
+	if r := d.of(job, item); r != nil {
+		return new(*r)
+	}
+	return nil
+}
+
+// restore takes in a record that is stored, and has its job be looked at: it may be no daemon any more.
+func (d *Daemons) Restore(key string, value []byte) error {
+	var runs Runs
+	if err := json.Unmarshal(value, &runs); err != nil {
+		return err
+	}
+	job, text, _ := strings.Cut(key, "@")
+	item, err := strconv.Atoi(text)
+	if err != nil {
+		return nil
+	}
+	d.runs[key] = &runs
+	d.items[job] = max(d.items[job], item+1)
+	d.Look(job)
+	return nil
+}
+
+// change lets fn change the runs of a shard.
+func (d *Daemons) change(job string, item int, fn func(*Runs)) {
+	key := daemonShard(job, item)
+	if d.runs[key] == nil {
+		d.runs[key] = &Runs{}
+		d.items[job] = max(d.items[job], item+1)
+	}
+	fn(d.runs[key])
+	d.changed.Add(key)
+}
+
+// forgetFrom forgets the runs of a job's shards from an item on: it has no more, or is no daemon.
+func (d *Daemons) forgetFrom(job string, item int) {
+	for i := item; i < d.items[job]; i++ {
+		if key := daemonShard(job, i); d.runs[key] != nil {
+			delete(d.runs, key)
+			d.changed.Add(key)
+		}
+	}
+	if d.items[job] = min(d.items[job], item); item == 0 {
+		delete(d.items, job)
+	}
+}
+
+// tendDaemons sees to it that each daemon job that has changed has one standing execution with the settings of now.
+func (d *Daemons) Tend() {
+	for d.due.Len() > 0 { // an execution that ends here has its job be looked at once more: for the next one
+		for _, name := range d.due.Take() {
+			if j := d.Config.Job(name); j != nil {
+				d.tendDaemon(j)
+			} else {
+				d.forgetFrom(name, 0)
+			}
+		}
+	}
+}
+
+func (d *Daemons) tendDaemon(j *config.Job) {
+	e := d.Executions.Standing(j.Name())
+	switch {
+	case j.Config() == nil:
+		if !d.Config.IsFaulty(j) {
+			d.forgetFrom(j.Name(), 0)
+		}
+		return
+	case e != nil && e.Launched() && d.Config.Paused(j):
+		d.Executions.DrainShards(e, reason.Of(reason.Paused))
+		return
+	case e != nil && e.Launched() && d.Config.Inactive(j) == config.ShutDown:
+		d.Executions.Drain(e, d.Config.EndReason(j))
+		return
+	case d.Config.Inactive(j) != config.Active:
+		return // applyJobState has ended what there was
+	case !j.IsDaemon():
+		if e != nil {
+			d.Executions.Kill(e, reason.Of(reason.NoDaemonAnyMore))
+		}
+		d.forgetFrom(j.Name(), 0)
+		return
+	}
+	for _, w := range slices.Clone(d.Executions.Queue(j.Name())) {
+		if !w.Launched() && !w.Daemon() {
+			d.Executions.Kill(w, reason.Of(reason.BecameDaemon))
+		}
+	}
+	switch {
+	case d.Draining(), e != nil && !e.Kill().IsZero():
+	case e == nil:
+		d.Executions.Enqueue(executions.Made{ID: executions.ID(j.Name(), d.Wall()) + "-" + d.UUID()[:8], Job: j.Name(), Fire: d.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
+	case e.Launched() && d.Opt.Held != "": // what is killed would get no successor
+	case e.Launched():
+		d.rollOut(j, e)
+	}
+}
+
+// healthyAfter is how long a daemon's shard must have been running with new settings before the next one is replaced.
+const healthyAfter = 10 * time.Second
+
+// rollOut brings the settings of now to the shards of a standing execution, one at a time (rule X8): the next one is killed when the
+// last one has been running well for a while. One that does not come up stops it. Another number of shards would have two divisions
+// of the work at once: then all shards are ended first.
+func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
+	if n := j.Config().ShardingTotalCount; n != e.NumShards() {
+		d.Executions.Kill(e, reason.ShardingTotalCountChanged(e.NumShards(), n))
+		return
+	}
+	d.forgetFrom(j.Name(), e.NumShards()) // it may have had more
+	d.Executions.TakeSettings(e, executions.Settings{App: *d.Config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()})
+	for i := range e.NumShards() {
+		s := e.Shard(i)
+		if !s.Replacing() {
+			continue
+		}
+		switch until := s.RunningSince().Add(healthyAfter); {
+		case s.State() != executions.Running || !s.KillSince().IsZero():
+			return
+		case d.IsOutdated(e, s): // its settings have changed again: it is the next to be replaced
+		case until.After(d.Now()):
+			d.lookAt(j.Name(), until)
+			return
+		}
+		d.Executions.Replaced(e.Ref(i))
+	}
+	for ; len(e.Outdated()) > 0; d.Executions.UpToDate(e) {
+		i := e.Outdated()[0]
+		s := e.Shard(i)
+		if !s.Live() || !d.IsOutdated(e, s) {
+			continue // what waits takes the settings of now
+		}
+		if s.KillSince().IsZero() {
+			if other, until := d.ComingUp(e); other >= 0 {
+				if !until.IsZero() {
+					d.lookAt(j.Name(), until)
+				}
+				return
+			}
+			d.Executions.WantKill(e.Ref(i), executions.WantedKill{Why: reason.Of(reason.SettingsChanged), Replace: true})
+		}
+		return
+	}
+}
+
+// comingUp is the first shard that takes the settings of now because it has ended by itself, and does not run well yet, and until when
+// to wait for it; -1 without one. The zero time is for until something is heard of it. One that has waited to be placed for a while is
+// not waited for: it may be the change that makes room for it.
+func (d *Daemons) ComingUp(e *executions.Execution) (item int, until time.Time) {
+	for i := range e.NumShards() {
+		s := e.Shard(i)
+		switch s.State() {
+		case executions.Waiting:
+			until = s.NotBefore().Add(healthyAfter)
+		case executions.Running:
+			until = s.RunningSince().Add(healthyAfter)
+		case executions.Launching:
+			until = time.Time{}
+		}
+		if (until.IsZero() || until.After(d.Now())) && (!s.Live() || !d.IsOutdated(e, s)) {
+			return i, until
+		}
+	}
+	return -1, time.Time{}
+}
+
+// isOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an executor that takes no
+// more tasks.
+func (d *Daemons) IsOutdated(e *executions.Execution, s *executions.Shard) bool {
+	x := d.Executors.Get(s.Executor())
+	return s.Settings() != d.tasks.Fingerprint(e, s.Item()) || x != nil && x.IsClosing()
+}
+
+// drainGrace is the grace of a kill that lets the run under way of a daemon's shard come to its end: a run that takes longer is cut off.
+const DrainGrace = 7 * 24 * time.Hour
+
+// kept are the jobs with records of runs, in no order.
+func (d *Daemons) Kept() iter.Seq[string] { return maps.Keys(d.items) }
+
+// numKept is how many shards of a job may have a record.
+func (d *Daemons) NumKept(job string) int { return d.items[job] }
