@@ -23,7 +23,7 @@ func (c *Core) appChanged(e config.AppChanged) {
 		}
 	}
 	c.applyJobStates(jobs)
-	c.checkObsolete(e.Name)
+	c.retirer.CheckObsolete(e.Name)
 }
 
 func (c *Core) applyJobStates(jobs []*config.Job) {

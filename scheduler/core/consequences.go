@@ -52,7 +52,7 @@ func (c *Core) follow(ch executions.Change) {
 			c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(), Task: s.TaskID(), Message: ch.Why}, s.TaskID())
 		}
 		if ch.Send {
-			c.sendKill(ch.Ref())
+			c.attempts.SendKill(ch.Ref())
 		}
 	case executions.TaskEnds:
 		c.attemptEnds(ch)
@@ -121,7 +121,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
 	if x := c.executors.Get(s.Executor()); x != nil {
 		c.executors.Release(x, e.Needs(s), e.Daemon())
-		c.checkIdle(x)
+		c.retirer.CheckIdle(x)
 	} else if s.Executor() == "" {
 		c.agents.Release(s.Agent(), e.Needs(s), e.Daemon())
 	}

@@ -1,9 +1,8 @@
 package core
 
 import (
-	"time"
-
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/attempts"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
@@ -13,7 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/placement"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/reconcile"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/retire"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/sandbox"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
@@ -42,8 +43,6 @@ type Core struct {
 	fires fires
 	// pending is the change of configuration that is being committed, or nil.
 	pending       *pendingChange
-	killsLookedAt time.Time
-	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
 	imports       imports
 	notifications *notifications.Notifications
 	daemons       *daemons.Daemons
@@ -52,11 +51,13 @@ type Core struct {
 	audit         *audit.Log
 	stateVersion  stateVersion
 
-	placement *placement.Placement
-	places    sandbox.Places
-	seen      seen
-	nextSweep time.Time // the next look at the timeouts of all tasks
-	heldJobs  string    // which jobs may be why launches are held
+	placement  *placement.Placement
+	places     sandbox.Places
+	attempts   *attempts.Attempts
+	retirer    *retire.Retirer
+	reconciler reconcile.Reconciler
+	seen       seen
+	heldJobs   string // which jobs may be why launches are held
 }
 
 // New makes an empty core; Load fills it.
@@ -71,7 +72,10 @@ func New(opt step.Options) *Core {
 	}
 	c.places = sandbox.Places{State: st}
 	c.daemons = daemons.New(st, c.recording, c.notifications)
+	c.attempts = attempts.New(st, c.places, c.daemons, c.recording)
 	c.placement = placement.New(st, c.daemons.Describer(), c.daemons, &c.fires)
+	c.reconciler = reconcile.Reconciler{State: st}
+	c.retirer = retire.New(st, c.placement.Probe)
 	c.minutes = minutes.New(st, c.recording.Sampled)
 	c.audit = audit.New(shared, st.Config, func(r audit.Row) { c.recording.Audited(r) })
 	st.Executions.Observe(c.follow)

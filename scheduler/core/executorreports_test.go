@@ -10,7 +10,6 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -25,32 +24,6 @@ func (s *stage) says(l cluster.TaskLaunch, r wire.Report) Decision {
 func (s *stage) message(l cluster.TaskLaunch, r *wire.Report) Decision {
 	s.t.Helper()
 	return s.step(s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l.Executor.ID, Report: r}))
-}
-
-func TestProgressIsBounded(t *testing.T) {
-	t.Parallel()
-	c := New(step.DefaultOptions())
-	c.Begin(time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC))
-	at := c.Wall().Add(-time.Second)
-	for name, tt := range map[string]struct {
-		says *wire.Progress
-		want *executions.Progress
-	}{
-		"as it is":                {&wire.Progress{Fraction: 0.25, Message: "1 of 4", At: at}, &executions.Progress{Fraction: 0.25, Message: "1 of 4", At: at}},
-		"nothing":                 {nil, nil},
-		"more than all":           {&wire.Progress{Fraction: math.Inf(1), At: at}, &executions.Progress{Fraction: 1, At: at}},
-		"less than nothing":       {&wire.Progress{Fraction: -3, At: at}, &executions.Progress{At: at}},
-		"no number":               {&wire.Progress{Fraction: math.NaN(), At: at}, nil},
-		"no time":                 {&wire.Progress{}, &executions.Progress{At: c.Wall()}},
-		"a time that nobody has":  {&wire.Progress{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, &executions.Progress{At: c.Wall()}},
-		"a long message":          {&wire.Progress{Message: strings.Repeat("x", 1000), At: at}, &executions.Progress{Message: strings.Repeat("x", 200), At: at}},
-		"cut within a character":  {&wire.Progress{Message: strings.Repeat("€", 100), At: at}, &executions.Progress{Message: strings.Repeat("€", 66), At: at}},
-		"more digits than needed": {&wire.Progress{At: at.Add(time.Microsecond)}, &executions.Progress{At: at}},
-	} {
-		if got := c.progress(tt.says); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: got %+v, want %+v", name, got, tt.want)
-		}
-	}
 }
 
 // Reports decide nothing: with and without them, and with garbage, a story has the same calls and writes.

@@ -182,7 +182,7 @@ func (c *Core) joinLoaded() error {
 		if !c.executors.Usable(x) {
 			c.executors.Close(x)
 		}
-		c.checkIdle(x)
+		c.retirer.CheckIdle(x)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -21,11 +20,11 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 		c.placement.Rescind(e.OfferID)
 	case cluster.Update:
 		c.Numbers.StatusUpdates++
-		c.update(e)
+		c.attempts.Update(e)
 	case cluster.Failure:
 		c.failure(e)
 	case cluster.Message:
-		c.reported(e)
+		c.attempts.Reported(e)
 	}
 }
 
@@ -53,7 +52,7 @@ func (c *Core) offered(e cluster.Offers) {
 		most, settled := c.placement.SeenOf(agent, named[agent])
 		c.agents.Grow(agent, most)
 		c.agents.Settle(agent, settled)
-		c.agentStillRegistered(agent)
+		c.attempts.AgentStillRegistered(agent)
 	}
 	c.placement.DeclineEmpty(empty)
 }
@@ -123,25 +122,8 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 	for _, id := range started {
 		if x := c.executors.Get(id); x != nil {
 			c.executors.Answered(x)
-			c.checkIdle(x)
+			c.retirer.CheckIdle(x)
 		}
 	}
-	for _, id := range tasks {
-		ref, ok := c.executions.Task(id)
-		if !ok || ref.Shard().AcceptSeq() != a.Seq {
-			continue
-		}
-		s := ref.Shard()
-		c.executions.Answered(ref)
-		switch {
-		case !s.Live():
-		case !a.OK:
-			why := reason.LaunchRefused(a.Message)
-			c.executions.EndDecided(ref, why)
-			c.recording.TraceDecided(ref, cluster.Dropped, why)
-			c.endAttempt(ref, outcomeNeverStarted, 0)
-		case !s.KillSince().IsZero():
-			c.sendKill(ref)
-		}
-	}
+	c.attempts.LaunchAnswered(tasks, a.Seq, a.OK, a.Message)
 }

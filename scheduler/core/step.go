@@ -22,15 +22,15 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 		c.handle(e)
 	}
 	c.Timers.Run(c.Now())
-	c.sweepTasks()
+	c.attempts.Sweep()
 	c.makeFires()
 	c.daemons.Tend()
 	c.subscription.Subscribe()
-	c.reconcileDue()
+	c.reconciler.Due()
 	c.takeOver()
-	c.resendKills()
+	c.attempts.ResendKills()
 	c.placement.Launch()
-	c.shutDownClosing()
+	c.retirer.ShutDownClosing()
 	c.placement.ManageOffers()
 	c.finishDrain()
 	c.write()
@@ -120,9 +120,7 @@ func (c *Core) nextWake() time.Duration {
 		earlier(at)
 		earlier(later(at.Add(-c.placement.Lead()), c.Now()))
 	}
-	if c.executions.NumTasks()+c.orphans.Len() > 0 {
-		earlier(c.nextSweep)
-	}
+	earlier(c.attempts.Wake())
 	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.MatchWanted() {
 		earlier(c.Now())
 	}

@@ -5,7 +5,7 @@ import "github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 // takeOver goes on with the takeover of another scheduler's framework id, if there is one (rule T8).
 func (c *Core) takeOver() {
 	framework := c.subscription.FrameworkID()
-	if !c.subscription.TakeOver(func(f subscription.UnknownTask) { c.orphanUnknownTask(f, framework) }) {
+	if !c.subscription.TakeOver(func(f subscription.UnknownTask) { c.attempts.OrphanUnknownTask(f, framework) }) {
 		return
 	}
 	c.imports.took(c.subscription.TakenOver()...)

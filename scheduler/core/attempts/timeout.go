@@ -1,4 +1,4 @@
-package core
+package attempts
 
 import (
 	"time"
@@ -9,41 +9,41 @@ import (
 
 // beginTimeout counts a task's timeout from now: RUNNING was heard. The moment is committed with what the update has changed,
 // so that a new leader goes on counting from it (rule F8). beginTimeout reports whether it is news.
-func (c *Core) beginTimeout(ref executions.TaskRef) bool {
+func (as *Attempts) beginTimeout(ref executions.TaskRef) bool {
 	s := ref.Shard()
 	if !s.RunningAt().IsZero() || ref.Exec.Timeout() == 0 {
 		return false
 	}
-	c.executions.TimeoutBegan(ref)
-	c.watchTimeout(ref)
+	as.Executions.TimeoutBegan(ref)
+	as.watchTimeout(ref)
 	return true
 }
 
 // watchTimeout has a task be looked at when its time is over, if that comes before the next sweep, which calls it again. So there
 // are never more timers than tasks that are about to be killed, however many short tasks have a long timeout.
-func (c *Core) watchTimeout(ref executions.TaskRef) {
+func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 	s := ref.Shard()
 	if s.RunningAt().IsZero() || !s.KillSince().IsZero() {
 		return
 	}
 	at := s.RunningAt().Add(ref.Exec.Timeout())
-	if at.After(c.nextSweep) {
+	if at.After(as.nextSweep) {
 		return
 	}
 	id := s.TaskID()
-	c.Timers.At(at, func(time.Time) {
-		if ref, ok := c.executions.Task(id); ok {
-			c.killTimedOut(ref)
+	as.Timers.At(at, func(time.Time) {
+		if ref, ok := as.Executions.Task(id); ok {
+			as.killTimedOut(ref)
 		}
 	})
 }
 
 // killTimedOut wants a task killed that has run for too long, unless its kill is wanted already: then that reason holds (rule K1).
-func (c *Core) killTimedOut(ref executions.TaskRef) {
+func (as *Attempts) killTimedOut(ref executions.TaskRef) {
 	s := ref.Shard()
-	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() || c.Now().Before(s.RunningAt().Add(ref.Exec.Timeout())) {
+	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() || as.Now().Before(s.RunningAt().Add(ref.Exec.Timeout())) {
 		return
 	}
-	c.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
-	c.executions.WantKill(ref, executions.WantedKill{Timeout: true})
+	as.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
+	as.Executions.WantKill(ref, executions.WantedKill{Timeout: true})
 }

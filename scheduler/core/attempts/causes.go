@@ -1,4 +1,4 @@
-package core
+package attempts
 
 import (
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -8,16 +8,16 @@ import (
 )
 
 // endOf is what people want to know of the end of an attempt.
-func (c *Core) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
+func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 	s := ref.Shard()
-	end := executions.End{UUID: u.UUID, Complete: c.Said(u.Timestamp)}
+	end := executions.End{UUID: u.UUID, Complete: as.Said(u.Timestamp)}
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor()
 	}
 	if st := u.Status; st != nil {
-		c.places.Reported(ref, st)
+		as.places.Reported(ref, st)
 		if !st.StartTime.IsZero() {
-			c.executions.Began(ref, st.StartTime)
+			as.Executions.Began(ref, st.StartTime)
 		}
 		if !st.CompleteTime.IsZero() {
 			end.Complete = st.CompleteTime
@@ -31,7 +31,7 @@ func (c *Core) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 		end.Cause = describeEnd(u)
 	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
-		end.Complete = c.Wall() // the moment is that of the question
+		end.Complete = as.Wall() // the moment is that of the question
 	}
 	return end
 }

@@ -1,4 +1,4 @@
-package core
+package attempts
 
 import (
 	"github.com/elasticjob-go/elasticjob/cluster"

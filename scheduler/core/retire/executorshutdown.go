@@ -1,4 +1,4 @@
-package core
+package retire
 
 import (
 	"time"
@@ -6,35 +6,35 @@ import (
 
 // shutDownClosing sends SHUTDOWN to closing executors that have no live task, or are silent, and
 // no unanswered ACCEPT, again until they are gone (rules X2, K3).
-func (c *Core) shutDownClosing() {
-	if !c.subscription.Open() {
+func (r *Retirer) ShutDownClosing() {
+	if !r.Subscription.Open() {
 		return
 	}
-	for _, x := range c.executors.Closing() {
+	for _, x := range r.Executors.Closing() {
 		if x.Ended() && x.Tasks() == 0 && x.Pending() == 0 {
-			c.executors.Remove(x)
+			r.Executors.Remove(x)
 			continue
 		}
-		if x.Tasks() > 0 && !x.Silent() || x.Pending() > 0 || !c.executors.ShutdownIsDue(x) {
+		if x.Tasks() > 0 && !x.Silent() || x.Pending() > 0 || !r.Executors.ShutdownIsDue(x) {
 			continue
 		}
-		if settled := x.LastUpdate().Add(ackSettles); settled.After(c.Now()) {
-			c.WakeAt(settled)
+		if settled := x.LastUpdate().Add(ackSettles); settled.After(r.Now()) {
+			r.WakeAt(settled)
 			continue
 		}
 		if x.ShutdownTry() >= shutdownTries && x.Tasks() == 0 {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// names it if it lives on (rule X3); until there is one, it may.
-			c.placement.Probe()
-			if c.agents.Registered(x.Agent()) || c.Draining() || c.Now().Sub(x.ClosedAt()) >= awayKept {
-				c.executors.Remove(x)
+			r.probe()
+			if r.Agents.Registered(x.Agent()) || r.Draining() || r.Now().Sub(x.ClosedAt()) >= awayKept {
+				r.Executors.Remove(x)
 				continue
 			}
-		} else if c.Draining() && x.ShutdownTry() > 0 && x.Tasks() == 0 {
+		} else if r.Draining() && x.ShutdownTry() > 0 && x.Tasks() == 0 {
 			// Somebody waits for it, and not for six minutes (rule O4): the next offer tells whether it is only its end that got lost.
-			c.placement.Probe()
+			r.probe()
 		}
-		c.executors.ShutDown(x)
+		r.Executors.ShutDown(x)
 	}
 }
 

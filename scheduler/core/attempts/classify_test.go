@@ -1,11 +1,10 @@
-package core
+package attempts
 
 import (
 	"testing"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -61,27 +60,5 @@ func TestE2SupervisorLost(t *testing.T) {
 	u.Status = nil
 	if got := classify(progressSoFar{seen: executions.SeenRunning}, u, true); got != outcomeFailed {
 		t.Errorf("a failure of its own: %v, want %v", got, outcomeFailed)
-	}
-}
-
-// TestFetchingIsReportedOnce: an old report that the package is fetched, delivered late or repeated, does not make a task that
-// may have begun one that never did (rules E1, S2).
-func TestFetchingIsReportedOnce(t *testing.T) {
-	t.Parallel()
-	fetching := &wire.Status{Phase: wire.PhaseFetch}
-	begins := &wire.Status{}
-	s := newStage(t)
-	s.app()
-	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
-	s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepted()[0]
-	report := func(uuid string, data *wire.Status) bool {
-		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Status = []byte(uuid), data })
-		ref := s.core.executions.MustTask(l.TaskID)
-		return ref.Shard().Fetching()
-	}
-	if !report("1", fetching) || report("2", begins) || report("1", fetching) {
-		t.Error("an old report counts")
 	}
 }

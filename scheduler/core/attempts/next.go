@@ -1,4 +1,4 @@
-package core
+package attempts
 
 import (
 	"time"
@@ -237,28 +237,28 @@ func (v verdict) counting(counts executions.Tries) verdict {
 }
 
 // endingOf is what is known of a shard whose attempt has ended.
-func (c *Core) endingOf(ref executions.TaskRef, how outcome) ending {
+func (as *Attempts) endingOf(ref executions.TaskRef, how outcome) ending {
 	e, s := ref.Exec, ref.Shard()
 	job := &e.Settings().Job
-	first, most := c.executions.RetryBackoff(job)
+	first, most := as.Executions.RetryBackoff(job)
 	in := ending{
 		how: how, cause: s.Cause(), agent: s.Agent(),
-		away:   !s.Unreachable().IsZero() || !c.agents.Registered(s.Agent()),
+		away:   !s.Unreachable().IsZero() || !as.Agents.Registered(s.Agent()),
 		wanted: !s.KillSince().IsZero(), kill: s.Kill(), timedOut: s.TimedOut(),
 		tries: s.Attempt(), counts: s.Tries(), next: s.Type(),
 		daemon: e.Daemon(), runEnds: e.Kill(), source: e.Source(), failover: job.Failover,
 		retry:         retryLimits{max: job.MaxRetries, first: first, most: most, timeoutSeconds: job.TimeoutSeconds},
-		taskExecutors: c.Opt.TaskExecutors,
+		taskExecutors: as.Opt.TaskExecutors,
 		limits: attemptLimits{
-			losses: c.Opt.MaxLosses, errors: c.Opt.MaxErrors, starts: c.Opt.MaxStarts,
-			first: c.Opt.BackoffFirst, most: c.Opt.BackoffMost,
+			losses: as.Opt.MaxLosses, errors: as.Opt.MaxErrors, starts: as.Opt.MaxStarts,
+			first: as.Opt.BackoffFirst, most: as.Opt.BackoffMost,
 		},
 	}
 	if s.TimedOut() {
-		in.ran = c.Now().Sub(s.RunningAt()).Round(100 * time.Millisecond)
+		in.ran = as.Now().Sub(s.RunningAt()).Round(100 * time.Millisecond)
 	}
-	if x := c.executors.Get(s.Executor()); x != nil {
-		in.servedElsewhere, in.ranBefore = x.Info().BinaryURI != c.Opt.ExecutorBinary, x.Ran()
+	if x := as.Executors.Get(s.Executor()); x != nil {
+		in.servedElsewhere, in.ranBefore = x.Info().BinaryURI != as.Opt.ExecutorBinary, x.Ran()
 	}
 	return in
 }

@@ -1,4 +1,4 @@
-package core
+package attempts
 
 import (
 	"fmt"
@@ -17,41 +17,41 @@ import (
 // is kept in memory only, and goes with the attempt, the executor or the agent that it is about.
 
 // reported takes what an executor reports of itself. Messages of others than our executors are ignored.
-func (c *Core) reported(m cluster.Message) {
+func (as *Attempts) Reported(m cluster.Message) {
 	r := m.Report
 	if r == nil {
 		return
 	}
-	if c.Opt.TaskExecutors {
-		c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent() == m.AgentID })
+	if as.Opt.TaskExecutors {
+		as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent() == m.AgentID })
 		return
 	}
-	x := c.executors.Get(m.ExecutorID)
+	x := as.Executors.Get(m.ExecutorID)
 	if x == nil || x.Agent() != m.AgentID {
 		return
 	}
-	if c.executors.HeardReport(x) {
-		c.executions.SeeRunning(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
-		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
+	if as.Executors.HeardReport(x) {
+		as.Executions.SeeRunning(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
+		as.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
 	}
-	if c.agents.ClockReported(x.Agent(), r.Time) {
-		c.executions.SeeRunning(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
+	if as.Agents.ClockReported(x.Agent(), r.Time) {
+		as.Executions.SeeRunning(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
 	}
-	c.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
+	as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
 
 // learnProgress takes the progress of those of the tasks that are the reporter's.
-func (c *Core) learnProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
+func (as *Attempts) learnProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
-		if ref, ok := c.executions.Task(t.TaskID); ok && own(ref.Shard()) && ref.Shard().Live() {
-			c.executions.Progressed(ref, c.progress(t.Progress))
+		if ref, ok := as.Executions.Task(t.TaskID); ok && own(ref.Shard()) && ref.Shard().Live() {
+			as.Executions.Progressed(ref, as.progress(t.Progress))
 		}
 	}
 }
 
 // progress is what a program says of its progress, within bounds, or nil: it can be anything.
-func (c *Core) progress(p *wire.Progress) *executions.Progress {
+func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 	if p == nil || math.IsNaN(p.Fraction) {
 		return nil
 	}
@@ -60,21 +60,21 @@ func (c *Core) progress(p *wire.Progress) *executions.Progress {
 		v.Message = strings.ToValidUTF8(v.Message[:wire.MaxProgressMessage], "")
 	}
 	if p.At.IsZero() || v.At.Year() < 1 || v.At.Year() > 9998 { // JSON holds no other year
-		v.At = c.Wall()
+		v.At = as.Wall()
 	}
 	v.At = v.At.Truncate(time.Millisecond)
 	return &v
 }
 
 // noteQuiet notes, once, that the executor of a daemon's shard has become quiet. Its next report ends that.
-func (c *Core) noteQuiet(e *executions.Execution, s *executions.Shard) {
-	quiet := c.st.QuietFor(e, s)
+func (as *Attempts) noteQuiet(e *executions.Execution, s *executions.Shard) {
+	quiet := as.QuietFor(e, s)
 	if quiet == 0 {
 		return
 	}
-	if x := c.executors.Get(s.Executor()); c.executors.BecameQuiet(x) {
-		c.SeeJob(e.Job())
-		c.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
+	if x := as.Executors.Get(s.Executor()); as.Executors.BecameQuiet(x) {
+		as.SeeJob(e.Job())
+		as.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
 			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(), quiet.Round(time.Second), x.Agent())})
 	}
 }

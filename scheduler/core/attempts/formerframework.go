@@ -1,4 +1,4 @@
-package core
+package attempts
 
 import (
 	"time"
@@ -24,94 +24,93 @@ import (
 const formerAgentsEvery = 20 * time.Second
 
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
-func (c *Core) frameworkRemoved(by string) {
-	old := c.subscription.FrameworkID()
-	c.executions.KeepFramework(old)
-	for _, id := range c.executions.TaskIDs() {
-		ref, ok := c.executions.Task(id)
+func (as *Attempts) FrameworkRemoved(by string) {
+	old := as.Subscription.FrameworkID()
+	as.Executions.KeepFramework(old)
+	for _, id := range as.Executions.TaskIDs() {
+		ref, ok := as.Executions.Task(id)
 		if !ok || !ref.Shard().Live() {
 			continue
 		}
 		s := ref.Shard()
-		g := c.newOrphan(ref)
+		g := as.newOrphan(ref)
 		// Even with failover it must have had its grace; but not longer than for its
 		// agent to count as away (rule E4).
 		g.Blocks = true
 		if ref.Exec.Reruns() {
 			g.Alive, g.Away = true, s.Unreachable()
 		}
-		c.orphans.Add(g)
-		c.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
-		c.executions.EndDecided(ref, reason.Of(reason.FrameworkRemoved))
-		c.endAttempt(ref, outcomeLost, 0)
-		c.executions.ForgetTask(id)
+		as.Orphans.Add(g)
+		as.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
+		as.Executions.EndDecided(ref, reason.Of(reason.FrameworkRemoved))
+		as.endAttempt(ref, outcomeLost, 0)
+		as.Executions.ForgetTask(id)
 	}
-	for _, f := range c.subscription.Removed() {
-		c.orphanUnknownTask(f, old)
+	for _, f := range as.Subscription.Removed() {
+		as.OrphanUnknownTask(f, old)
 	}
-	for _, o := range c.orphans.All() {
+	for _, o := range as.Orphans.All() {
 		if o.Framework == old {
-			c.orphans.FrameworkRemoved(o.TaskID, by)
+			as.Orphans.FrameworkRemoved(o.TaskID, by)
 		}
 	}
-	c.orphans.FrameworkChanged()
-	for _, x := range c.executors.Sorted() {
-		c.executors.Remove(x)
+	as.Orphans.FrameworkChanged()
+	for _, x := range as.Executors.Sorted() {
+		as.Executors.Remove(x)
 	}
-	c.ensureFramework()
 }
 
 // orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
-func (c *Core) orphanUnknownTask(f subscription.UnknownTask, framework string) {
+func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework string) {
 	if id, err := jobs.ParseTaskID(f.ID); err == nil {
-		c.orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: c.Now(), Blocks: true, Framework: framework})
+		as.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.Now(), Blocks: true, Framework: framework})
 	}
 }
 
 // masterOfRemoved notes which master it was that has removed a framework.
-func (c *Core) masterOfRemoved() {
-	for _, o := range c.orphans.All() {
+func (as *Attempts) MasterKnown() {
+	for _, o := range as.Orphans.All() {
 		if o.RemovedBy == subscription.UnknownMaster {
-			c.orphans.FrameworkRemoved(o.TaskID, c.subscription.MasterID())
+			as.Orphans.FrameworkRemoved(o.TaskID, as.Subscription.MasterID())
 		}
 	}
 }
 
 // askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by a
 // question about a task that is invented.
-func (c *Core) askAboutFormerAgents() {
-	if !c.subscription.Open() || c.Now().Before(c.agentsAskedAt.Add(formerAgentsEvery)) {
+func (as *Attempts) askAboutFormerAgents() {
+	if !as.Subscription.Open() || as.Now().Before(as.agentsAskedAt.Add(formerAgentsEvery)) {
 		return
 	}
 	var refs []cluster.TaskRef
 	asked := map[string]bool{}
-	for _, g := range c.orphans.All() {
-		if !c.subscription.IsFormer(&g) || asked[g.Agent] {
+	for _, g := range as.Orphans.All() {
+		if !as.Subscription.IsFormer(&g) || asked[g.Agent] {
 			continue
 		}
 		asked[g.Agent] = true
-		refs = append(refs, cluster.TaskRef{TaskID: c.agents.Ask(g.Agent), AgentID: g.Agent})
+		refs = append(refs, cluster.TaskRef{TaskID: as.Agents.Ask(g.Agent), AgentID: g.Agent})
 	}
 	if len(refs) > 0 {
-		c.agentsAskedAt = c.Now()
-		c.Reconcile(refs)
+		as.agentsAskedAt = as.Now()
+		as.Reconcile(refs)
 	}
 }
 
 // agentAnswered takes the answer to such a question.
-func (c *Core) agentAnswered(agentID string, u cluster.Update) {
+func (as *Attempts) agentAnswered(agentID string, u cluster.Update) {
 	switch u.State {
 	case cluster.Gone:
-		c.agentStillRegistered(agentID)
+		as.AgentStillRegistered(agentID)
 	case cluster.GoneByOperator: // an operator's word
-		for _, o := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
-			c.orphans.Remove(o.TaskID)
+		for _, o := range as.Orphans.FormerOn(agentID, as.Subscription.FrameworkID()) {
+			as.Orphans.Remove(o.TaskID)
 		}
 	case cluster.Unreachable, cluster.Unknown:
-		c.agents.NotRegistered(agentID)
-		for _, g := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
-			c.orphans.Reported(g.TaskID)
-			c.orphans.AgentAway(g.TaskID, c.Now())
+		as.Agents.NotRegistered(agentID)
+		for _, g := range as.Orphans.FormerOn(agentID, as.Subscription.FrameworkID()) {
+			as.Orphans.Reported(g.TaskID)
+			as.Orphans.AgentAway(g.TaskID, as.Now())
 		}
 	}
 }
@@ -119,26 +118,17 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 // agentStillRegistered notes that an agent is registered. Orphans there of a removed framework have ended when it has
 // been so for long enough: to be found away by the master if its connection broke just when it was
 // told, to be told again, and to end the executors.
-func (c *Core) agentStillRegistered(agentID string) {
-	if c.orphans.Len() == 0 {
+func (as *Attempts) AgentStillRegistered(agentID string) {
+	if as.Orphans.Len() == 0 {
 		return
 	}
-	lasts := c.agents.StillRegistered(agentID)
-	for _, g := range c.orphans.FormerOn(agentID, c.subscription.FrameworkID()) {
-		c.orphans.Reported(g.TaskID)
-		c.orphans.SeenAlive(g.TaskID)
+	lasts := as.Agents.StillRegistered(agentID)
+	for _, g := range as.Orphans.FormerOn(agentID, as.Subscription.FrameworkID()) {
+		as.Orphans.Reported(g.TaskID)
+		as.Orphans.SeenAlive(g.TaskID)
 		// Another master may know nothing of the removal, and so may its agents.
-		if g.RemovedBy == c.subscription.MasterID() && lasts >= c.st.RemovedWait() {
-			c.orphans.Remove(g.TaskID)
+		if g.RemovedBy == as.Subscription.MasterID() && lasts >= as.RemovedWait() {
+			as.Orphans.Remove(g.TaskID)
 		}
 	}
-}
-
-// ensureFramework sees to it that there is a framework id.
-func (c *Core) ensureFramework() {
-	if c.subscription.FrameworkID() != "" {
-		return
-	}
-	c.imports.took(c.subscription.EndTakeover()...)
-	c.subscription.MakeID()
 }

@@ -1,0 +1,116 @@
+package attempts
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
+func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
+	e, s := ref.Exec, ref.Shard()
+	o := as.newOrphan(ref)
+	o.Blocks = !e.Reruns()
+	if s.StuckStaging() {
+		o.Staged = s.Launched()
+	}
+	o.Known = o.Known && !as.Opt.TaskExecutors
+	as.Orphans.Add(o)
+	if as.Opt.TaskExecutors {
+		as.killOrphan(&o)
+		as.Subscription.AskAgainSoon()
+	}
+	as.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why, Problem: true})
+	as.Executions.EndDecided(ref, why)
+	as.recording.TraceDecided(ref, cluster.Lost, why)
+	as.endAttempt(ref, outcomeLost, 0)
+	as.Executions.ForgetTask(o.TaskID)
+}
+
+// killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as a Kubernetes keeps
+// that a pod is to be deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known
+// to be kept: its agent may be back without having been given the task, and would start it beside the next attempt.
+func (as *Attempts) killOrphan(o *orphans.Orphan) {
+	as.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.Opt.KillGrace), "it was given up while its agent did not answer")
+}
+
+// newOrphan is what is kept of an attempt that may still run.
+func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
+	s := ref.Shard()
+	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(), Execution: ref.Exec.ID(), Since: as.Now(), Framework: as.Subscription.FrameworkID(),
+		Grace: as.Executions.TaskGrace(ref), Known: ref.Shard().Known()}
+}
+
+// updateOrphan takes a status update of an orphan (rule E5). One that is seen
+// alive blocks its shard even with failover until it has ended or its agent is away again for as
+// long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
+func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
+	if u.State != cluster.Unreachable || u.KillKept || !as.Opt.TaskExecutors {
+		as.Orphans.Reported(o.TaskID)
+	} else {
+		as.killOrphan(o)
+	}
+	stuck := as.orphanStuck(o, u.State)
+	switch u.State {
+	case cluster.Unreachable:
+		as.Orphans.AgentAway(o.TaskID, as.Now())
+	case cluster.Unknown:
+		if as.Agents.Registered(o.Agent) && o.Until.IsZero() {
+			as.Orphans.Remove(o.TaskID)
+			return
+		}
+		as.Orphans.AgentAway(o.TaskID, as.Now())
+	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		if stuck {
+			as.Orphans.AgentAway(o.TaskID, as.Now())
+		} else {
+			as.Orphans.SeenAlive(o.TaskID)
+		}
+		as.killOrphan(o)
+	default:
+		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) { // a master says of what was removed that it is gone
+			as.Orphans.Remove(o.TaskID)
+		}
+	}
+}
+
+// orphanStuck takes the state that was reported of an orphan, and reports whether it has been STAGING for as long as a
+// live attempt is given. Such a one counts as if its agent were away, as a live one does: nobody takes the task up,
+// and the master says so for as long as the agent is registered. If it begins nevertheless, it is seen alive.
+func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
+	since := o.Staged
+	switch {
+	case state != cluster.Staging:
+		since = time.Time{}
+	case since.IsZero():
+		since = as.Now()
+	}
+	as.Orphans.Staged(o.TaskID, since)
+	return !since.IsZero() && as.Now().Sub(since) >= as.Opt.StagingLost
+}
+
+// addEnding keeps an attempt that the cluster has removed as an orphan until it has ended for sure: no later attempt of its shard, in the next execution of
+// its job either, begins before that (promise 2).
+func (as *Attempts) addEnding(o orphans.Orphan, within time.Duration) {
+	o.Blocks, o.Until = true, as.Now().Add(within)
+	as.Orphans.Add(o)
+}
+
+// sweepOrphans removes those that are too old, and unblocks the shards of those whose agent is away for long
+// (rules E4, E5).
+func (as *Attempts) sweepOrphans() {
+	for _, o := range as.Orphans.All() {
+		switch {
+		case as.Now().Sub(o.Since) > as.Opt.OrphanKept, !o.Until.IsZero() && !as.Now().Before(o.Until):
+			as.Orphans.Remove(o.TaskID)
+		case o.Away.IsZero() || !as.Subscription.Open() || !o.Known:
+		case as.Now().Sub(o.Away) >= as.Opt.UnreachableFailover:
+			as.Orphans.AwayForLong(o.TaskID)
+		}
+	}
+}

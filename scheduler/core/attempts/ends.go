@@ -1,0 +1,72 @@
+package attempts
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// endAttempt ends the present attempt of a shard: the shard has ended with it, or waits for another attempt (next). Its
+// processes may live on for as long as it lingers: until then no other attempt of the shard begins (promise 2).
+func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time.Duration) {
+	e, s := ref.Exec, ref.Shard()
+	var orphan orphans.Orphan
+	if lingers > 0 {
+		orphan = as.newOrphan(ref)
+	}
+	if e.Daemon() {
+		as.daemons.AttemptEnds(ref)
+	}
+	in := as.endingOf(ref, how)
+	v := next(in)
+	as.Executions.Ends(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause, v.counts)
+	if v.blameAgent && as.Config.App(e.Settings().App.AppName) != nil {
+		// Shards that bring their executors are launched together, and fail so.
+		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
+		as.MatchAt(as.Starts.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
+	}
+	if x := as.Executors.Get(s.Executor()); x != nil && v.closeExecutor {
+		if v.mismatch {
+			detail := s.Executor() + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
+			as.Note(step.Note{Kind: step.NoteExecutor, Detail: detail, Problem: true})
+		}
+		as.Executors.Close(x)
+	}
+	if v.state.Terminal() {
+		as.Executions.CompleteShard(ref, v.state)
+		if lingers > 0 {
+			as.addEnding(orphan, lingers)
+		}
+	} else {
+		as.Executions.RunAgain(ref, v.source, max(v.delay, lingers), as.places.Output(s))
+	}
+}
+
+// launchAnswered takes the answer to the ACCEPT of that number, of those tasks that it named: answered 202, they are with the
+// master; refused, they never were (rules L3, L4).
+func (as *Attempts) LaunchAnswered(tasks []string, seq int64, ok bool, message string) {
+	for _, id := range tasks {
+		ref, known := as.Executions.Task(id)
+		if !known || ref.Shard().AcceptSeq() != seq {
+			continue
+		}
+		s := ref.Shard()
+		as.Executions.Answered(ref)
+		switch {
+		case !s.Live():
+		case !ok:
+			why := reason.LaunchRefused(message)
+			as.Executions.EndDecided(ref, why)
+			as.recording.TraceDecided(ref, cluster.Dropped, why)
+			as.endAttempt(ref, outcomeNeverStarted, 0)
+		case !s.KillSince().IsZero():
+			as.SendKill(ref)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package attempts
+
+import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// sendKill sends a kill, unless the task's ACCEPT is still under way (rule L4).
+func (as *Attempts) SendKill(ref executions.TaskRef) {
+	s := ref.Shard()
+	if s.AcceptSeq() != 0 || !as.Subscription.Open() {
+		return
+	}
+	as.Executions.KillSent(ref)
+	grace := as.Executions.TaskGrace(ref)
+	if s.Drain() {
+		grace += daemons.DrainGrace
+	}
+	as.Kill(s.TaskID(), s.Agent(), grace, s.Kill().Or(ref.Exec.Kill()).String())
+	as.WakeToResend(s.KillTry())
+}
+
+// resendKills repeats wanted kills with backoff: the master forgets kills of
+// unreachable tasks, and drops them while an agent is away (K1).
+func (as *Attempts) ResendKills() {
+	if !as.Subscription.Open() || as.Now().Before(as.killsLookedAt.Add(as.Opt.ResendFirst/2)) {
+		return
+	}
+	as.killsLookedAt = as.Now()
+	for _, id := range as.Executions.TaskIDs() {
+		ref := as.Executions.MustTask(id)
+		s := ref.Shard()
+		if !s.Live() || s.KillSince().IsZero() {
+			continue
+		}
+		if step.ResendDue(as.Now(), s.KillSent(), as.Opt.ResendFirst, as.Opt.ResendMost, s.KillTry()) {
+			as.SendKill(ref)
+		}
+	}
+}

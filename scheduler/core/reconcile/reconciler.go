@@ -1,0 +1,84 @@
+package reconcile
+
+import (
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// Reconciler asks the cluster about tasks (rule T6, and the table of answers).
+type Reconciler struct{ *state.State }
+
+// due asks the master about tasks: about all of them at every
+// SUBSCRIBED and every 10 minutes, about those it has not reported with growing
+// intervals.
+func (r *Reconciler) Due() {
+	if !r.Subscription.Open() {
+		return
+	}
+	r.askAboutAgentsBack()
+	switch {
+	case r.Subscription.ReconcileAll():
+		r.AskAbout(func(*executions.Shard) bool { return true })
+		r.Call(step.CallReconcile{})
+	case r.Subscription.AskAgainIsDue():
+		r.Subscription.AskedAgain(r.AskAbout(func(s *executions.Shard) bool { return !s.Known() }))
+	}
+}
+
+// askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the
+// orphans there, which block their shards until the master has answered (rule E5).
+func (r *Reconciler) askAboutAgentsBack() {
+	back := r.Agents.TakeBack()
+	if len(back) == 0 {
+		return
+	}
+	var refs []cluster.TaskRef
+	for _, id := range r.Executions.TaskIDs() {
+		s := r.Executions.MustTask(id).Shard()
+		if s.Live() && s.AcceptSeq() == 0 && !s.Unreachable().IsZero() && r.Agents.Registered(s.Agent()) {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
+		}
+	}
+	for _, o := range r.Orphans.All() {
+		if !back[o.Agent] || !r.Agents.Registered(o.Agent) {
+			continue
+		}
+		r.Orphans.Unreported(o.TaskID)
+		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
+		if r.Subscription.IsFormer(&o) { // an answer about it would be about the framework id
+			ref.TaskID = r.Agents.Ask(o.Agent)
+		} else {
+			r.Subscription.AskAgainSoon()
+		}
+		if !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	r.Reconcile(refs)
+}
+
+// askAbout reconciles live tasks that want it, and orphans, and returns how many of them the master has to answer. A
+// task whose ACCEPT is under way is not named (rule L4).
+func (r *Reconciler) AskAbout(want func(*executions.Shard) bool) int {
+	var refs []cluster.TaskRef
+	for _, id := range r.Executions.TaskIDs() {
+		if s := r.Executions.MustTask(id).Shard(); s.Live() && s.AcceptSeq() == 0 && want(s) {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
+		}
+	}
+	n := len(refs)
+	for _, o := range r.Orphans.All() {
+		if !r.Subscription.IsFormer(&o) {
+			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
+			if !o.Known {
+				n++
+			}
+		}
+	}
+	r.Reconcile(refs)
+	return n
+}

@@ -1,0 +1,118 @@
+package retire
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
+)
+
+// checkIdle looks at an executor when it may have nothing to do soon (rule X9).
+func (r *Retirer) CheckIdle(x *executors.Executor) {
+	if x.Tasks() > 0 || x.Pending() > 0 || x.IsClosing() {
+		return
+	}
+	at := x.IdleSince().Add(r.Opt.ExecutorIdle)
+	if r.obsolete(x) {
+		at = r.Now()
+	}
+	if x.LookingAt().Equal(at) {
+		return
+	}
+	r.lookIdle(x, at)
+}
+
+// lookIdle has the executor looked at then, and at no other time.
+func (r *Retirer) lookIdle(x *executors.Executor, at time.Time) {
+	r.Executors.LookAt(x, at)
+	id := x.ID()
+	r.Timers.At(at, func(now time.Time) { r.idleLook(id, at, now) })
+}
+
+func (r *Retirer) idleLook(id string, at, now time.Time) {
+	x := r.Executors.Get(id)
+	if x == nil || !x.LookingAt().Equal(at) {
+		return // another look has taken its place
+	}
+	r.Executors.LookAt(x, time.Time{})
+	if x.IsClosing() || x.Tasks() > 0 || x.Pending() > 0 {
+		return
+	}
+	if x.IdleSince().Add(r.Opt.ExecutorIdle).After(now) && !r.obsolete(x) {
+		r.CheckIdle(x)
+		return
+	}
+	if until := r.appBusyUntil(x); !until.IsZero() {
+		r.lookIdle(x, until)
+		return
+	}
+	r.Executors.Close(x)
+}
+
+// obsolete reports whether nothing will run on an executor any more: its app was deleted
+// (rule K2) or changed (rule X1), and no shard waits to be run again with what
+// it has (rule F7). There is no use in keeping it idle.
+func (r *Retirer) obsolete(x *executors.Executor) bool {
+	a := r.Config.App(x.App())
+	if a == nil {
+		return true
+	}
+	if a.ExecutorKey() == x.Key() {
+		return false
+	}
+	for _, j := range a.Jobs() {
+		if len(r.Executions.Queue(j.Name())) == 0 || !r.Executions.Queue(j.Name())[0].Launched() || r.Executions.Queue(j.Name())[0].Prepare().ExecutorKey() != x.Key() {
+			continue
+		}
+		if r.Executions.Queue(j.Name())[0].Waiting() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// checkObsolete looks at an app's executors after it has changed.
+func (r *Retirer) CheckObsolete(appName string) {
+	for _, x := range r.Executors.Sorted() {
+		if x.App() == appName {
+			r.CheckIdle(x)
+		}
+	}
+}
+
+// appBusyUntil is zero when the executor's app has neither a run nor a fire
+// due within the idle time; else when to look again.
+func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
+	a := r.Config.App(x.App())
+	if a == nil || a.ExecutorKey() != x.Key() {
+		return time.Time{}
+	}
+	// At whole seconds, so that one step looks at all executors that are idle.
+	again := r.Now().Add(max(r.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
+	soon := r.Wall().Add(r.Opt.ExecutorIdle)
+	if r.Opt.ExecutorIdle > 0 && a.NextDue().After(r.Wall()) && !a.NextDue().After(soon) {
+		return again
+	}
+	// One look at all jobs serves all executors of the app until its next fire.
+	known := a.NextDue().After(soon)
+	var next time.Time
+	for _, j := range a.Jobs() {
+		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps no executor.
+		if len(r.Executions.Queue(j.Name())) > 0 && !r.Executions.Queue(j.Name())[0].Unplaced().Never && !r.HeldBack(r.Executions.Queue(j.Name())[0]) && (r.Executions.Queue(j.Name())[0].BusyBy(again) || !r.Executions.Queue(j.Name())[0].Launched() && r.CanLaunch(j)) {
+			return again
+		}
+		if known || r.Opt.ExecutorIdle == 0 || !j.FiredHere() || r.Config.Inactive(j) != config.Active {
+			continue
+		}
+		if at := j.Schedule().Next(r.Wall()); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	if !known {
+		r.Config.KeepNextDue(a, next)
+	}
+	if next.IsZero() || next.After(soon) {
+		return time.Time{}
+	}
+	return again
+}
