@@ -56,7 +56,7 @@ func (c *Core) applyJobState(j *config.Job) {
 	switch {
 	case c.config.IsFaulty(j):
 		// What runs has its settings and goes on; what waits, waits ([D15]).
-		c.fires.timetable.Remove(j.Name())
+		c.fires.Follow(j, false)
 		c.config.Fires(j, false)
 		return
 	case j.Config() == nil:
@@ -71,22 +71,14 @@ func (c *Core) applyJobState(j *config.Job) {
 	c.config.Fires(j, !inactive)
 	if j.Config() == nil {
 		c.daemons.Look(j.Name())
-		c.fires.timetable.Remove(j.Name())
+		c.fires.Follow(j, false)
 		c.OfJobs.Forget(j.Name())
 		c.config.ForgetRecord(j)
 		c.config.RemoveEndedJob(j, c.executions.Busy(j.Name()))
 		return
 	}
 	c.config.Follow(j, inactive)
-	if j.FiredHere() && !inactive {
-		from := c.fires.from(c.Wall())
-		if !c.fires.loading && j.Since().After(from) {
-			from = j.Since() // its own group has nothing to catch up
-		}
-		c.fires.timetable.Set(j.Name(), j.Schedule(), from)
-	} else {
-		c.fires.timetable.Remove(j.Name())
-	}
+	c.fires.Follow(j, !inactive)
 	c.notifications.SendNotification(j.Name())
 	c.checkOverrides(j)
 	c.daemons.Look(j.Name())

@@ -30,14 +30,12 @@ type seen struct {
 
 func (c *Core) commonView() common {
 	s := c.subscription
-	v := common{draining: c.Draining(), open: s.Open(), behind: c.fires.behind, reason: s.Reason(), frameworkID: s.FrameworkID(), masterID: s.MasterID(),
+	v := common{draining: c.Draining(), open: s.Open(), behind: !c.fires.BehindUntil().IsZero(), reason: s.Reason(), frameworkID: s.FrameworkID(), masterID: s.MasterID(),
 		ahead: c.Ahead(), capacities: c.agents.Capacities()}
 	if s.TakingOver() {
 		v.takeover = s.TakeoverReason()
 	}
-	if v.behind {
-		v.cursor = c.fires.cursor.Time
-	}
+	v.cursor = c.fires.BehindUntil()
 	return v
 }
 

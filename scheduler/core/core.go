@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/fires"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
@@ -40,7 +41,7 @@ type Core struct {
 	orphans      *orphans.Set
 	subscription *subscription.Subscription
 
-	fires fires
+	fires *fires.Fires
 	// pending is the change of configuration that is being committed, or nil.
 	pending       *pendingChange
 	imports       imports
@@ -67,13 +68,14 @@ func New(opt step.Options) *Core {
 	c := &Core{
 		Shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
 		executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
-		fires: newFires(shared), notifications: notifications.New(shared, st.Config),
-		recording: recording.New(shared, st.Executions),
+		notifications: notifications.New(shared, st.Config),
+		recording:     recording.New(shared, st.Executions),
 	}
+	c.fires = fires.New(st, c.recording)
 	c.places = sandbox.Places{State: st}
 	c.daemons = daemons.New(st, c.recording, c.notifications)
 	c.attempts = attempts.New(st, c.places, c.daemons, c.recording)
-	c.placement = placement.New(st, c.daemons.Describer(), c.daemons, &c.fires)
+	c.placement = placement.New(st, c.daemons.Describer(), c.daemons, c.fires)
 	c.reconciler = reconcile.Reconciler{State: st}
 	c.retirer = retire.New(st, c.placement.Probe)
 	c.minutes = minutes.New(st, c.recording.Sampled)

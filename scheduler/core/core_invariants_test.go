@@ -132,7 +132,7 @@ func (s *stage) everything() string {
 		j := c.config.Job(id)
 		out += fmt.Sprintln(id, j.IsStored(), j.Since(), j.Mark(), j.Stored().Paused, j.Config() != nil, j.Schedule() != nil)
 	}
-	out += fmt.Sprintln(c.fires.cursor, c.executors.Counter(), c.subscription.FrameworkID(), c.executions.KeyIDs())
+	out += fmt.Sprintln(c.fires.Cursor(), c.executors.Counter(), c.subscription.FrameworkID(), c.executions.KeyIDs())
 	for _, id := range c.config.AppNames() {
 		out += fmt.Sprintln(id, c.config.App(id).ExecutorKey(), c.config.App(id).Disabled())
 	}

@@ -60,7 +60,7 @@ func (c *Core) JobRow(name string) (JobRow, bool) {
 	if j == nil || j.Config() == nil && !c.config.IsFaulty(j) {
 		return JobRow{}, false
 	}
-	r := JobRow{Name: name, Config: j.Config(), Disabled: j.Mark().Disables(), NextFire: c.nextFire(j), LastMissed: j.Stored().Fires.LastMissed}
+	r := JobRow{Name: name, Config: j.Config(), Disabled: j.Mark().Disables(), NextFire: c.fires.NextOf(j), LastMissed: j.Stored().Fires.LastMissed}
 	if j.Schedule() != nil && j.IsDaemon() && c.config.Inactive(j) == config.Active {
 		r.Schedule = j.Schedule()
 	}
@@ -75,20 +75,6 @@ func (c *Core) JobRow(name string) (JobRow, bool) {
 	}
 	c.lastRun(&r, j)
 	return r, true
-}
-
-// nextFire is the first fire of a job that was not made yet, by its executors if it is a daemon.
-func (c *Core) nextFire(j *config.Job) time.Time {
-	if j.Schedule() == nil || j.Config() == nil || c.config.Inactive(j) != config.Active {
-		return time.Time{}
-	}
-	from := c.Wall()
-	if j.FiredHere() {
-		if from = c.fires.cursor.Time; j.Since().After(from) {
-			from = j.Since()
-		}
-	}
-	return j.Schedule().Next(from)
 }
 
 // countExecution adds an execution to its job's row, and returns how many of its running shards are kept from
@@ -183,7 +169,7 @@ func (c *Core) JobDetails(names []string, runs int) []JobDetail {
 }
 
 func (c *Core) jobDetail(j *config.Job, runs int) JobDetail {
-	d := JobDetail{NextFire: c.nextFire(j), WaitingFor: c.waitingFor(j), Missed: j.Stored().Fires.MissedWhy}
+	d := JobDetail{NextFire: c.fires.NextOf(j), WaitingFor: c.waitingFor(j), Missed: j.Stored().Fires.MissedWhy}
 	x := Explanation{}
 	c.explainPast(&x, j)
 	if run := c.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {

@@ -28,8 +28,8 @@ type Stored struct {
 // cannot be read, or that a newer release has written, is an error: going on could lose or double work.
 func (c *Core) Load(wall time.Time, stored Stored) error {
 	c.Begin(wall)
-	c.fires.loading = true
-	defer func() { c.fires.loading = false }()
+	c.fires.BeginLoading()
+	defer c.fires.EndLoading()
 	if err := c.stateVersion.load(stored.Entries, c.Opt.Release); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func allOf(damage []error) error {
 func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	switch {
 	case e.Path == store.PathCursor:
-		return json.Unmarshal(e.Value, &c.fires.cursor)
+		return c.fires.Restore(e.Value)
 	case e.Path == store.PathCounter:
 		err = c.executors.RestoreCounter(e.Value)
 	case e.Path == store.PathFramework:

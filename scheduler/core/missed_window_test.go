@@ -44,19 +44,19 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	c, now := hourlyJobs(t, 10_000, opt)
 	now = now.Add(7 * 24 * time.Hour)
 	steps := 0
-	for c.fires.missed != nil || c.fires.due != nil || steps == 0 {
+	for c.fires.Missed() != nil || c.fires.Due() != nil || steps == 0 {
 		steps++
 		before := c.executions.NumOpen()
 		left := 0
-		if c.fires.missed != nil {
-			left = len(c.fires.missed.names)
+		if c.fires.Missed() != nil {
+			left = len(c.fires.Missed().Names())
 		}
 		d := c.Step(clock.Now{Wall: now}, rand.NewPCG(1, 2), nil)
 		if made := c.executions.NumOpen() - before; made > opt.FiresPerStep+opt.QueuedFires {
 			t.Fatalf("step %d made %d executions", steps, made)
 		}
-		if c.fires.missed != nil && left > 0 && left-len(c.fires.missed.names) > opt.FiresPerStep {
-			t.Fatalf("step %d looked at %d jobs", steps, left-len(c.fires.missed.names))
+		if c.fires.Missed() != nil && left > 0 && left-len(c.fires.Missed().Names()) > opt.FiresPerStep {
+			t.Fatalf("step %d looked at %d jobs", steps, left-len(c.fires.Missed().Names()))
 		}
 		if len(d.Notes) > 3*(opt.FiresPerStep+opt.QueuedFires) {
 			t.Fatalf("step %d has %d notes", steps, len(d.Notes))

@@ -110,16 +110,16 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	}
 	x := Explanation{JobName: name, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 	x.note(c.notesOf(j)...)
-	if c.fires.behind {
-		x.note(reason.ClockBehind(c.fires.cursor.Time))
+	if until := c.fires.BehindUntil(); !until.IsZero() {
+		x.note(reason.ClockBehind(until))
 	}
 	if c.config.Paused(j) {
 		x.note(c.config.InactiveReason(j))
 	}
 	if j.Schedule() != nil && c.config.Inactive(j) == config.Active {
 		at := c.Wall()
-		if c.fires.cursor.Time.After(at) {
-			at = c.fires.cursor.Time
+		if made := c.fires.MadeUpTo(); made.After(at) {
+			at = made
 		}
 		for range 5 {
 			if at = j.Schedule().Next(at); at.IsZero() {

@@ -15,7 +15,8 @@ import (
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.SetRandom(rnd)
 	if c.Set(now) {
-		c.wallClockSet()
+		c.fires.WallClockSet()
+		c.placement.ClockSet()
 	}
 	c.ensureFramework()
 	for _, e := range events {
@@ -23,7 +24,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	}
 	c.Timers.Run(c.Now())
 	c.attempts.Sweep()
-	c.makeFires()
+	c.fires.Make()
 	c.daemons.Tend()
 	c.subscription.Subscribe()
 	c.reconciler.Due()
@@ -115,17 +116,10 @@ func (c *Core) nextWake() time.Duration {
 	if t, ok := c.Timers.Next(); ok {
 		earlier(t)
 	}
-	if t, ok := c.fires.next(); ok && !c.fires.behind {
-		at := c.InTerm(t)
-		earlier(at)
-		earlier(later(at.Add(-c.placement.Lead()), c.Now()))
-	}
+	earlier(c.fires.Wake(c.placement.Lead()))
 	earlier(c.attempts.Wake())
-	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.MatchWanted() {
+	if c.MatchWanted() {
 		earlier(c.Now())
-	}
-	if c.fires.behind {
-		earlier(c.InTerm(c.fires.cursor.Time))
 	}
 	earlier(c.placement.Wake())
 	earlier(c.subscription.TakeoverWake())
@@ -135,14 +129,6 @@ func (c *Core) nextWake() time.Duration {
 	}
 	earlier(c.Now().Add(clock.MaxSleep))
 	return max(c.Elapsed(at), 1)
-}
-
-// later is t if it is after now, else zero: a moment that has passed wakes nobody.
-func later(t, now time.Time) time.Time {
-	if t.After(now) {
-		return t
-	}
-	return time.Time{}
 }
 
 // write has every part add what it has changed to the commit.
@@ -155,7 +141,7 @@ func (c *Core) write() {
 	c.starts.Write(&r)
 	c.executions.Write(&r, c.recording.StoredEnd(), c.recording.RecordedEnd())
 	c.config.Write(&r)
-	c.fires.write(&r)
+	c.fires.Write(&r)
 	c.daemons.Write(&r)
 	c.imports.write(&r)
 	c.notifications.Write(&r)

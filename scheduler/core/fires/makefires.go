@@ -1,0 +1,219 @@
+package fires
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// makeFires makes what is due, at most FiresPerStep.
+func (f *Fires) Make() {
+	if f.cursor.Time.IsZero() {
+		f.advance(fireCursor{Time: f.Wall().Truncate(time.Second), Job: lastName})
+	}
+	if f.clockBehind() {
+		return
+	}
+	budget := f.Opt.FiresPerStep
+	for budget > 0 {
+		if f.missed != nil {
+			budget -= f.crossMissedWindow(budget)
+			continue
+		}
+		if f.due == nil && !f.nextDueBatch() {
+			return
+		}
+		if f.missed == nil {
+			budget -= f.fireDueBatch(budget)
+		}
+	}
+}
+
+// clockBehind reports whether the wall clock is behind the fire cursor: no fires are
+// made until it has passed it (rule F4).
+func (f *Fires) clockBehind() bool {
+	behind := f.cursor.Time.Sub(f.Wall())
+	if behind <= time.Second {
+		f.behind = false
+		return false
+	}
+	if !f.behind {
+		f.behind = true
+		f.Note(step.Note{Kind: step.NoteClock, Problem: true, Detail: fmt.Sprintf(
+			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), f.cursor.Time.Format(time.RFC3339))})
+	}
+	return true
+}
+
+// wallClockSet follows a wall clock that was set. Of a missed window that reaches beyond the present, as far as the clock was
+// ahead, the end must not become the cursor: no fires would be made until then (rule F4).
+func (f *Fires) WallClockSet() {
+	if f.missed != nil && f.missed.upto.After(f.Wall()) {
+		f.missed = nil
+	}
+}
+
+// nextDueBatch takes the next moment with fires, or opens a missed window before it.
+func (f *Fires) nextDueBatch() bool {
+	next, ok := f.timetable.NextAt()
+	if !ok || next.After(f.Wall()) {
+		return false
+	}
+	if old := f.Wall().Add(-f.Opt.Late).Truncate(time.Second); next.Before(old) {
+		f.openMissedWindow(old)
+		return true
+	}
+	at, names, ok := f.timetable.Pop(f.Wall())
+	if !ok {
+		return false
+	}
+	f.due = &dueBatch{at: at.UTC(), names: names}
+	return true
+}
+
+func (f *Fires) openMissedWindow(upto time.Time) {
+	g := &missedWindow{upto: upto}
+	for name, j := range f.Config.AllJobs() {
+		if j.FiredHere() && f.Config.Inactive(j) == config.Active {
+			g.names = append(g.names, name)
+		}
+	}
+	sort.Strings(g.names)
+	f.missed = g
+}
+
+// crossMissedWindow looks at jobs for what they missed and returns how much of the budget that took: one for each job and one for each
+// fire. The since of a job with misfire moves to the end of the missed window with its fires, so that a
+// crash in the middle makes none of them twice; without misfire none is made.
+func (f *Fires) crossMissedWindow(budget int) (used int) {
+	g := f.missed
+	for len(g.names) > 0 {
+		if used >= budget {
+			return used
+		}
+		name := g.names[0]
+		g.names = g.names[1:]
+		used++
+		j := f.Config.Job(name)
+		if j == nil || !j.FiredHere() || f.Config.Inactive(j) != config.Active {
+			continue
+		}
+		from := f.cursor.Time
+		if !f.cursor.covers(from, name) {
+			from = from.Add(-time.Second) // the cursor stands inside this batch
+		}
+		if j.Since().After(from) {
+			from = j.Since()
+		}
+		if !g.upto.After(from) {
+			continue
+		}
+		if first := j.Schedule().Next(from); first.IsZero() || first.After(g.upto) {
+			continue
+		}
+		why := reason.FiresMissed(from, g.upto)
+		if j.Config().Misfire {
+			missed := j.Schedule().Latest(from, g.upto, f.queueLimit())
+			why = reason.FiresMadeUp(from, g.upto, len(missed))
+			for _, at := range missed {
+				f.enqueueFire(j, at.UTC(), executions.Misfired)
+			}
+			used += len(missed)
+			f.Config.FiredUpTo(j, g.upto)
+		}
+		f.Config.CountMissed(j, why)
+		f.recording.Missed(name, g.upto, why)
+		f.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
+	}
+	f.timetable.Skip(g.upto)
+	f.advance(fireCursor{Time: g.upto, Job: lastName})
+	f.missed = nil
+	return used + 1
+}
+
+// fireDueBatch makes fires of the due batch and returns how many jobs it looked at.
+func (f *Fires) fireDueBatch(budget int) int {
+	p := f.due
+	n := min(budget, len(p.names))
+	for _, name := range p.names[:n] {
+		j := f.Config.Job(name)
+		if j == nil || !j.FiredHere() || f.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) || f.cursor.covers(p.at, name) {
+			continue
+		}
+		f.Numbers.Fires++
+		f.enqueueFire(j, p.at, executions.NormalTrigger)
+	}
+	f.NeedChanged()
+	m := fireCursor{Time: p.at}
+	if n < len(p.names) {
+		m.Job = p.names[n-1]
+		p.names = p.names[n:]
+	} else {
+		m.Job = lastName
+		f.due = nil
+	}
+	f.advance(m)
+	return max(n, 1)
+}
+
+// enqueueFire applies the queue rule to a fire of a cron (rule F5).
+func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Source) {
+	id := executions.ID(j.Name(), at)
+	if f.Executions.Known(id) {
+		return
+	}
+	if f.Executions.Occupied(j.Name()) {
+		if !j.Config().Misfire {
+			why := reason.FireFoundBusy(at, f.Executions.Queue(j.Name())[0].ID(), string(f.Executions.Queue(j.Name())[0].State()))
+			f.Config.CountDropped(j, 1, why)
+			f.recording.Dropped(j.Name(), at, why)
+			f.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Why: why})
+			return
+		}
+		source = executions.Misfired
+		f.dropOldestFire(j)
+	}
+	f.Executions.Enqueue(executions.Made{ID: id, Job: j.Name(), Fire: at, Source: source})
+}
+
+// queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would
+// outgrow the memory. Each job has room for one.
+func (f *Fires) queueLimit() int {
+	return min(max(f.Opt.OpenExecutions-f.Executions.NumOpen(), 1), f.Opt.QueuedFires)
+}
+
+// dropOldestFire makes room in a full queue: the oldest fire of the cron that
+// waits goes; triggers are never dropped.
+func (f *Fires) dropOldestFire(j *config.Job) {
+	waiting, oldest := 0, -1
+	for i, e := range f.Executions.Queue(j.Name()) {
+		if e.Launched() {
+			continue
+		}
+		if e.Source() == executions.Triggered {
+			continue
+		}
+		if waiting++; oldest < 0 {
+			oldest = i
+		}
+	}
+	most := f.queueLimit()
+	if waiting < most {
+		return
+	}
+	e := f.Executions.Queue(j.Name())[oldest]
+	why := reason.OldestDropped(waiting, e.Fire())
+	kill := reason.DroppedFromQueue(f.Opt.QueuedFires)
+	if most < f.Opt.QueuedFires {
+		why = reason.OldestOfAllDropped(f.Executions.NumOpen(), e.Fire())
+		kill = reason.DroppedOfTooMany(f.Opt.OpenExecutions)
+	}
+	f.Config.CountDropped(j, 1, why)
+	f.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Execution: e.ID(), Why: why})
+	f.Executions.Drop(e, kill)
+}
