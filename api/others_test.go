@@ -39,7 +39,7 @@ func (s *tenants) Read(_ context.Context, scope explain.Scope, look func(explain
 	s.watch.mu.Lock()
 	defer s.watch.mu.Unlock()
 	s.reads++
-	r, err := explain.NewReader(s.watch.core, scope)
+	r, err := explain.NewReader(s.watch.core.Views(), scope)
 	if err != nil {
 		return err
 	}

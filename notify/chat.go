@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
 // What a message may have in bytes: WeChat refuses more; DingTalk takes 20,000 with all that belongs to the request.
@@ -30,12 +30,12 @@ const (
 	readByDefault    = 5000
 )
 
-func (s *Sender) wechat(ctx context.Context, n core.Notification) error {
+func (s *Sender) wechat(ctx context.Context, n notifications.Notification) error {
 	return postText(ctx, n.Job.Prop(jobs.PropWechatWebhook), text(n, mostWechat),
 		millis(n.Job, jobs.PropWechatConnectTimeout, connectByDefault), millis(n.Job, jobs.PropWechatReadTimeout, readByDefault))
 }
 
-func (s *Sender) dingtalk(ctx context.Context, n core.Notification) error {
+func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) error {
 	address := n.Job.Prop(jobs.PropDingtalkWebhook)
 	if secret := n.Job.Prop(jobs.PropDingtalkSecret); secret != "" {
 		separator := "?"

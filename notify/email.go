@@ -15,7 +15,7 @@ import (
 	"github.com/wneessen/go-mail"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
 // subjectByDefault is the original's.
@@ -24,7 +24,7 @@ const subjectByDefault = "ElasticJob error message"
 // mostMail is how long a mail's text may be.
 const mostMail = 64 << 10
 
-func (s *Sender) email(ctx context.Context, n core.Notification) error {
+func (s *Sender) email(ctx context.Context, n notifications.Notification) error {
 	message, err := mailOf(n)
 	if err != nil {
 		return fmt.Errorf("write the mail: %w", err)
@@ -39,7 +39,7 @@ func (s *Sender) email(ctx context.Context, n core.Notification) error {
 	return nil
 }
 
-func mailOf(n core.Notification) (*mail.Msg, error) {
+func mailOf(n notifications.Notification) (*mail.Msg, error) {
 	m := mail.NewMsg()
 	p := n.Job.Prop
 	errs := []error{m.From(p(jobs.PropEmailFrom)), m.ToFromString(p(jobs.PropEmailTo))}

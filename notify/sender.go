@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
 // most is how long one message may take, whatever its job's properties say.
 const most = 30 * time.Second
 
 // handler sends one message, as a job's properties say. It has ended soon after ctx has.
-type handler func(ctx context.Context, n core.Notification) error
+type handler func(ctx context.Context, n notifications.Notification) error
 
 // Sender sends notifications. It may be used concurrently.
 type Sender struct {
@@ -37,7 +37,7 @@ func New(now func() time.Time) *Sender {
 
 // Notify sends one message by the handler of the job's type. After an error it may have arrived nevertheless. The error holds
 // no secret of the job, and of what the server said a status code alone.
-func (s *Sender) Notify(ctx context.Context, n core.Notification) error {
+func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {
 		return fmt.Errorf("nobody is told by a handler of type %q; give the job another jobErrorHandlerType", n.Job.JobErrorHandlerType)

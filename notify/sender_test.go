@@ -24,6 +24,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/notify"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,14 +39,14 @@ var now = time.Date(2026, 5, 1, 12, 0, 3, 0, time.UTC)
 func sender() *notify.Sender { return notify.New(func() time.Time { return now }) }
 
 // failed is a failure of two shards, of which one is named, and of three runs more.
-func failed(handler string, p props) core.Notification {
+func failed(handler string, p props) notifications.Notification {
 	texts := document.Texts{}
 	for name, value := range p {
 		texts[name] = document.Text{Value: value}
 	}
-	return core.Notification{
+	return notifications.Notification{
 		Job: jobs.Config{JobName: "my_job", JobErrorHandlerType: handler, Props: texts},
-		Failure: core.Failure{Execution: "my_job@20260501T120000Z", Fire: now.Add(-3 * time.Second), FailedShards: 2, Shards: []core.FailedShard{
+		Failure: notifications.Failure{Execution: "my_job@20260501T120000Z", Fire: now.Add(-3 * time.Second), FailedShards: 2, Shards: []notifications.FailedShard{
 			{Item: 2, State: core.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: reason.FromText("exit status 1; end of stderr:\n<b>北京</b> is down")},
 		}},
 		Further: 3,
@@ -144,7 +145,7 @@ func TestWebhook(t *testing.T) {
 	url, got := endpoint(t, 204, "")
 	p := props{jobs.PropWebhookURL: url, jobs.PropWebhookSecret: token}
 	n := failed(jobs.HandlerWebhook, p)
-	n.Shards = append(n.Shards, core.FailedShard{Item: 4, State: core.Lost, TaskID: "u4", Agent: "S2", Cause: reason.LostTooOften(2, reason.FromText("exit status 3"))})
+	n.Shards = append(n.Shards, notifications.FailedShard{Item: 4, State: core.Lost, TaskID: "u4", Agent: "S2", Cause: reason.LostTooOften(2, reason.FromText("exit status 3"))})
 	if err := sender().Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
 // text is what people read, in at most so many bytes: the first line is the original's.
-func text(n core.Notification, most int) string {
+func text(n notifications.Notification, most int) string {
 	for causes := 4000; causes > 20; causes /= 2 {
 		if t := withCauses(n, causes); len(t) <= most {
 			return t
@@ -20,7 +20,7 @@ func text(n core.Notification, most int) string {
 }
 
 // withCauses is the text with at most so many bytes of each cause.
-func withCauses(n core.Notification, most int) string {
+func withCauses(n notifications.Notification, most int) string {
 	var b strings.Builder
 	for i, s := range n.Shards {
 		cause := cut(cmp.Or(s.Cause.String(), "no cause that is known"), most)
@@ -41,7 +41,7 @@ func withCauses(n core.Notification, most int) string {
 	return b.String()
 }
 
-func on(s core.FailedShard) string {
+func on(s notifications.FailedShard) string {
 	if s.Agent == "" {
 		return ""
 	}

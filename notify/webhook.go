@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
 // SignatureHeader has, where the job has a webhook.secret, "sha256=" and the HMAC-SHA256 of the body in hex.
@@ -40,7 +41,7 @@ type webhookShard struct {
 	CauseArgs map[string]any `json:"failureArgs,omitempty"`
 }
 
-func (s *Sender) webhook(ctx context.Context, n core.Notification) error {
+func (s *Sender) webhook(ctx context.Context, n notifications.Notification) error {
 	b := webhookBody{
 		Timestamp: s.now().UnixMilli(), Job: n.Job.JobName, Execution: n.Execution, Fire: n.Fire.UTC(), Shards: []webhookShard{},
 		FailedShards: n.FailedShards, FurtherFailures: n.Further, Text: text(n, mostDingtalk),

@@ -46,7 +46,7 @@ func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(exp
 	var refused error
 	err = r.look(ctx, func(c *core.Core) {
 		var reader explain.Reader
-		if reader, refused = explain.NewReader(c, scope); refused == nil {
+		if reader, refused = explain.NewReader(c.Views(), scope); refused == nil {
 			refused = look(reader)
 		}
 	})

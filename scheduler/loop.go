@@ -69,7 +69,7 @@ func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Tim
 	r.outage.Store("")
 	r.view = view.New(r.look)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	first := c.Stats()
+	first := c.Views().Stats()
 	r.measured.Store(&first)
 	return r
 }
@@ -198,7 +198,7 @@ func (r *termRunner) measure() core.Stats {
 	defer cancel()
 	if r.gate.enter(ctx) == nil {
 		if !r.over.Load() {
-			st := r.core.Stats()
+			st := r.core.Views().Stats()
 			r.measured.Store(&st)
 		}
 		r.gate.leave()

@@ -38,9 +38,9 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	if err := c.Load(began, stored); err != nil {
 		return nil, errors.Join(err, resign(term))
 	}
-	found := c.Stats()
+	found := c.Views().Stats()
 	s.opt.Logger.Info("leading", "term", term.Number(), "apps", found.Apps, "jobs", found.Jobs, "executions", found.ExecutionsWaiting+found.ExecutionsRunning)
-	if held := c.Held(); held != "" {
+	if held := c.Views().Held(); held != "" {
 		s.opt.Logger.Warn("launches held: " + held)
 		s.hold.termHolds(held)
 	}

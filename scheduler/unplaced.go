@@ -19,7 +19,7 @@ const (
 // showUnplaced has a session that wants it show what finds no room, until ctx ends.
 func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
 	look := func() (found []cluster.Unplaced, err error) {
-		err = r.look(ctx, func(c *core.Core) { found = c.Unplaced(unplacedMost) })
+		err = r.look(ctx, func(c *core.Core) { found = c.Views().Unplaced(unplacedMost) })
 		return found, err
 	}
 	showUnplaced(ctx, look, on, r.s.opt.Logger)

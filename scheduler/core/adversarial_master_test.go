@@ -57,7 +57,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			t.Fatalf("seed %d step %d after %s: %s", seed, steps, what, bad)
 		}
 		for _, name := range jobNames {
-			if x, err := s.core.Explain(name); err == nil {
+			if x, err := s.core.views.Explain(name); err == nil {
 				for _, w := range x.Waiting {
 					if w.Reason == "" {
 						t.Fatalf("seed %d after %s: no reason: %+v", seed, what, w)

@@ -55,17 +55,17 @@ func TestRunAgain(t *testing.T) {
 	if p, e := runs(); p != parameter || e["LEVEL"] != "debug" || e["KEY"] != "hush" {
 		t.Errorf("%q %v", p, e)
 	}
-	row := s.core.Audits(search.Audits{Action: "job.trigger", Limit: 1})[0]
+	row := s.core.views.Audits(search.Audits{Action: "job.trigger", Limit: 1})[0]
 	if want := `{"execution":"` + second + `","repeats":"` + first + `","jobParameter":"its own","env":{"KEY":{"value":"******","secret":true},"LEVEL":"debug"}}`; row.After != want {
 		t.Error(cmp.Diff(want, row.After))
 	}
-	view, viewErr := s.core.Execution(second)
+	view, viewErr := s.core.views.Execution(second)
 	if shown := view.Overrides; viewErr != nil || shown == nil || *shown.JobParameter != parameter || shown.Env["LEVEL"].Value != "debug" || shown.Env["KEY"].Value != "******" {
 		t.Errorf("%v %+v", viewErr, shown)
 	}
 	plain, _ := ask(TriggerRequested{Job: "my_job"})
 	runs()
-	if view, err := s.core.Execution(plain); err != nil || view.Overrides != nil {
+	if view, err := s.core.views.Execution(plain); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
 	if _, err := ask(TriggerRequested{Again: plain, NoEnv: true}); err != nil {
@@ -88,7 +88,7 @@ func TestRunAgain(t *testing.T) {
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.AppName = "other_app" })
 	refused("job_moved", TriggerRequested{Again: first})
-	if view, err := s.core.Execution(first); err != nil || view.Overrides != nil {
+	if view, err := s.core.views.Execution(first); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
 }

@@ -61,11 +61,11 @@ func TestA1TheNewestRowsAreKept(t *testing.T) {
 				t.Errorf("%d rows of %d bytes are kept, want about %d", stored, bytes, c.kept)
 			}
 			s.restart()
-			rows := s.core.Audits(search.Audits{Limit: 1})
+			rows := s.core.views.Audits(search.Audits{Limit: 1})
 			if want := fmt.Sprintf("id-%06d", c.rows-1); len(rows) != 1 || rows[0].ID != want {
 				t.Errorf("the newest is %+v, want %s", rows, want)
 			}
-			if n := len(s.core.Audits(search.Audits{Limit: audit.AuditRows})); n != stored {
+			if n := len(s.core.views.Audits(search.Audits{Limit: audit.AuditRows})); n != stored {
 				t.Errorf("%d are found by the next leader, want %d", n, stored)
 			}
 		})
@@ -119,7 +119,7 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	}
 	s.step(PauseRequested{Token: 8, Job: "nosuch"}) // the commit met a conflict: the next step is another's
 	s.step(ReconcileRequested{Token: 9})
-	if rows := s.core.Audits(search.Audits{Action: "app.disable", Limit: 10}); len(rows) != 0 {
+	if rows := s.core.views.Audits(search.Audits{Action: "app.disable", Limit: 10}); len(rows) != 0 {
 		t.Errorf("%+v", rows)
 	}
 }
@@ -136,7 +136,7 @@ func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
 	}
 	s.job(webhook("hunter1"))
 	s.apply(s.core.planUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) { webhook("hunter2")(&j); return j, nil }))
-	rows := s.core.Audits(search.Audits{Action: "job.update", Limit: 10})
+	rows := s.core.views.Audits(search.Audits{Action: "job.update", Limit: 10})
 	if len(rows) != 1 || !strings.Contains(rows[0].Before, "props") || !strings.Contains(rows[0].After, "props") {
 		t.Fatalf("%+v", rows)
 	}
@@ -157,7 +157,7 @@ func TestA1LongFieldsAreCutAndSaySo(t *testing.T) {
 		j.Env = document.Texts{"A": {Value: strings.Repeat("a", 5000)}}
 		j.JobParameter = strings.Repeat("p", 3000)
 	})
-	row := s.core.Audits(search.Audits{Action: "job.register", Limit: 1})[0]
+	row := s.core.views.Audits(search.Audits{Action: "job.register", Limit: 1})[0]
 	var after map[string]any
 	if err := json.Unmarshal([]byte(row.After), &after); err != nil || len(row.After) > config.AuditSideBytes {
 		t.Fatalf("%v: %d bytes: %s", err, len(row.After), row.After)
@@ -202,7 +202,7 @@ func TestA1Search(t *testing.T) {
 			t.Parallel()
 			var got []event.Audit
 			for c.q.Limit = 3; ; {
-				page := s.core.Audits(c.q)
+				page := s.core.views.Audits(c.q)
 				if got = append(got, page...); len(page) < c.q.Limit {
 					break
 				}
@@ -225,7 +225,7 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	a, err := s.core.App("my_app")
+	a, err := s.core.views.App("my_app")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 			t.Errorf("%s: %s", path, value)
 		}
 	}
-	for _, row := range s.core.Audits(search.Audits{Limit: audit.AuditRows}) {
+	for _, row := range s.core.views.Audits(search.Audits{Limit: audit.AuditRows}) {
 		if strings.Contains(row.Before+row.After, "hush") {
 			t.Errorf("%s: %s %s", row.Action, row.Before, row.After)
 		}

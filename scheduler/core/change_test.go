@@ -16,11 +16,11 @@ func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	a, err := s.core.App("my_app")
+	a, err := s.core.views.App("my_app")
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := s.core.Job("my_job")
+	j, err := s.core.views.Job("my_job")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 1, 1, 64
 	d := s.step(ChangeRequested{Token: 7, Change: config.RegisterJob{Config: j}})
-	if _, err := s.core.Job("my_job"); err == nil || len(d.Change) == 0 || len(d.Replies) > 0 {
+	if _, err := s.core.views.Job("my_job"); err == nil || len(d.Change) == 0 || len(d.Replies) > 0 {
 		t.Fatalf("before the commit: %v, %+v, %+v", err, d.Change, d.Replies)
 	}
 	if d = s.step(ChangeCommitted{Token: 6}); len(d.Replies) > 0 {
@@ -101,7 +101,7 @@ func (c *Core) planDeregisterJob(name string) (*config.Planned, error) {
 }
 
 func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, error)) (*config.Planned, error) {
-	v, err := c.App(name)
+	v, err := c.views.App(name)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, e
 }
 
 func (c *Core) planUpdateJob(name string, change func(jobs.Config) (jobs.Config, error)) (*config.Planned, error) {
-	v, err := c.Job(name)
+	v, err := c.views.Job(name)
 	if err != nil {
 		return c.config.Plan(config.UpdateJob{Config: jobs.Config{JobName: name}})
 	}

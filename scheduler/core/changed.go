@@ -161,12 +161,12 @@ func (c *Core) changeCommitted(token uint64) {
 func (c *Core) viewsOf(p *config.Planned) (r Reply) {
 	var err error
 	if p.AppName != "" {
-		if r.App, err = c.App(p.AppName); err != nil {
+		if r.App, err = c.views.App(p.AppName); err != nil {
 			r.App.Config.AppName = p.AppName
 		}
 		return r
 	}
-	if r.Job, err = c.Job(p.JobName); err != nil {
+	if r.Job, err = c.views.Job(p.JobName); err != nil {
 		r.Job.Config.JobName = p.JobName
 	}
 	return r

@@ -38,12 +38,12 @@ func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	}
 	s.skew = 0
 	s.step()
-	made := s.core.Stats().Fires
+	made := s.core.views.Stats().Fires
 	s.until(20 * time.Second)
 	if cursor := s.core.fires.Cursor().Time; cursor.After(s.now) {
 		t.Errorf("the cursor is at %s, now it is %s", cursor, s.now)
 	}
-	if s.core.Stats().Fires == made {
+	if s.core.views.Stats().Fires == made {
 		t.Error("no fires in twenty seconds")
 	}
 }
@@ -115,7 +115,7 @@ func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
 	s.setClock(-2*time.Hour - 30*time.Minute)
 	s.job(hourly, func(j *jobs.Config) { j.JobName = "other" })
 	s.until(time.Hour)
-	if _, err := s.core.Execution("other@20261121T090000Z"); err != nil {
+	if _, err := s.core.views.Execution("other@20261121T090000Z"); err != nil {
 		t.Errorf("a job of the same cron, registered when the clock was ahead, keeps it from its fires: %v", err)
 	}
 	if s.core.executions.Get("my_job@20261121T090000Z") != nil {
@@ -223,7 +223,7 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s.restart()
 	s.until(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatalf("no offers are asked for what waits: %s", s.core.shardWaitReason(s.core.executions.Launchable()[0], s.core.executions.Launchable()[0].Shard(0)))
+		t.Fatalf("no offers are asked for what waits: %s", s.core.views.ShardWaitReason(s.core.executions.Launchable()[0], s.core.executions.Launchable()[0].Shard(0)))
 	}
 	if s.offer("S1", 8, 8192); len(s.accepted()) != 1 {
 		t.Error("it is not launched")
@@ -279,19 +279,19 @@ func TestF4NoFiresWhileTheClockIsBehindTheCursor(t *testing.T) {
 	s.app()
 	s.job(everyFiveSeconds, withMisfire)
 	s.until(11 * time.Second)
-	made := s.core.Stats().Fires
+	made := s.core.views.Stats().Fires
 	s.skew += -time.Hour
 	s.step()
 	s.until(30 * time.Minute)
-	if got := s.core.Stats().Fires; got != made {
+	if got := s.core.views.Stats().Fires; got != made {
 		t.Fatalf("%d fires made behind the cursor", got-made)
 	}
-	x, err := s.core.Explain("my_job")
+	x, err := s.core.views.Explain("my_job")
 	if err != nil || len(x.Notes) == 0 || !strings.Contains(x.Notes[0], "clock") {
 		t.Fatalf("explain does not speak of the clock: %+v, %v", x, err)
 	}
 	s.until(31 * time.Minute)
-	if got := s.core.Stats().Fires; got == made {
+	if got := s.core.views.Stats().Fires; got == made {
 		t.Fatal("no fires once the clock has passed the cursor")
 	}
 }

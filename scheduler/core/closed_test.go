@@ -18,7 +18,7 @@ func TestAgentsThatAreClosed(t *testing.T) {
 	s.trigger()
 	waits := func(when, want string) {
 		t.Helper()
-		x, err := s.core.Explain("my_job")
+		x, err := s.core.views.Explain("my_job")
 		if err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, want) {
 			t.Errorf("%s: %+v, %v", when, x.Waiting, err)
 		}
@@ -28,7 +28,7 @@ func TestAgentsThatAreClosed(t *testing.T) {
 	waits("with no other agent", "agent n2 takes no tasks now: it is cordoned")
 	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
 	waits("with a small one", "agent n2 could, but it is cordoned")
-	if v, err := s.core.Job("my_job"); err != nil || len(v.Notes) > 0 {
+	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) > 0 {
 		t.Errorf("it has the notes %q, %v", v.Notes, err)
 	}
 	s.step(s.clusterEvent(cluster.Closed{AgentID: "n2", Hostname: "n2"}))
@@ -49,18 +49,18 @@ func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	s.step(s.clusterEvent(closed))
 	shows := func(id, state, note string) {
 		t.Helper()
-		if v, err := s.core.Agent(id); err != nil || v.State == nil || *v.State != state || v.Note != note || (note != "") != (v.NoteCode == "takes_no_tasks") {
+		if v, err := s.core.views.Agent(id); err != nil || v.State == nil || *v.State != state || v.Note != note || (note != "") != (v.NoteCode == "takes_no_tasks") {
 			t.Errorf("%s: %+v, %v; want it to be %s: %s", id, v.AgentView, err, state, note)
 		}
 	}
 	shows("n1", "CLOSED", "takes no tasks now: it is cordoned")
 	shows("n2", "CLOSED", "takes no tasks now: it is not ready")
-	if f := s.core.Facts().Agents; f.Total != 2 || f.Closed != 2 || f.Unreachable != 0 {
+	if f := s.core.views.Facts().Agents; f.Total != 2 || f.Closed != 2 || f.Unreachable != 0 {
 		t.Errorf("the overview says %+v", f)
 	}
 	s.step(s.clusterEvent(cluster.Closed{AgentID: "n1", Hostname: "n1"}))
 	shows("n1", "REGISTERED", "")
-	if f := s.core.Facts().Agents; f.Total != 2 || f.Closed != 1 {
+	if f := s.core.views.Facts().Agents; f.Total != 2 || f.Closed != 1 {
 		t.Errorf("the overview says %+v", f)
 	}
 }
@@ -74,7 +74,7 @@ func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
 	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
 	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "n2"}))
-	if v, err := s.core.Job("my_job"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "the largest amounts seen are 4 CPU") {
+	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "the largest amounts seen are 4 CPU") {
 		t.Errorf("it has the notes %q, %v", v.Notes, err)
 	}
 }

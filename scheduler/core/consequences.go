@@ -21,7 +21,7 @@ func (c *Core) follow(ch executions.Change) {
 	case executions.ExecutionMade:
 		c.recording.Changed(e)
 		if j := c.config.Job(e.Job()); c.executions.Queue(e.Job())[0] != e {
-			c.recording.Waits(e, c.waitReason(j, e))
+			c.recording.Waits(e, c.views.WaitReason(j, e))
 		}
 	case executions.ExecutionLaunched:
 		c.recording.Changed(e)

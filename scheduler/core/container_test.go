@@ -108,7 +108,7 @@ func TestContainersAreStored(t *testing.T) {
 			return a, nil
 		}))
 		s.step()
-		row := s.core.Audits(search.Audits{Action: "app.update", Limit: 1})[0]
+		row := s.core.views.Audits(search.Audits{Action: "app.update", Limit: 1})[0]
 		if row.Before != `{"image":"registry.example/a:1","podTemplate":{"spec":{"nodeSelector":{"disk":"ssd"}}}}` ||
 			row.After != `{"image":"registry.example/a:2","podTemplate":{"metadata":{"labels":{"team":"a"}}}}` {
 			t.Errorf("%+v", row)

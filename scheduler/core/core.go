@@ -22,6 +22,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -57,8 +58,8 @@ type Core struct {
 	attempts   *attempts.Attempts
 	retirer    *retire.Retirer
 	reconciler reconcile.Reconciler
+	views      *views.Views
 	seen       seen
-	heldJobs   string // which jobs may be why launches are held
 }
 
 // New makes an empty core; Load fills it.
@@ -80,6 +81,11 @@ func New(opt step.Options) *Core {
 	c.retirer = retire.New(st, c.placement.Probe)
 	c.minutes = minutes.New(st, c.recording.Sampled)
 	c.audit = audit.New(shared, st.Config, func(r audit.Row) { c.recording.Audited(r) })
+	c.views = views.New(st, views.Parts{Placement: c.placement, Fires: c.fires, Daemons: c.daemons, Places: c.places,
+		Notifications: c.notifications, Audit: c.audit, Minutes: c.minutes})
 	st.Executions.Observe(c.follow)
 	return c
 }
+
+// Views makes what people see of the core between two steps.
+func (c *Core) Views() *views.Views { return c.views }

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -48,9 +49,9 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	launches := s.accepted()
 	s.run(launches)
-	silent := func() (found []Trouble) {
-		for _, trouble := range s.core.Facts().Troubles {
-			if trouble.Kind == TroubleDaemonSilent {
+	silent := func() (found []views.Trouble) {
+		for _, trouble := range s.core.views.Facts().Troubles {
+			if trouble.Kind == views.TroubleDaemonSilent {
 				found = append(found, trouble)
 			}
 		}

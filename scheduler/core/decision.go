@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // Decision is what a step decided. Writes come first, in one commit, which is all or nothing, before anything else leaves
@@ -43,8 +44,8 @@ type Decision struct {
 type Reply struct {
 	Token       uint64
 	ExecutionID string
-	App         AppView
-	Job         JobView
+	App         views.AppView
+	Job         views.JobView
 	Err         *problem.Error
 }
 

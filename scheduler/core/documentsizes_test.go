@@ -54,13 +54,13 @@ func TestDocumentsAreBounded(t *testing.T) {
 	refused(config.UpdateJob{Config: sized("a", "my_app", 11_000), Version: 0}, all)
 	refused(config.UpdateJob{Config: sized("a", "other", 8000), Version: 0}, `app "other"`, perApp) // no larger, but of another app
 	refused(config.RegisterApp{Config: app.Config{AppName: "third", BootstrapScript: strings.Repeat("x", 5000)}}, all)
-	if _, err := s.core.CheckJob(config.RegisterJob{Config: sized("d", "other", 8000)}); err == nil {
+	if _, err := s.core.views.CheckJob(config.RegisterJob{Config: sized("d", "other", 8000)}); err == nil {
 		t.Error("the check of a job does not say it")
 	}
 
 	s.opt.DocumentsLimit, s.opt.DocumentsPerAppLimit = 10_000, 5000
 	s.restart()
-	got := s.core.Facts().Documents
+	got := s.core.views.Facts().Documents
 	if sum := int64(len(s.stored["/config/app/my_app"]) + len(s.stored["/config/app/other"]) + len(s.stored["/config/job/a"]) + len(s.stored["/config/job/c"])); got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 || got.LargestApp < 8000 {
 		t.Errorf("%+v, want %d bytes", got, sum)
 	}

@@ -102,8 +102,8 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 	if now := strings.Join(s.explain("my_job").Notes, "; "); now != shown {
 		t.Errorf("shown %q, and then without a word %q", shown, now)
 	}
-	a, e1 := s.core.Agent("S1")
-	boxes, e2 := s.core.Sandboxes("my_app")
+	a, e1 := s.core.views.Agent("S1")
+	boxes, e2 := s.core.views.Sandboxes("my_app")
 	if e1 != nil || e2 != nil || a.NoteCode != "agent_clock_ahead" || len(boxes) != 1 || boxes[0].NoteCode != a.NoteCode {
 		t.Errorf("the agent and the sandbox on it: %+v, %v, %+v, %v", a, e1, boxes, e2)
 	}

@@ -47,7 +47,7 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 	_, l := s.launch()
 	state := func() string {
 		t.Helper()
-		row, _ := s.core.JobRow("my_job")
+		row, _ := s.core.views.JobRow("my_job")
 		x := s.explain("my_job")
 		if row.State != x.State || row.Running != 3 || len(x.Running) != 3 {
 			t.Errorf("in its row it is %s with %d shards, in explain %s with %d",
@@ -68,8 +68,8 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 	}
 	held(l[1])
 	held(l[2])
-	row, _ := s.core.JobRow("my_job")
-	why := s.core.JobDetails([]string{"my_job"}, 0)[0].WaitingFor
+	row, _ := s.core.views.JobRow("my_job")
+	why := s.core.views.JobDetails([]string{"my_job"}, 0)[0].WaitingFor
 	if got := state(); got != "WAITING" || why.String() != noImage || row.WaitingSince.IsZero() {
 		t.Errorf("no shard can begin, and it is %s: %q since %v", got, why, row.WaitingSince)
 	}
@@ -108,7 +108,7 @@ func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
 	s.app()
 	notes := func() string {
 		t.Helper()
-		v, err := s.core.Job("my_job")
+		v, err := s.core.views.Job("my_job")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 			s.offer("S2", 1, 8192)
 		}
 	}
-	x, err := s.core.Explain("other")
+	x, err := s.core.views.Explain("other")
 	if err != nil || len(x.Waiting) == 0 || strings.Contains(x.Waiting[0].Reason, "can ever hold") {
 		t.Errorf("S1 has 4 CPU and runs nothing: %+v, %v", x.Waiting, err)
 	}
@@ -235,10 +235,10 @@ func TestIDOfADaemonsRun(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "* * * * * ?" })
 	standing := s.core.executions.Standing("my_job").ID()
-	if _, err := s.core.Execution("my_job@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+standing) {
+	if _, err := s.core.views.Execution("my_job@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+standing) {
 		t.Errorf("%v; want a word of %s", err, standing)
 	}
-	if _, err := s.core.Execution("other@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "there is no execution") {
+	if _, err := s.core.views.Execution("other@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "there is no execution") {
 		t.Errorf("%v", err)
 	}
 }

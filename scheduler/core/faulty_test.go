@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 const accessDenied = "ZooKeeper gives no permission"
@@ -46,16 +47,16 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 			t.Errorf("the log does not name %s: %+v", path, s.last.Notes)
 		}
 	}
-	want := []FaultyView{
-		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Why: whyOf(reason.DocumentUnreadable(accessDenied)), Since: s.now},
-		{Path: "/config/job/shut", Kind: "job", Name: "shut", Why: whyOf(reason.DocumentUnreadable(accessDenied)), Since: s.now},
-		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Why: whyOf(reason.MarkUnreadable(accessDenied)), Since: s.now},
+	want := []views.FaultyView{
+		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Why: views.WhyOf(reason.DocumentUnreadable(accessDenied)), Since: s.now},
+		{Path: "/config/job/shut", Kind: "job", Name: "shut", Why: views.WhyOf(reason.DocumentUnreadable(accessDenied)), Since: s.now},
+		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Why: views.WhyOf(reason.MarkUnreadable(accessDenied)), Since: s.now},
 	}
-	if diff := cmp.Diff(want, s.core.FaultyDocuments()); diff != "" {
+	if diff := cmp.Diff(want, s.core.views.FaultyDocuments()); diff != "" {
 		t.Errorf("faulty: %s", diff)
 	}
 	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY", "marked": "DISABLED"} {
-		if x, err := s.core.Explain(name); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), accessDenied) {
+		if x, err := s.core.views.Explain(name); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), accessDenied) {
 			t.Errorf("%s: %+v, %v", name, x, err)
 		}
 	}
@@ -63,7 +64,7 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	for _, path := range shut[:3] {
 		s.edit(path, string(s.stored[path]), 7)
 	}
-	if f := s.core.FaultyDocuments(); len(f) > 0 {
+	if f := s.core.views.FaultyDocuments(); len(f) > 0 {
 		t.Errorf("faulty still: %+v", f)
 	}
 	if x := s.explain("shut"); x.State != "READY" {
@@ -93,8 +94,8 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	lose(accessDenied)
 	s.now = s.now.Add(time.Minute)
 	lose("still " + accessDenied)
-	want := FaultyView{Path: path, Kind: "job", Name: "my_job", Why: whyOf(reason.DocumentUnreadable("still " + accessDenied)), Since: began, LastGood: true}
-	if diff := cmp.Diff([]FaultyView{want}, s.core.FaultyDocuments()); diff != "" {
+	want := views.FaultyView{Path: path, Kind: "job", Name: "my_job", Why: views.WhyOf(reason.DocumentUnreadable("still " + accessDenied)), Since: began, LastGood: true}
+	if diff := cmp.Diff([]views.FaultyView{want}, s.core.views.FaultyDocuments()); diff != "" {
 		t.Errorf("faulty: %s", diff)
 	}
 	x := s.explain("my_job")
@@ -102,7 +103,7 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	s.edit(path, string(s.stored[path]), 1)
-	if len(s.core.FaultyDocuments()) != 0 {
+	if len(s.core.views.FaultyDocuments()) != 0 {
 		t.Error("it is faulty still")
 	}
 }
@@ -116,7 +117,7 @@ func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 	const path = "/state/disable/job/my_job"
 	for _, found := range []bool{true, false} {
 		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: accessDenied}, true)...)
-		if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
+		if f := s.core.views.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
 			t.Errorf("faulty: %+v", f)
 		}
 		if x := s.explain("my_job"); x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
@@ -126,10 +127,10 @@ func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 			t.Errorf("reported twice: %+v", again)
 		}
 		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1}, found)...)
-		if f := s.core.FaultyDocuments(); len(f) != 0 {
+		if f := s.core.views.FaultyDocuments(); len(f) != 0 {
 			t.Errorf("faulty still: %+v", f)
 		}
-		if v, err := s.core.Job("my_job"); err != nil || v.Disabled != found {
+		if v, err := s.core.views.Job("my_job"); err != nil || v.Disabled != found {
 			t.Errorf("disabled %v: %v", v.Disabled, err)
 		}
 	}
@@ -141,12 +142,12 @@ func TestD15APathThatIsNoneIsShown(t *testing.T) {
 	s := newStage(t)
 	path := "/config/job/" + strings.Repeat("n", 1100)
 	s.step(s.core.Reloaded(path, registry.Entry{Path: path, Unreadable: "too long"}, true)...)
-	if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
+	if f := s.core.views.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
 		t.Errorf("faulty: %+v", f)
 	}
 	written := s.last.Writes
 	s.step(s.core.Reloaded(path, registry.Entry{}, false)...)
-	if f := s.core.FaultyDocuments(); len(f) != 0 {
+	if f := s.core.views.FaultyDocuments(); len(f) != 0 {
 		t.Errorf("faulty still: %+v", f)
 	}
 	for _, w := range append(written, s.last.Writes...) {
@@ -165,15 +166,15 @@ func TestEditedJSONIsReadWithCare(t *testing.T) {
 	const path = "/config/job/my_job"
 	own := string(s.stored[path])
 	s.edit(path, strings.Replace(own, "{", `{"cron":"0 0 3 * * ?",`, 1), 1)
-	if f := s.core.FaultyDocuments(); len(f) != 1 || !strings.Contains(f[0].Reason, "cron is given more than once") {
+	if f := s.core.views.FaultyDocuments(); len(f) != 1 || !strings.Contains(f[0].Reason, "cron is given more than once") {
 		t.Errorf("a name given twice: %+v", f)
 	}
 	s.edit(path, strings.Replace(own, `"cpuCount"`, `"CPUCOUNT"`, 1), 2)
-	if f := s.core.FaultyDocuments(); len(f) != 0 {
+	if f := s.core.views.FaultyDocuments(); len(f) != 0 {
 		if !strings.Contains(f[0].Reason, "cpuCount") {
 			t.Errorf("a name in other letters: %+v", f)
 		}
-	} else if v, err := s.core.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "CPUCOUNT is not a field") {
+	} else if v, err := s.core.views.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "CPUCOUNT is not a field") {
 		t.Errorf("a name in other letters: %+v, %v", v, err)
 	}
 }
@@ -187,21 +188,21 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	s.stored[store.PathJobs+"/no_shards"] = []byte(`{"jobName":"no_shards","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":0,"cpuCount":1,"memoryMB":1}`)
 	s.stored[store.PathApps+"/bad_app"] = []byte("[]")
 	s.restart()
-	if names := len(s.core.Jobs()); names != 1 {
+	if names := len(s.core.views.Jobs()); names != 1 {
 		t.Fatalf("%d jobs, want the good one", names)
 	}
 	for _, name := range []string{"broken", "no_shards"} {
-		x, err := s.core.Explain(name)
+		x, err := s.core.views.Explain(name)
 		if err != nil || x.State != "FAULTY" || len(x.Notes) == 0 {
 			t.Fatalf("explain %s: %+v, %v", name, x, err)
 		}
 		s.apply(s.core.planDeregisterJob(name))
-		if _, err := s.core.Explain(name); err == nil {
+		if _, err := s.core.views.Explain(name); err == nil {
 			t.Fatalf("%s is still there", name)
 		}
 	}
 	s.app(func(a *app.Config) { a.AppName = "bad_app" })
-	if _, err := s.core.App("bad_app"); err != nil {
+	if _, err := s.core.views.App("bad_app"); err != nil {
 		t.Fatalf("registering does not replace a document that can't be used: %v", err)
 	}
 	s.until(6 * time.Second)

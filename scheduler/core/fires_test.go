@@ -31,14 +31,14 @@ func TestF5OneExecutionAtATime(t *testing.T) {
 			s.until(60 * time.Millisecond)
 			s.run(s.accepted())
 			s.until(20 * time.Second)
-			x, err := s.core.Explain("my_job")
+			x, err := s.core.views.Explain("my_job")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(x.Waiting) != 3*tt.wantWaiting || len(x.Running) != 3 {
 				t.Fatalf("waiting %d, running %d", len(x.Waiting), len(x.Running))
 			}
-			if got := s.core.Stats().FiresDropped; got != tt.wantDropped {
+			if got := s.core.views.Stats().FiresDropped; got != tt.wantDropped {
 				t.Fatalf("%d fires dropped, want %d", got, tt.wantDropped)
 			}
 			if tt.misfire && !strings.Contains(x.Waiting[0].Reason, "one at a time") {

@@ -16,7 +16,7 @@ func TestCells(t *testing.T) {
 	id := s.execution(s.core.executions.MustTask(l.TaskID).Exec.ID()).ExecutionID
 	see := func(want map[string][]search.Cell, job string, ids ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, s.core.Cells(job, ids)); diff != "" {
+		if diff := cmp.Diff(want, s.core.views.Cells(job, ids)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -25,7 +25,7 @@ func TestCells(t *testing.T) {
 	waits := s.trigger()
 	see(map[string][]search.Cell{id: {{State: "RUNNING", Attempt: 1, TaskID: l.TaskID}}, waits: {}}, "my_job", id, waits)
 	s.update(l, cluster.Finished)
-	ended := s.core.Cells("my_job", []string{id})[id][0]
+	ended := s.core.views.Cells("my_job", []string{id})[id][0]
 	if ended.State != "FINISHED" || ended.DurationMillis == nil {
 		t.Errorf("%+v", ended)
 	}

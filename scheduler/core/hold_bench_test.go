@@ -39,7 +39,7 @@ func BenchmarkOffersHeld(b *testing.B) {
 				share := 100 * p.held.Seconds() / (minutes * time.Minute.Seconds() * float64(len(p.agents)))
 				b.ReportMetric(share, "%held")
 				b.ReportMetric(float64(p.tasks)/minutes, "tasks/min")
-				if s := p.core.Stats(); s.FireDelay.Count() > 0 {
+				if s := p.core.views.Stats(); s.FireDelay.Count() > 0 {
 					b.ReportMetric(1000*s.FireDelay.Sum/float64(s.FireDelay.Count()), "ms_to_launch")
 				}
 				if c.name == "idle" && p.held > 0 {

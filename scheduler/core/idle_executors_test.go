@@ -96,7 +96,7 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 		s.until(2 * time.Second)
 	}
 	if !s.core.executors.Get(idle).IsClosing() {
-		x, _ := s.core.Explain("small")
+		x, _ := s.core.views.Explain("small")
 		t.Errorf("the idle executor stays; small waits: %+v", x.Waiting)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // candidate is a job that isn't registered: one shard of 1 CPU and 64 MB each.
@@ -28,9 +29,9 @@ func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 // checkJob checks a registration, and that it has changed nothing: the stage would write it with the next step.
 func (s *stage) checkJob(c jobs.Config) (JobCheck, error) {
 	s.t.Helper()
-	before := s.core.Jobs()
-	check, err := s.core.CheckJob(config.RegisterJob{Config: c})
-	if diff := cmp.Diff(before, s.core.Jobs()); diff != "" {
+	before := s.core.views.Jobs()
+	check, err := s.core.views.CheckJob(config.RegisterJob{Config: c})
+	if diff := cmp.Diff(before, s.core.views.Jobs()); diff != "" {
 		s.t.Errorf("the check has changed the jobs:\n%s", diff)
 	}
 	if d := s.step(); len(d.Writes) > 0 || len(d.Change) > 0 {
@@ -46,7 +47,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 		before func(*stage)
 		job    jobs.Config
 		fits   bool
-		shards []PlacedShardView
+		shards []views.PlacedShardView
 		reason string
 	}{
 		{"nothing was seen yet", func(*stage) {}, candidate(3), false, nil, "no agent has offered anything yet"},
@@ -59,7 +60,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 			s.job()
 			s.run(s.start(4.5))
 		}, candidate(2), false, nil, "the agents seen so far have room for 1 of 2 shards"},
-		{"on offer", func(s *stage) { s.hold("S1", 4) }, candidate(3), true, []PlacedShardView{{0, "S1", "S1"}, {1, "S1", "S1"}, {2, "S1", "S1"}}, ""},
+		{"on offer", func(s *stage) { s.hold("S1", 4) }, candidate(3), true, placedOn("S1", 3), ""},
 		{"on offer, and too little", func(s *stage) { s.hold("S1", 4) }, candidate(9), false, nil,
 			"9 shards, which start together, need 1 CPU, 64 MB each (and 0.5 CPU, 128 MB once per agent for the executor of my_app): 1 agent offers room for 3; nearest to one more: agent S1 (host S1), short by 0.5 CPU"},
 		{"never", func(s *stage) { s.hold("S1", 4) }, candidate(1, func(j *jobs.Config) { j.CPUCount = 64 }), false, nil, "no agent can ever hold one shard"},
@@ -80,7 +81,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 			}
 			want := tt.shards
 			if want == nil {
-				want = []PlacedShardView{}
+				want = []views.PlacedShardView{}
 			}
 			if diff := cmp.Diff(want, got.Placement.Shards); diff != "" {
 				t.Errorf("shards (-want +got):\n%s", diff)
@@ -112,10 +113,10 @@ func TestACheckIsTrue(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.JobName = "my_job_2" })
 	s.triggerJob("my_job_2")
 	s.offer("S1", 8, 4096)
-	var got []PlacedShardView
+	var got []views.PlacedShardView
 	for _, task := range s.accepted() {
 		if id, err := jobs.ParseTaskID(task.TaskID); err == nil && id.Job == "my_job_2" {
-			got = append(got, PlacedShardView{id.Item, id.Agent, "S1"})
+			got = append(got, views.PlacedShardView{Item: id.Item, Agent: id.Agent, Hostname: "S1"})
 		}
 	}
 	if !reflect.DeepEqual(got, check.Placement.Shards) || len(got) != 3 {
@@ -138,11 +139,11 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 		}
 	}
 	s.apply(s.core.planDisableJob("my_job", true))
-	v, err := s.core.Job("my_job")
+	v, err := s.core.views.Job("my_job")
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := s.core.CheckJob(config.UpdateJob{Config: candidate(2, func(j *jobs.Config) { j.JobName, j.Cron = "my_job", "0 0 0 1 1 ? 2020" }), Version: v.Version})
+	check, err := s.core.views.CheckJob(config.UpdateJob{Config: candidate(2, func(j *jobs.Config) { j.JobName, j.Cron = "my_job", "0 0 0 1 1 ? 2020" }), Version: v.Version})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 	if !check.Job.Disabled || !strings.Contains(notes, "never fires (again)") || !strings.Contains(notes, "the job is disabled: until that ends") {
 		t.Errorf("%+v", check.Job)
 	}
-	if after, _ := s.core.Job("my_job"); after.Cron != v.Cron || after.ShardingTotalCount != v.ShardingTotalCount {
+	if after, _ := s.core.views.Job("my_job"); after.Cron != v.Cron || after.ShardingTotalCount != v.ShardingTotalCount {
 		t.Errorf("the check has changed the job: %+v", after)
 	}
 }
@@ -166,11 +167,19 @@ func TestChecksAtTheSameTime(t *testing.T) {
 	for shards := 1; shards <= 8; shards++ {
 		wg.Go(func() {
 			for range 20 {
-				if _, err := s.core.CheckJob(config.RegisterJob{Config: candidate(shards)}); err != nil {
+				if _, err := s.core.views.CheckJob(config.RegisterJob{Config: candidate(shards)}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// placedOn are the first shards of a job, all of them on one agent.
+func placedOn(agent string, shards int) (placed []views.PlacedShardView) {
+	for item := range shards {
+		placed = append(placed, views.PlacedShardView{Item: item, Agent: agent, Hostname: agent})
+	}
+	return placed
 }

@@ -100,7 +100,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	if err := c.joinLoaded(); err != nil {
 		return err
 	}
-	c.holdLaunches()
+	c.views.HoldLaunches()
 	return nil
 }
 

@@ -24,7 +24,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 			Resources: resources.New(8, 8000), Unavailable: s.now.Add(begins)}}}))
 	}
 	offer("S1", 30*time.Minute)
-	x, err := s.core.Explain("my_job")
+	x, err := s.core.views.Explain("my_job")
 	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "its maintenance begins at 2026-11-21T08:30:00Z") {
 		t.Fatalf("placed, or explain names another reason: %+v, %v", x.Waiting, err)
 	}
@@ -32,7 +32,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 		t.Errorf("its offer is of no use and is held: %+v", s.last.Calls)
 	}
 	offer("S1", -time.Minute)
-	if x, _ = s.core.Explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "in maintenance since") {
+	if x, _ = s.core.views.Explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "in maintenance since") {
 		t.Errorf("begun: %s", x.Waiting[0].Reason)
 	}
 	offer("S2", 2*time.Hour)

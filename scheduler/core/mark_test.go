@@ -33,7 +33,7 @@ func TestF11MarksSetByHand(t *testing.T) {
 			s.run(s.accepted())
 			entry := registry.Entry{Path: store.Under(store.PathJobDisabled, c.job), Value: []byte(c.value)}
 			d := s.step(s.core.Reloaded(entry.Path, entry, true)...)
-			view, err := s.core.Job(c.job)
+			view, err := s.core.views.Job(c.job)
 			if err != nil || view.State != c.want || !view.Disabled || len(calls[step.CallKill](d)) != c.kills {
 				t.Errorf("%s, disabled %v, %d kills, %v", view.State, view.Disabled, len(calls[step.CallKill](d)), err)
 			}
@@ -42,16 +42,16 @@ func TestF11MarksSetByHand(t *testing.T) {
 			}
 			entry.Unreadable = "no permission"
 			s.step(s.core.Reloaded(entry.Path, entry, true)...)
-			if view, err = s.core.Job(c.job); err != nil || view.State != c.want {
+			if view, err = s.core.views.Job(c.job); err != nil || view.State != c.want {
 				t.Errorf("no longer readable: %s, %v", view.State, err)
 			}
 			s.stored[entry.Path] = []byte(c.value)
 			s.restart()
-			if view, err = s.core.Job(c.job); err != nil || view.State != c.want {
+			if view, err = s.core.views.Job(c.job); err != nil || view.State != c.want {
 				t.Errorf("for the next leader: %s, %v", view.State, err)
 			}
 			s.step(s.core.Reloaded(entry.Path, registry.Entry{}, false)...)
-			if view, err = s.core.Job(c.job); err != nil || view.Disabled {
+			if view, err = s.core.views.Job(c.job); err != nil || view.Disabled {
 				t.Errorf("removed: %s, %v", view.State, err)
 			}
 		})

@@ -62,10 +62,10 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 				m.Results, m.Sampled, m.Loaded = true, true, true
 				rows = append(rows, event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50, DelayP95: m.DelayP95})
 			}
-			if got := s.core.Activity(time.Time{}); !slices.Equal(got, want) {
+			if got := s.core.views.Activity(time.Time{}); !slices.Equal(got, want) {
 				t.Errorf("\n got %+v\nwant %+v", got, want)
 			}
-			if got := s.core.Activity(minute(1)); !slices.Equal(got, want[1:]) {
+			if got := s.core.views.Activity(minute(1)); !slices.Equal(got, want[1:]) {
 				t.Errorf("later: %+v", got)
 			}
 			if !recorded {
@@ -85,7 +85,7 @@ func TestAWeekOfMinutesIsKept(t *testing.T) {
 	for i := range 2 * minutes.MinutesKept {
 		s.core.minutes.Sample(s.began.Add(time.Duration(i) * time.Minute))
 	}
-	if got := s.core.Activity(time.Time{}); len(got) < minutes.MinutesKept || len(got) > minutes.MinutesKept*9/8 || !got[len(got)-1].Time.Equal(s.began.Add((2*minutes.MinutesKept-2)*time.Minute)) {
+	if got := s.core.views.Activity(time.Time{}); len(got) < minutes.MinutesKept || len(got) > minutes.MinutesKept*9/8 || !got[len(got)-1].Time.Equal(s.began.Add((2*minutes.MinutesKept-2)*time.Minute)) {
 		t.Errorf("%d minutes up to %v", len(got), got[len(got)-1].Time)
 	}
 }

@@ -21,7 +21,7 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 			p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron, j.ShardingTotalCount, j.CPUCount = "0/5 * * * * ?", 6, 0.5 })
 			p.answers, p.takes = answers, time.Second
 			p.run(time.Minute)
-			before := p.core.Stats()
+			before := p.core.views.Stats()
 			p.held, p.tasks, p.revived = 0, 0, 0
 			p.run(5 * time.Minute)
 			if fires := p.tasks / 6; fires != 60 {
@@ -35,7 +35,7 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 			if runs := p.tasks / 6; p.revived > runs+runs/10 {
 				t.Errorf("%d REVIVEs for %d runs", p.revived, runs)
 			}
-			after := p.core.Stats()
+			after := p.core.views.Stats()
 			if late := after.FireDelay.Sum - before.FireDelay.Sum; late > 0.005*float64(p.tasks/6) {
 				t.Errorf("%d fires were %.3f s late, all together", p.tasks/6, late)
 			}
@@ -52,9 +52,9 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	if lead := p.core.placement.Lead(); lead < p.answers || lead > p.core.Opt.OfferAhead {
 		t.Errorf("offers are asked for %s before a fire", lead)
 	}
-	before := p.core.Stats()
+	before := p.core.views.Stats()
 	p.run(10 * time.Minute)
-	after := p.core.Stats()
+	after := p.core.views.Stats()
 	if fires := after.FireDelay.Count() - before.FireDelay.Count(); fires != 30 {
 		t.Fatalf("%d fires in ten minutes", fires)
 	}
@@ -68,7 +68,7 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
 	p.run(time.Minute)
-	if s := p.core.Stats(); s.FireDelay.Count() != 1 || s.FireDelay.Sum > 0.005 || p.held > 5*p.core.placement.Lead() {
+	if s := p.core.views.Stats(); s.FireDelay.Count() != 1 || s.FireDelay.Sum > 0.005 || p.held > 5*p.core.placement.Lead() {
 		t.Errorf("%d fires, %.3f s late; offers held for %s", s.FireDelay.Count(), s.FireDelay.Sum, p.held)
 	}
 }

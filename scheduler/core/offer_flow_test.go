@@ -65,7 +65,7 @@ func TestAChangedJobIsMatchedAgain(t *testing.T) {
 		if revived == 0 {
 			t.Errorf("%v CPU: nothing is revived", cpus)
 		}
-		x, err := s.core.Explain("my_job")
+		x, err := s.core.views.Explain("my_job")
 		if err != nil || len(x.Waiting) != 1 || strings.Contains(x.Waiting[0].Reason, fmt.Sprint("needs ", cpus, " CPU")) {
 			t.Errorf("%v CPU: %+v, %v", cpus, x.Waiting, err)
 		}

@@ -42,7 +42,7 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	if most := 64 + 20; tried > most {
 		t.Errorf("%d tries in ten minutes, want at most %d", tried, most)
 	}
-	x, err := p.core.Explain("hangs_1")
+	x, err := p.core.views.Explain("hangs_1")
 	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "hangs:80 did not answer") {
 		t.Errorf("explain says %+v, %v", x.Waiting, err)
 	}
@@ -124,12 +124,12 @@ func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	a := app.Config{AppName: "one", AppURL: "http://h/x"}
 	for _, shown := range []bool{true, false} {
 		s.core.starts.Unanswered(a, "run", s.now, reason.FromText("the server answers 503"))
-		for _, trouble := range s.core.Facts().Troubles {
+		for _, trouble := range s.core.views.Facts().Troubles {
 			if strings.HasSuffix(trouble.Why.String(), ", last: the server answers 503") != shown {
 				t.Errorf("with a second app %v: %s", !shown, trouble.Why.String())
 			}
 		}
-		if len(s.core.Facts().Troubles) == 0 {
+		if len(s.core.views.Facts().Troubles) == 0 {
 			t.Error("no trouble")
 		}
 		a.AppName = "two"

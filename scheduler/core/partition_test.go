@@ -54,7 +54,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 				for e := range s.core.executions.AllEnded() {
 					lost = lost || e.Shard(0).State() == executions.Lost
 				}
-				return lost, len(s.core.FailoverShards()) == 1
+				return lost, len(s.core.views.FailoverShards()) == 1
 			}
 			if lost, waiting := left(); c.over && lost == failover || waiting != (c.over && failover) || !c.over && lost {
 				t.Errorf("%s, agent registered %v, failover %v: lost %v, to be run again %v", c.state, c.registered, failover, lost, waiting)

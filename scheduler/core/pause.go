@@ -1,31 +1,8 @@
 package core
 
 import (
-	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
-
-// jobState is what a job does, for people: see Explanation.State.
-func (c *Core) jobState(j *config.Job, running, waiting int, fires bool) string {
-	a := c.config.App(j.Config().AppName)
-	switch {
-	case j.State(c.executions.Busy(j.Name())) == config.JobDisabled:
-		return string(config.JobDisabled)
-	case a == nil || a.Disabled():
-		return "APP_DISABLED"
-	case j.State(c.executions.Busy(j.Name())) != config.JobEnabled:
-		return string(j.State(c.executions.Busy(j.Name())))
-	case running > 0:
-		return "RUNNING"
-	case waiting > 0:
-		return "WAITING"
-	case j.Config().Cron == "":
-		return "ON_TRIGGER"
-	case !fires:
-		return "NEVER"
-	}
-	return "READY"
-}
 
 // pauseRequested pauses a job, or ends its pause (rule F10). Both are a part of the job's own record. A pause keeps fires from being made,
 // and what waits from being launched, and touches nothing that was launched. When it ends, fires are made from then on (rule F2).
@@ -51,6 +28,6 @@ func (c *Core) pauseRequested(p PauseRequested) {
 			c.recording.Waits(c.executions.Queue(j.Name())[0], c.config.InactiveReason(j))
 		}
 	}
-	view, _ := c.Job(j.Name()) // it has a document
+	view, _ := c.views.Job(j.Name()) // it has a document
 	c.reply(Reply{Token: p.Token, Job: view})
 }

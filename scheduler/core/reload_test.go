@@ -40,7 +40,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if j.Config().Cron != "0 0 4 * * ?" || j.Config().ShardingTotalCount != 2 || !j.Since().Equal(s.now) {
 			t.Errorf("not applied: %+v", j.Config())
 		}
-		if v, err := s.core.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "jobType is ignored") {
+		if v, err := s.core.views.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "jobType is ignored") {
 			t.Errorf("notes: %v, %v", v.Notes, err)
 		}
 		// A broken one keeps the last good one, and says so until it is mended.
@@ -52,13 +52,13 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Error("the same fault is reported twice")
 		}
 		notes := func() string {
-			x, err := s.core.Explain("my_job")
+			x, err := s.core.views.Explain("my_job")
 			if err != nil || len(x.NextFires) == 0 {
 				t.Fatalf("the last good document is not in force: %+v, %v", x, err)
 			}
 			return strings.Join(x.Notes, ";")
 		}
-		if !strings.Contains(notes(), "the last good document is in force") || len(s.core.FaultyDocuments()) != 1 {
+		if !strings.Contains(notes(), "the last good document is in force") || len(s.core.views.FaultyDocuments()) != 1 {
 			t.Errorf("explain: %s", notes())
 		}
 		s.edit("/state/disable/job/my_job", "my_job", 0)
@@ -70,12 +70,12 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Error("enabling mends a document")
 		}
 		s.edit(path, byHand, 4)
-		if strings.Contains(notes(), "last good") || len(s.core.FaultyDocuments()) != 0 {
+		if strings.Contains(notes(), "last good") || len(s.core.views.FaultyDocuments()) != 0 {
 			t.Errorf("explain of the mended one: %s", notes())
 		}
 		// Deleted: a deregistration (rule K2).
 		s.edit(path, "", 0)
-		if _, err := s.core.Job("my_job"); err == nil {
+		if _, err := s.core.views.Job("my_job"); err == nil {
 			t.Error("the job is there still")
 		}
 		// A disabled mark may come before its document.
@@ -119,9 +119,9 @@ func TestYAMLDocumentsAreWrittenAsTheOriginalDoes(t *testing.T) {
 			t.Errorf("%s is\n%s", path, got)
 		}
 	}
-	before, _ := s.core.Job("my_job")
+	before, _ := s.core.views.Job("my_job")
 	s.restart()
-	if after, err := s.core.Job("my_job"); err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+	if after, err := s.core.views.Job("my_job"); err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("read back as %+v, %v", after, err)
 	}
 }

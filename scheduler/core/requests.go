@@ -1,8 +1,6 @@
 package core
 
 import (
-	"time"
-
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -18,5 +16,5 @@ func (c *Core) forget(f ForgetRequested) {
 	c.reply(Reply{Token: f.Token, Err: err})
 }
 
-// LongestKillGrace is the longest grace that any task on the cluster has, and at least the server's: so long the end of all may take.
-func (c *Core) LongestKillGrace() time.Duration { return c.executions.LongestKillGrace() }
+// HistoryTerm is the number by which the history knows this term. It may be asked for concurrently once Load has returned.
+func (c *Core) HistoryTerm() int64 { return c.recording.Term() }

@@ -114,7 +114,7 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	s.trigger()
 	s.offer("S3", 2, 8192)
 	s.update(lost[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-	if x, err := s.core.Explain("my_job"); err != nil || len(x.Waiting) == 0 || s.core.st.CanLaunch(s.core.config.Job("my_job")) {
+	if x, err := s.core.views.Explain("my_job"); err != nil || len(x.Waiting) == 0 || s.core.st.CanLaunch(s.core.config.Job("my_job")) {
 		t.Fatalf("%+v, %v: want an execution that waits for its orphan", x, err)
 	}
 	for range 60 {
@@ -274,11 +274,11 @@ func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	s.run(l)
 	executor := s.core.executors.Get(l[0].Executor.ID).Info().Resources.CPUs()
 	s.offer("S1", 8-executor, 4096, l[0].Executor.ID) // the task's 4 CPUs are free again
-	if n := s.core.useOf(s.core.agents.Get("S1")).total.CPUs(); n != 8 {
+	if n := s.core.views.UseOf(s.core.agents.Get("S1")).Total().CPUs(); n != 8 {
 		t.Errorf("%v CPUs of 8, an end on its way", n)
 	}
 	s.finish(l)
-	if n := s.core.agentTotals().Capacity.CPUs(); n != 8 {
+	if n := s.core.views.AgentTotals().Capacity.CPUs(); n != 8 {
 		t.Errorf("%v CPUs of 8", n)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // someRuns makes one run that finished, one that failed, one that runs and one that waits.
@@ -44,23 +45,23 @@ func TestExecutionsAreListed(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
 	for name, c := range map[string]struct {
-		filter ExecutionFilter
+		filter views.ExecutionFilter
 		want   []string
 	}{
-		"all":          {ExecutionFilter{Limit: 10}, []string{ids[3], ids[2], ids[1], ids[0]}},
-		"newest":       {ExecutionFilter{Limit: 2}, []string{ids[3], ids[2]}},
-		"none":         {ExecutionFilter{}, nil},
-		"of a job":     {ExecutionFilter{Job: "my_job", Limit: 10}, []string{ids[2], ids[1], ids[0]}},
-		"failed":       {ExecutionFilter{States: []executions.State{executions.Failed}, Limit: 10}, []string{ids[1]}},
-		"under way":    {ExecutionFilter{States: []executions.State{executions.Waiting, executions.Running}, Limit: 10}, []string{ids[3], ids[2]}},
-		"since":        {ExecutionFilter{Since: s.now.Add(-2 * time.Minute), Limit: 10}, []string{ids[3], ids[2]}},
-		"before one":   {ExecutionFilter{Before: s.execution(ids[2]).FireTime, BeforeID: ids[2], Limit: 10}, []string{ids[1], ids[0]}},
-		"before after": {ExecutionFilter{Before: s.execution(ids[1]).FireTime, BeforeID: ids[1] + "x", Limit: 1}, []string{ids[1]}},
-		"before":       {ExecutionFilter{Before: s.execution(ids[1]).FireTime, Limit: 10}, []string{ids[0]}},
-		"of none":      {ExecutionFilter{Job: "none", Limit: 10}, nil},
-		"all together": {ExecutionFilter{Job: "my_job", States: []executions.State{executions.Finished, executions.Failed}, Since: s.now.Add(-time.Hour), Limit: 1}, []string{ids[1]}},
+		"all":          {views.ExecutionFilter{Limit: 10}, []string{ids[3], ids[2], ids[1], ids[0]}},
+		"newest":       {views.ExecutionFilter{Limit: 2}, []string{ids[3], ids[2]}},
+		"none":         {views.ExecutionFilter{}, nil},
+		"of a job":     {views.ExecutionFilter{Job: "my_job", Limit: 10}, []string{ids[2], ids[1], ids[0]}},
+		"failed":       {views.ExecutionFilter{States: []executions.State{executions.Failed}, Limit: 10}, []string{ids[1]}},
+		"under way":    {views.ExecutionFilter{States: []executions.State{executions.Waiting, executions.Running}, Limit: 10}, []string{ids[3], ids[2]}},
+		"since":        {views.ExecutionFilter{Since: s.now.Add(-2 * time.Minute), Limit: 10}, []string{ids[3], ids[2]}},
+		"before one":   {views.ExecutionFilter{Before: s.execution(ids[2]).FireTime, BeforeID: ids[2], Limit: 10}, []string{ids[1], ids[0]}},
+		"before after": {views.ExecutionFilter{Before: s.execution(ids[1]).FireTime, BeforeID: ids[1] + "x", Limit: 1}, []string{ids[1]}},
+		"before":       {views.ExecutionFilter{Before: s.execution(ids[1]).FireTime, Limit: 10}, []string{ids[0]}},
+		"of none":      {views.ExecutionFilter{Job: "none", Limit: 10}, nil},
+		"all together": {views.ExecutionFilter{Job: "my_job", States: []executions.State{executions.Finished, executions.Failed}, Since: s.now.Add(-time.Hour), Limit: 1}, []string{ids[1]}},
 	} {
-		list, err := s.core.Executions(c.filter)
+		list, err := s.core.views.Executions(c.filter)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,12 +73,12 @@ func TestExecutionsAreListed(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if _, err := s.core.Executions(ExecutionFilter{Job: "none", Known: true, Limit: 1}); err == nil {
+	if _, err := s.core.views.Executions(views.ExecutionFilter{Job: "none", Known: true, Limit: 1}); err == nil {
 		t.Error("a job of which nothing is known has a list")
 	}
 	// A deregistered job's runs are still listed.
 	s.apply(s.core.planDeregisterJob("other"))
-	if list, err := s.core.Executions(ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil || len(list) != 1 || list[0].State != executions.Killed {
+	if list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil || len(list) != 1 || list[0].State != executions.Killed {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -88,7 +89,7 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 	s, ids := someRuns(t)
 	check := func() {
 		t.Helper()
-		list, err := s.core.Executions(ExecutionFilter{Limit: 10})
+		list, err := s.core.views.Executions(views.ExecutionFilter{Limit: 10})
 		if err != nil || len(list) != 4 {
 			t.Fatalf("%+v, %v", list, err)
 		}
@@ -102,7 +103,7 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 				t.Errorf("%+v\n%+v", e, v)
 			}
 		}
-		failed := list[slices.IndexFunc(list, func(e ExecutionSummary) bool { return e.ExecutionID == ids[1] })]
+		failed := list[slices.IndexFunc(list, func(e views.ExecutionSummary) bool { return e.ExecutionID == ids[1] })]
 		if !strings.Contains(failed.Reason, "boom") || failed.StartTime == nil || failed.CompleteTime == nil || failed.CompleteTime.Sub(*failed.StartTime) != time.Minute {
 			t.Errorf("%+v", failed)
 		}
@@ -122,7 +123,7 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 		id := fmt.Sprintf("job%d@x", i)
 		c.executions.Enqueue(executions.Made{ID: id, Job: id, Fire: start.Add(time.Duration(i*7919%5000) * time.Second)})
 	}
-	list, err := c.Executions(ExecutionFilter{Limit: 3})
+	list, err := c.views.Executions(views.ExecutionFilter{Limit: 3})
 	if err != nil || len(list) != 3 || !list[0].FireTime.Equal(start.Add(4999*time.Second)) || !list[2].FireTime.Equal(start.Add(4997*time.Second)) {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -136,9 +137,9 @@ func TestExplainTellsOfThePast(t *testing.T) {
 	for range 130 {
 		s.after(time.Second) // its third run goes on
 	}
-	look := func() Explanation {
+	look := func() views.Explanation {
 		t.Helper()
-		x, err := s.core.Explain("my_job")
+		x, err := s.core.views.Explain("my_job")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +170,7 @@ func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 	s, _ := someRuns(t)
 	of := func() map[string]stats.JobStats {
 		found := map[string]stats.JobStats{}
-		for _, j := range s.core.Stats().OfJobs {
+		for _, j := range s.core.views.Stats().OfJobs {
 			found[j.Job] = j
 		}
 		return found
@@ -184,14 +185,14 @@ func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 		t.Errorf("after a restart %+v", again)
 	}
 	s.apply(s.core.planDisableJob("other", true)) // which ends what waits of it
-	if n := s.core.Stats().JobsWithoutMetrics; len(of()) != 1 || n != 1 {
+	if n := s.core.views.Stats().JobsWithoutMetrics; len(of()) != 1 || n != 1 {
 		t.Errorf("%+v, and %d without", of(), n)
 	}
 	s.apply(s.core.planDeregisterJob("my_job"))
 	s.apply(s.core.planDisableJob("other", false))
 	s.triggerJob("other")
 	s.apply(s.core.planDisableJob("other", true))
-	if n := s.core.Stats().JobsWithoutMetrics; of()["other"].Killed != 1 || len(of()) != 1 || n != 0 {
+	if n := s.core.views.Stats().JobsWithoutMetrics; of()["other"].Killed != 1 || len(of()) != 1 || n != 0 {
 		t.Errorf("%+v, and %d without", of(), n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -42,14 +43,14 @@ func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
 	t.Parallel()
 	s, l := sandboxStage(t)
 	virtual := "/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/latest"
-	if boxes, err := s.core.Sandboxes("my_app"); err != nil || !cmp.Equal(boxes, []SandboxView{{Hostname: "S1", Path: virtual}}) {
+	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil || !cmp.Equal(boxes, []views.SandboxView{{Hostname: "S1", Path: virtual}}) {
 		t.Errorf("before a task was reported: %+v, %v", boxes, err)
 	}
 	s.update(l, cluster.Running, saysSandbox(t, runOf(l, "c-1")))
-	if boxes, err := s.core.Sandboxes("my_app"); err != nil || !cmp.Equal(boxes, []SandboxView{{Hostname: "S1", Path: runOf(l, "c-1")}}) {
+	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil || !cmp.Equal(boxes, []views.SandboxView{{Hostname: "S1", Path: runOf(l, "c-1")}}) {
 		t.Errorf("%+v, %v", boxes, err)
 	}
-	if _, err := s.core.Sandboxes("nobody"); err == nil {
+	if _, err := s.core.views.Sandboxes("nobody"); err == nil {
 		t.Error("an app that is not there has sandboxes")
 	}
 	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
@@ -103,14 +104,14 @@ func TestASecondRunOfAnExecutorHasASandboxOfItsOwn(t *testing.T) {
 	for i, l := range launches {
 		s.expectOutput(l.TaskID, runOf(l, fmt.Sprint("c-", i))+"/tasks/1")
 	}
-	if boxes, err := s.core.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0].Path != runOf(launches[0], "c-1") {
+	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0].Path != runOf(launches[0], "c-1") {
 		t.Errorf("%+v, %v", boxes, err)
 	}
 }
 
 func (s *stage) expectOutput(taskID, want string) {
 	s.t.Helper()
-	place, err := s.core.LogPlace(taskID)
+	place, err := s.core.views.LogPlace(taskID)
 	if err != nil || place.Dir != want {
 		s.t.Errorf("the output is in %q, %v; want %q", place.Dir, err, want)
 	}
@@ -140,16 +141,16 @@ func TestOutputOfEarlierAttempts(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 4 })
 	id := s.trigger()
 	var tasks, places []string
-	see := func(kept int, earlier ...AttemptView) {
+	see := func(kept int, earlier ...views.AttemptView) {
 		t.Helper()
 		for i := range tasks {
 			if i >= len(tasks)-kept {
 				s.expectOutput(tasks[i], places[i])
-			} else if _, err := s.core.LogPlace(tasks[i]); err == nil {
+			} else if _, err := s.core.views.LogPlace(tasks[i]); err == nil {
 				t.Errorf("attempt %d is kept", i+1)
 			}
 		}
-		v, err := s.core.Execution(id)
+		v, err := s.core.views.Execution(id)
 		if diff := cmp.Diff(earlier, v.Shards[0].Earlier); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
 		}
@@ -163,17 +164,17 @@ func TestOutputOfEarlierAttempts(t *testing.T) {
 		s.update(l, cluster.Running, saysSandbox(t, run))
 		tasks, places = append(tasks, l.TaskID), append(places, run+"/tasks/1")
 		if n == 1 {
-			see(2, AttemptView{1, tasks[0]})
+			see(2, views.AttemptView{Attempt: 1, TaskID: tasks[0]})
 		}
 		s.update(l, cluster.Failed)
 		if n == 1 {
-			see(2, AttemptView{1, tasks[0]}) // it waits for the next
+			see(2, views.AttemptView{Attempt: 1, TaskID: tasks[0]}) // it waits for the next
 			s.restart()
 		}
 	}
-	see(4, AttemptView{2, tasks[1]}, AttemptView{3, tasks[2]}, AttemptView{4, tasks[3]})
+	see(4, views.AttemptView{Attempt: 2, TaskID: tasks[1]}, views.AttemptView{Attempt: 3, TaskID: tasks[2]}, views.AttemptView{Attempt: 4, TaskID: tasks[3]})
 	s.restart()
-	see(4, AttemptView{2, tasks[1]}, AttemptView{3, tasks[2]}, AttemptView{4, tasks[3]})
+	see(4, views.AttemptView{Attempt: 2, TaskID: tasks[1]}, views.AttemptView{Attempt: 3, TaskID: tasks[2]}, views.AttemptView{Attempt: 4, TaskID: tasks[3]})
 }
 
 // TestAnAttemptWithoutOutputSaysSo while its shard waits, and when that was killed then.
@@ -187,7 +188,7 @@ func TestAnAttemptWithoutOutputSaysSo(t *testing.T) {
 	l := s.accepted()[0]
 	s.update(l, cluster.Failed)
 	for range 2 {
-		_, err := s.core.LogPlace(l.TaskID)
+		_, err := s.core.views.LogPlace(l.TaskID)
 		if gone := new(problem.Error); !errors.As(err, &gone) || gone.Code != "no_output" {
 			t.Errorf("%v", err)
 		}

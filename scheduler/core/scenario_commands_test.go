@@ -223,7 +223,7 @@ func (s *scene) cmdOption(w *scenario.Words) error {
 }
 
 func (s *scene) cmdExplain(w *scenario.Words) error {
-	x, err := s.core.Explain(w.Next())
+	x, err := s.core.views.Explain(w.Next())
 	if refused := (*problem.Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)
 		return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -240,7 +241,7 @@ func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
 }
 
 // reportExplanation says what people read about a job.
-func (s *scene) reportExplanation(x Explanation) {
+func (s *scene) reportExplanation(x views.Explanation) {
 	s.say("%s is %s", x.JobName, x.State)
 	for i := 0; i < len(x.Waiting); {
 		first := x.Waiting[i]

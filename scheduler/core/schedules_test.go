@@ -17,7 +17,7 @@ func (s *stage) scheduled() string {
 		s.t.Fatal(bad)
 	}
 	var all []string
-	for _, v := range s.core.Schedules() {
+	for _, v := range s.core.views.Schedules() {
 		all = append(all, fmt.Sprintf("%s%s %d/%d", v.Cron, v.TimeZone, v.Jobs, v.Shards))
 	}
 	slices.Sort(all)
@@ -69,7 +69,7 @@ func BenchmarkSchedules(b *testing.B) {
 		s.core.take(config.JobChanged{Name: name, Config: &cfg})
 	}
 	for b.Loop() {
-		if len(s.core.Schedules()) < 100_000 {
+		if len(s.core.views.Schedules()) < 100_000 {
 			b.Fatal("some are missing")
 		}
 	}

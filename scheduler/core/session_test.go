@@ -66,12 +66,12 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 	s.job(needsTwoAgents)
 	s.trigger()
 	s.offer("S2", 5, 8192)
-	if held := s.core.Stats().OffersHeld; held != 1 {
+	if held := s.core.views.Stats().OffersHeld; held != 1 {
 		t.Fatalf("%d offers are held, want 1", held)
 	}
 	none := func(when string) {
 		t.Helper()
-		if held := s.core.Stats().OffersHeld; held != 0 {
+		if held := s.core.views.Stats().OffersHeld; held != 0 {
 			t.Errorf("%d offers are held %s", held, when)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -241,9 +242,9 @@ func (s *stage) trigger() string {
 	return s.triggerJob("my_job").Replies[0].ExecutionID
 }
 
-func (s *stage) execution(id string) ExecutionView {
+func (s *stage) execution(id string) views.ExecutionView {
 	s.t.Helper()
-	v, err := s.core.Execution(id)
+	v, err := s.core.views.Execution(id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -374,9 +375,9 @@ func (s *stage) updateJob(name string, change func(*jobs.Config)) {
 }
 
 // explain is what the core says about a job.
-func (s *stage) explain(job string) Explanation {
+func (s *stage) explain(job string) views.Explanation {
 	s.t.Helper()
-	x, err := s.core.Explain(job)
+	x, err := s.core.views.Explain(job)
 	if err != nil {
 		s.t.Fatal(err)
 	}

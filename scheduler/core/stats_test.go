@@ -40,7 +40,7 @@ func TestHistogram(t *testing.T) {
 type queues struct{ ready, blocked, failover, retry, daemon int }
 
 func (s *stage) queues() queues {
-	st := s.core.Stats()
+	st := s.core.views.Stats()
 	return queues{st.Ready.Depth, st.ExecutionsBlocked, st.Failover.Depth, st.Retry.Depth, st.Daemon.Depth}
 }
 
@@ -61,7 +61,7 @@ func TestQueuesAreMeasured(t *testing.T) {
 	s.trigger()
 	expect("the second run waits for the first", queues{ready: 1, blocked: 1, daemon: 3})
 	s.after(time.Minute)
-	if st := s.core.Stats(); st.Ready.Oldest != time.Minute || st.Daemon.Oldest != time.Minute || st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
+	if st := s.core.views.Stats(); st.Ready.Oldest != time.Minute || st.Daemon.Oldest != time.Minute || st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
 		t.Errorf("%+v", st)
 	}
 	s.step(PauseRequested{Token: 7, Job: "my_job", Paused: true})
@@ -85,7 +85,7 @@ func TestQueuesAreMeasured(t *testing.T) {
 	s.fails(mine[0])
 	s.update(mine[1], cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
 	expect("all have ended, and wait", queues{blocked: 1, failover: 1, retry: 1, daemon: 3})
-	st := s.core.Stats()
+	st := s.core.views.Stats()
 	if st.TasksLaunched != 5 || st.TasksRequeued != 5 || st.TasksRunning != 0 || st.ExecutionsRunning != 2 {
 		t.Errorf("%+v", st)
 	}
@@ -121,7 +121,7 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	third := s.accepted()[0]
 	says(third, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(3 * time.Second)})
-	st := s.core.Stats()
+	st := s.core.views.Stats()
 	for name, c := range map[string]struct {
 		got  stats.Histogram
 		want []float64
@@ -145,7 +145,7 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 func BenchmarkStats(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	for b.Loop() {
-		s.core.Stats()
+		s.core.views.Stats()
 	}
 }
 

@@ -56,7 +56,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if kills := calls[step.CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != former {
 		t.Fatalf("kills: %+v", kills)
 	}
-	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, former) {
+	if x, _ := s.core.views.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, former) {
 		t.Errorf("explain names no task: %s", x.Waiting[0].Reason)
 	}
 	s.answer(first)
@@ -115,7 +115,7 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	if !isOrphan(s.core, former) || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
 		t.Error("no orphan remembers the task, or its entry is still there")
 	}
-	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, "may still run") {
+	if x, _ := s.core.views.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, "may still run") {
 		t.Errorf("explain: %+v", x.Waiting)
 	}
 }
@@ -133,13 +133,13 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	check := func(t *testing.T, s *stage) {
 		t.Helper()
 		waiting := map[string]int{}
-		for _, v := range s.core.ReadyJobs() {
+		for _, v := range s.core.views.ReadyJobs() {
 			waiting[v.JobName] = v.Times
 		}
 		if waiting["misfire_job"] != 3 || waiting["plain_job"] != 1 || len(waiting) != 2 {
 			t.Errorf("waiting: %v", waiting)
 		}
-		lost := s.core.FailoverShards()
+		lost := s.core.views.FailoverShards()
 		if len(lost) != 2 || lost[0].Item != 0 || lost[1].Item != 2 || lost[0].OriginalTaskID != nodes["/state/failover/misfire_job/misfire_job@-@0"] {
 			t.Errorf("lost: %+v", lost)
 		}
@@ -149,7 +149,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 				t.Errorf("%s is there: %v", path, there)
 			}
 		}
-		if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != "/config/job/a b" || !strings.Contains(f[0].Reason, "jobName") {
+		if f := s.core.views.FaultyDocuments(); len(f) != 1 || f[0].Path != "/config/job/a b" || !strings.Contains(f[0].Reason, "jobName") {
 			t.Errorf("faulty documents: %+v", f)
 		}
 	}
@@ -180,7 +180,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	for _, l := range launches {
 		s.update(l, cluster.Finished)
 	}
-	if len(s.core.FailoverShards()) > 0 {
+	if len(s.core.views.FailoverShards()) > 0 {
 		t.Error("they are lost still")
 	}
 }

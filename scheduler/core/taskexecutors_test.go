@@ -56,7 +56,7 @@ func TestTasksThatBringTheirExecutors(t *testing.T) {
 	}
 	see := func(when string, tasks int, used float64) {
 		t.Helper()
-		a, err := s.core.Agent("n1")
+		a, err := s.core.views.Agent("n1")
 		if err != nil || a.Tasks != tasks || a.CPUs.Used != used {
 			t.Errorf("%s: %+v, %v", when, a.AgentView, err)
 		}
@@ -66,7 +66,7 @@ func TestTasksThatBringTheirExecutors(t *testing.T) {
 	s.restart()
 	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 808), Total: resources.New(4, 1000)})
 	see("in the next term", 3, 3)
-	if a, _ := s.core.Agent("n1"); a.CPUs.Total == nil || *a.CPUs.Total != 4 {
+	if a, _ := s.core.views.Agent("n1"); a.CPUs.Total == nil || *a.CPUs.Total != 4 {
 		t.Errorf("%+v", a.CPUs)
 	}
 	s.finish(launched)
@@ -86,11 +86,11 @@ func TestTasksThatDoNotBegin(t *testing.T) {
 		t.Helper()
 		u.TaskID, u.AgentID = l.TaskID, "n1"
 		s.step(s.clusterEvent(u))
-		x, err := s.core.Explain("my_job")
+		x, err := s.core.views.Explain("my_job")
 		if err != nil || len(x.Running) != 1 || x.Running[0].Reason != want {
 			t.Errorf("%+v, %v", x.Running, err)
 		}
-		if e, err := s.core.Execution(id); err != nil || e.Shards[0].Reason != want {
+		if e, err := s.core.views.Execution(id); err != nil || e.Shards[0].Reason != want {
 			t.Errorf("%+v, %v", e.Shards, err)
 		}
 	}
@@ -112,11 +112,11 @@ func TestNotesOfJobsThatBringTheirExecutors(t *testing.T) {
 	s.app()
 	s.job()
 	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192), Total: resources.New(3, 192)})
-	if v, err := s.core.Job("my_job"); err != nil || len(v.Notes) > 0 {
+	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) > 0 {
 		t.Errorf("a job that just fits has the notes %q, %v", v.Notes, err)
 	}
 	s.job(func(j *jobs.Config) { j.JobName, j.CPUCount = "large", 4 })
-	if v, err := s.core.Job("large"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "it needs 4 CPU, 64 MB, the largest") {
+	if v, err := s.core.views.Job("large"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "it needs 4 CPU, 64 MB, the largest") {
 		t.Errorf("a job that is too large has the notes %q, %v", v.Notes, err)
 	}
 }
@@ -130,10 +130,10 @@ func TestNotesOfJobsWithTooLittleMemory(t *testing.T) {
 		on.app()
 		on.job(small)
 	}
-	if v, err := s.core.Job("my_job"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "memoryMB is 8, and the executor that starts each shard needs 16") {
+	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "memoryMB is 8, and the executor that starts each shard needs 16") {
 		t.Errorf("it has the notes %q, %v", v.Notes, err)
 	}
-	if v, err := shared.core.Job("my_job"); err != nil || len(v.Notes) > 0 {
+	if v, err := shared.core.views.Job("my_job"); err != nil || len(v.Notes) > 0 {
 		t.Errorf("with a shared executor it has the notes %q, %v", v.Notes, err)
 	}
 }
@@ -149,7 +149,7 @@ func TestAgentsThatTakeFewTasks(t *testing.T) {
 	if l := s.accepted(); len(l) > 0 {
 		t.Fatalf("%d launched", len(l))
 	}
-	x, err := s.core.Explain("my_job")
+	x, err := s.core.views.Explain("my_job")
 	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is full: it has as many tasks as it takes") {
 		t.Errorf("%+v, %v", x.Waiting, err)
 	}
@@ -181,7 +181,7 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 	if l := s.accepted(); len(l) > 0 {
 		t.Fatalf("%d launched", len(l))
 	}
-	x, err := s.core.Explain("my_job")
+	x, err := s.core.views.Explain("my_job")
 	if err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is avoided: it lacks the label disk=ssd") {
 		t.Errorf("%+v, %v", x.Waiting, err)
 	}
@@ -335,7 +335,7 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 		if l := s.accepted(); len(l) > 0 {
 			t.Fatalf("it is launched there at once after %d failures", times+1)
 		}
-		x, err := s.core.Explain("my_job")
+		x, err := s.core.views.Explain("my_job")
 		if want := fmt.Sprintf("a task of the app failed to start there %d time", times+1); err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, want) {
 			t.Errorf("it does not say that it %s: %+v, %v", want, x.Waiting, err)
 		}

@@ -90,7 +90,7 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 	}
 	e := c.executions.Find(t.Again)
 	if e == nil {
-		return c.executionNotFound(t.Again)
+		return c.views.ExecutionNotFound(t.Again)
 	}
 	t.Job = e.Job()
 	if e.Overrides() == nil {
@@ -107,16 +107,6 @@ func (c *Core) repeated(t *TriggerRequested) *problem.Error {
 			"POST /api/job/%s/trigger", e.ID(), e.Job())
 	}
 	return nil
-}
-
-// shownOverrides are an execution's own settings as people may see them.
-func (c *Core) shownOverrides(e *executions.Execution) *jobs.Overrides {
-	j := c.config.Job(e.Job())
-	if e.Overrides() == nil || j == nil || j.Config() == nil || j.Config().AppName != e.OverridesOf() {
-		return nil // whoever may see the job may not know what was given to another app's
-	}
-	shown := e.Overrides().WithoutSecrets(*j.Config())
-	return &shown
 }
 
 // keyedID is the prefix of the ids of a job's executions that were triggered with an Idempotency-Key.

@@ -54,7 +54,7 @@ func TestUnplacedShards(t *testing.T) {
 			s.app()
 			s.job()
 			c.happens(s)
-			got := s.core.Unplaced(100)
+			got := s.core.views.Unplaced(100)
 			if len(got) != c.want {
 				t.Fatalf("%d are listed, not %d: %+v", len(got), c.want, got)
 			}
@@ -63,8 +63,8 @@ func TestUnplacedShards(t *testing.T) {
 					t.Errorf("%+v", u)
 				}
 			}
-			if most := min(2, c.want); len(s.core.Unplaced(2)) != most {
-				t.Errorf("asked for 2 it lists %+v", s.core.Unplaced(2))
+			if most := min(2, c.want); len(s.core.views.Unplaced(2)) != most {
+				t.Errorf("asked for 2 it lists %+v", s.core.views.Unplaced(2))
 			}
 		})
 	}
@@ -80,11 +80,11 @@ func TestUnplacedShardThatIsTriedAgain(t *testing.T) {
 	l := s.offersAndAccepts(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 64), Total: resources.New(1, 64)})
 	s.run(l)
 	s.fails(l[0])
-	if got := s.core.Unplaced(9); len(got) != 0 {
+	if got := s.core.views.Unplaced(9); len(got) != 0 {
 		t.Errorf("it waits for its time: %+v", got)
 	}
 	s.after(time.Hour)
-	if got := s.core.Unplaced(9); len(got) != 1 || got[0].Item != 0 {
+	if got := s.core.views.Unplaced(9); len(got) != 1 || got[0].Item != 0 {
 		t.Errorf("%+v", got)
 	}
 }

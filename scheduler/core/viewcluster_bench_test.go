@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // BenchmarkCluster is what the loop waits for while somebody looks at a page of 100 of 5,000 agents, on which 100,000 tasks run, or at one of them.
@@ -29,20 +30,20 @@ func BenchmarkCluster(b *testing.B) {
 	}
 	b.Run("names", func(b *testing.B) {
 		for b.Loop() {
-			s.core.AgentNames()
+			s.core.views.AgentNames()
 		}
 	})
 	b.Run("page", func(b *testing.B) {
-		ids, _ := ClusterFilter{Page: 3, PerPage: 100}.Of(s.core.AgentNames())
+		ids, _ := views.ClusterFilter{Page: 3, PerPage: 100}.Of(s.core.views.AgentNames())
 		for b.Loop() {
-			if v := s.core.Cluster(ids); len(v.Agents) != 100 {
+			if v := s.core.views.Cluster(ids); len(v.Agents) != 100 {
 				b.Fatal(len(v.Agents))
 			}
 		}
 	})
 	b.Run("agent", func(b *testing.B) {
 		for b.Loop() {
-			if v, err := s.core.Agent("0f8e1a2b-4c5d-4e6f-8a9b-0c1d2e3f4a5b-S77"); err != nil || len(v.Running) != perAgent {
+			if v, err := s.core.views.Agent("0f8e1a2b-4c5d-4e6f-8a9b-0c1d2e3f4a5b-S77"); err != nil || len(v.Running) != perAgent {
 				b.Fatal(err)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -22,7 +23,7 @@ func (s *stage) showsAgent(when, id, want, executors string) {
 	if broken := s.contradiction(); broken != "" {
 		s.t.Fatalf("%s: %s", when, broken)
 	}
-	v, err := s.core.Agent(id)
+	v, err := s.core.views.Agent(id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func (s *stage) showsAgent(when, id, want, executors string) {
 			s.t.Errorf("%s:\n got %s\nwant %s", when, got, c.want)
 		}
 	}
-	all := s.core.Cluster([]string{id, "another"})
+	all := s.core.views.Cluster([]string{id, "another"})
 	if got, _ := json.Marshal(all.Agents); len(all.Agents) != 1 || string(got) != "["+want+"]" {
 		s.t.Errorf("%s: in the list it is %s", when, got)
 	}
@@ -75,7 +76,7 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 
 	s.restart()
 	s.showsAgent("a new leader", "S1", `{"id":"S1","hostname":"","state":null,"since":null,`+fmt.Sprintf(use, "null", "null"), fmt.Sprintf(executor, "RUNNING", "null", "null"))
-	if _, err := s.core.Agent("S2"); problem.Of(err).Kind != problem.NotFound {
+	if _, err := s.core.views.Agent("S2"); problem.Of(err).Kind != problem.NotFound {
 		t.Errorf("an agent that was never seen: %v", err)
 	}
 }
@@ -97,33 +98,33 @@ func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 	s.showsAgent("in maintenance later", "S1", `{"id":"S1","hostname":"h1","state":"REGISTERED","since":"2026-11-21T08:00:04.9Z","maintenance":{"from":"2026-11-21T10:00:04.9Z","until":null},`+
 		`"cpus":{"total":8,"used":0,"free":8},"memoryMB":{"total":8000,"used":0,"free":8000},"tasks":0,"offer":{"cpus":8,"memoryMB":8000,"since":"2026-11-21T08:00:04.9Z"},"note":""}`, `[]`)
 
-	v := s.core.Cluster(nil)
+	v := s.core.views.Cluster(nil)
 	if got, _ := json.Marshal([]any{v.Subscribed, v.Since, v.Master, v.CPUs, v.MemoryMB, v.OffersHeld, v.StartFailures}); string(got) !=
 		`[true,"2026-11-21T08:00:00Z","master-1",{"total":12,"used":0,"free":8},{"total":12000,"used":0,"free":8000},1,[]]` {
 		t.Errorf("the whole: %s", got)
 	}
 	for _, c := range []struct {
-		filter ClusterFilter
+		filter views.ClusterFilter
 		want   string
 		total  int
 	}{
-		{ClusterFilter{Page: 1, PerPage: 1}, "S2", 2}, // by host name
-		{ClusterFilter{Page: 2, PerPage: 1}, "S1", 2},
-		{ClusterFilter{Page: 1, PerPage: 9}, "S2 S1", 2},
-		{ClusterFilter{Page: 3, PerPage: 1}, "", 2},
-		{ClusterFilter{Search: "H1", Page: 1, PerPage: 9}, "S1", 1},
-		{ClusterFilter{Search: "h2", Page: 1, PerPage: 9}, "", 0},
+		{views.ClusterFilter{Page: 1, PerPage: 1}, "S2", 2}, // by host name
+		{views.ClusterFilter{Page: 2, PerPage: 1}, "S1", 2},
+		{views.ClusterFilter{Page: 1, PerPage: 9}, "S2 S1", 2},
+		{views.ClusterFilter{Page: 3, PerPage: 1}, "", 2},
+		{views.ClusterFilter{Search: "H1", Page: 1, PerPage: 9}, "S1", 1},
+		{views.ClusterFilter{Search: "h2", Page: 1, PerPage: 9}, "", 0},
 	} {
-		if ids, total := c.filter.Of(s.core.AgentNames()); strings.Join(ids, " ") != c.want || total != c.total {
+		if ids, total := c.filter.Of(s.core.views.AgentNames()); strings.Join(ids, " ") != c.want || total != c.total {
 			t.Errorf("%+v: %s of %d", c.filter, ids, total)
 		}
 	}
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S2"}))
-	if v, f := s.core.Cluster(nil), s.core.Facts().Agents; *v.CPUs.Total != 8 || f.Capacity.CPUs() != 8 || f.Total != 1 || f.Unreachable != 0 {
+	if v, f := s.core.views.Cluster(nil), s.core.views.Facts().Agents; *v.CPUs.Total != 8 || f.Capacity.CPUs() != 8 || f.Total != 1 || f.Unreachable != 0 {
 		t.Errorf("without the agent that went away: %v CPUs, the overview says %+v", *v.CPUs.Total, f)
 	}
 	s.unsubscribe()
-	if v := s.core.Cluster(nil); v.Subscribed || v.Since != nil || v.Master != nil || v.FrameworkID == "" || v.OffersHeld != 0 {
+	if v := s.core.views.Cluster(nil); v.Subscribed || v.Since != nil || v.Master != nil || v.FrameworkID == "" || v.OffersHeld != 0 {
 		t.Errorf("without a session: %+v", v)
 	}
 }
@@ -140,7 +141,7 @@ func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	s.run(launches[2:])
 	s.step(KillRequested{Token: 1, TaskID: launches[3].TaskID})
 	s.unreachable(launches[4])
-	v, err := s.core.Agent("S1")
+	v, err := s.core.views.Agent("S1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	if want := "0 STAGING, 1 STARTING, 2 RUNNING, 3 KILLING, 4 UNREACHABLE, "; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if v, err := s.core.Agent("S2"); err != nil || len(v.Running) != 0 || v.Running == nil {
+	if v, err := s.core.views.Agent("S2"); err != nil || len(v.Running) != 0 || v.Running == nil {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -171,13 +172,13 @@ func TestStartFailuresAreShown(t *testing.T) {
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
 	s.core.starts.Unreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
-	for when, list := range map[string]func() ([]StartFailureView, int){
-		"of all": func() ([]StartFailureView, int) {
-			v := s.core.Cluster(nil)
+	for when, list := range map[string]func() ([]views.StartFailureView, int){
+		"of all": func() ([]views.StartFailureView, int) {
+			v := s.core.views.Cluster(nil)
 			return v.StartFailures, v.StartFailuresTotal
 		},
-		"of an agent": func() ([]StartFailureView, int) {
-			v, _ := s.core.Agent("S1")
+		"of an agent": func() ([]views.StartFailureView, int) {
+			v, _ := s.core.views.Agent("S1")
 			return v.StartFailures, len(v.StartFailures)
 		},
 	} {

@@ -7,16 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // TestNotesHaveTheirCodes: whatever is noted, its code stands in the same place, and what a check has found comes
 // first.
 func TestNotesHaveTheirCodes(t *testing.T) {
 	t.Parallel()
-	var v NotesView
+	var v views.NotesView
 	ignored, other := reason.FromText("ignored"), reason.FromText("found")
 	never, late := reason.CronNeverFires("CRON", false), reason.ClockBehind(time.Time{})
-	v.note(ignored, reason.Reason{}, never, late)
+	v.Note(ignored, reason.Reason{}, never, late)
 	for name, c := range map[string]struct {
 		found []string
 		want  []reason.Reason
@@ -27,13 +28,13 @@ func TestNotesHaveTheirCodes(t *testing.T) {
 		"all in reverse":  {[]string{late.String(), never.String(), "ignored"}, []reason.Reason{late, never, ignored}},
 		"between the two": {[]string{"ignored", "found"}, []reason.Reason{ignored, other, never, late}},
 	} {
-		var want NotesView
-		want.note(c.want...)
+		var want views.NotesView
+		want.Note(c.want...)
 		if diff := cmp.Diff(want, v.After(c.found)); diff != "" {
 			t.Errorf("found %s: %s", name, diff)
 		}
 	}
-	if none := (NotesView{}).After(nil); none.Notes != nil || none.NoteReasons != nil {
+	if none := (views.NotesView{}).After(nil); none.Notes != nil || none.NoteReasons != nil {
 		t.Errorf("%+v", none)
 	}
 	if text := v.NoteReasons[0]; text.Code != "text" || text.Args != nil {

@@ -65,7 +65,7 @@ func kindOf(err error) core.Kind {
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
 	var nobody explain.Scope
-	if _, err := explain.NewReader(coreOfTwo(t), nobody); !errors.Is(err, explain.ErrNobody) {
+	if _, err := explain.NewReader(coreOfTwo(t).Views(), nobody); !errors.Is(err, explain.ErrNobody) {
 		t.Error(err)
 	}
 	if nobody.Covers("mine") || nobody.IsAll() || !errors.Is(nobody.MayPublish("mine"), explain.ErrNobody) ||
@@ -88,8 +88,8 @@ func TestWhatBelongsToNoAppIsForAll(t *testing.T) {
 		}
 		return ids, err
 	}
-	some, err := explain.NewReader(c, mine())
-	all, failure := explain.NewReader(c, explain.All())
+	some, err := explain.NewReader(c.Views(), mine())
+	all, failure := explain.NewReader(c.Views(), explain.All())
 	if err != nil || failure != nil {
 		t.Fatal(err, failure)
 	}
@@ -125,7 +125,7 @@ func TestWhatBelongsToNoAppIsForAll(t *testing.T) {
 // TestAnUpdateStaysInTheScope: a job of another app is not there, and one of theirs comes to no other.
 func TestAnUpdateStaysInTheScope(t *testing.T) {
 	t.Parallel()
-	r, err := explain.NewReader(coreOfTwo(t), mine())
+	r, err := explain.NewReader(coreOfTwo(t).Views(), mine())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAnUpdateStaysInTheScope(t *testing.T) {
 	if _, err := r.CheckJob(jobs.Config{JobName: "new", AppName: "theirs"}); !errors.Is(err, errDenied) {
 		t.Errorf("a job of others is published: %v", err)
 	}
-	all, err := explain.NewReader(coreOfTwo(t), explain.All())
+	all, err := explain.NewReader(coreOfTwo(t).Views(), explain.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestAListIsAsLongAsItIsAskedFor(t *testing.T) {
 	for want, scope := range map[string]explain.Scope{
 		"mine_job mine_job": mine(), "their_job their_job": explain.All(),
 	} {
-		r, err := explain.NewReader(c, scope)
+		r, err := explain.NewReader(c.Views(), scope)
 		if err != nil {
 			t.Fatal(err)
 		}

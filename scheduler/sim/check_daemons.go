@@ -154,7 +154,7 @@ func sameCounts(a, b wire.Totals) bool { return a.Runs == b.Runs && a.Failed == 
 
 func (c *checker) explained(job string) string {
 	if l := c.w.leading; l != nil && !l.dead {
-		if x, err := l.core.Explain(job); err == nil {
+		if x, err := l.core.Views().Explain(job); err == nil {
 			return fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
 		}
 	}

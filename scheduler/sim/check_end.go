@@ -23,7 +23,7 @@ func (c *checker) open() string {
 		}
 		text := fmt.Sprintf("execution %s is open", id)
 		if l := c.w.leading; l != nil && j.cfg != nil {
-			if x, err := l.core.Explain(e.Job); err == nil {
+			if x, err := l.core.Views().Explain(e.Job); err == nil {
 				text += fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
 			}
 		}
@@ -50,7 +50,7 @@ func (c *checker) starved() {
 		waits[id] = since
 		if most := w.longestWait(); w.now-since > most {
 			text := ""
-			if x, err := w.leading.core.Explain(e.Job); err == nil {
+			if x, err := w.leading.core.Views().Explain(e.Job); err == nil {
 				text = fmt.Sprintf("%s %q waiting %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)])
 			}
 			w.fail("L2 what the cluster can hold is launched in the end", "execution %s waits for %s: %s", id, w.now-since, text)

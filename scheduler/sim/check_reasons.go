@@ -15,7 +15,7 @@ var wordInText = regexp.MustCompile(`[\w-]+`)
 // from any other word.
 func othersNamed(c *core.Core) (found []string) {
 	appOf, apps := map[string]string{}, map[string]bool{}
-	for _, j := range c.Jobs() {
+	for _, j := range c.Views().Jobs() {
 		appOf[j.JobName], apps[j.AppName] = j.AppName, true
 	}
 	look := func(what, own string, said any, err error) {
@@ -30,30 +30,30 @@ func othersNamed(c *core.Core) (found []string) {
 		}
 	}
 	for job, app := range appOf {
-		x, err := c.Explain(job)
+		x, err := c.Views().Explain(job)
 		look("the explanation of "+job, app, x, err)
-		row, _ := c.JobRow(job)
+		row, _ := c.Views().JobRow(job)
 		look("the row of "+job, app, row, nil)
-		v, err := c.Job(job)
+		v, err := c.Views().Job(job)
 		look("the document of "+job, app, v, err)
 	}
 	for app := range apps {
-		v, err := c.App(app)
+		v, err := c.Views().App(app)
 		look("the document of "+app, app, v, err)
 	}
-	for _, t := range c.RunningTasks() {
+	for _, t := range c.Views().RunningTasks() {
 		if app, there := appOf[t.JobName]; there {
 			look("task "+t.TaskID, app, t, nil)
 		}
 	}
-	list, _ := c.Executions(core.ExecutionFilter{Limit: 1 << 20})
+	list, _ := c.Views().Executions(core.ExecutionFilter{Limit: 1 << 20})
 	for _, e := range list {
 		if app, there := appOf[e.JobName]; there {
-			v, err := c.Execution(e.ExecutionID)
+			v, err := c.Views().Execution(e.ExecutionID)
 			look("execution "+e.ExecutionID, app, v, err)
 		}
 	}
-	for _, t := range c.Facts().Troubles {
+	for _, t := range c.Views().Facts().Troubles {
 		if t.App != "" {
 			look("what is wrong with "+t.App, t.App, t, nil)
 		}

@@ -107,24 +107,24 @@ func sameFires(a, b []time.Time, after time.Time) bool {
 
 func viewsOf(c *core.Core, wall time.Time) *views {
 	v := &views{wall: wall, jobs: map[string]jobViews{}, execs: map[string][2]string{}, apps: map[string][2]string{}}
-	for _, a := range c.Apps() {
-		view, err := c.App(a.AppName)
+	for _, a := range c.Views().Apps() {
+		view, err := c.Views().App(a.AppName)
 		text := encoded(view, err)
 		v.apps[a.AppName] = [2]string{text, text}
 	}
-	list, _ := c.Executions(core.ExecutionFilter{Limit: 1 << 20})
+	list, _ := c.Views().Executions(core.ExecutionFilter{Limit: 1 << 20})
 	names := map[string]bool{}
-	for _, f := range c.FaultyDocuments() {
+	for _, f := range c.Views().FaultyDocuments() {
 		if f.Kind == "job" {
 			names[f.Name] = true
 		}
 	}
-	for _, j := range c.Jobs() {
+	for _, j := range c.Views().Jobs() {
 		names[j.JobName] = true
 	}
 	for _, e := range list {
 		names[e.JobName] = true
-		view, err := c.Execution(e.ExecutionID)
+		view, err := c.Views().Execution(e.ExecutionID)
 		for i := range view.Shards {
 			if of := view.Shards[i].Daemon; of != nil {
 				of.NextFireTime = nil
@@ -142,10 +142,10 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 		v.execs[e.ExecutionID] = [2]string{whole, encoded(view, err)}
 	}
 	for name := range names {
-		x, err := c.Explain(name)
+		x, err := c.Views().Explain(name)
 		of := jobViews{fires: x.NextFires}
 		x.NextFires, x.NotesView = nil, core.NotesView{Notes: timelessNotes(x.Notes)}
-		job, _ := c.Job(name)
+		job, _ := c.Views().Job(name)
 		job.NotesView = core.NotesView{} // among those of the explanation
 		row := rowOf(c, name)
 		if row.State != x.State && (row.NextFire.IsZero() || row.NextFire.After(wall)) {
@@ -168,7 +168,7 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 
 // rowOf is a job's row without what moves with the clock, and what Job has.
 func rowOf(c *core.Core, name string) core.JobRow {
-	row, _ := c.JobRow(name)
+	row, _ := c.Views().JobRow(name)
 	row.Config, row.Schedule = nil, nil
 	return row
 }

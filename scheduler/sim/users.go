@@ -80,7 +80,7 @@ func (u *users) wish() {
 		u.ask("deregister "+name, core.DeregisterJob{Name: name})
 		w.after(w.between(0, 20*time.Second), func() { u.registerJob(name) })
 	case n < 88:
-		if old, ok := view(u, (*core.Core).App, appName); ok {
+		if old, ok := view(u, (*core.Views).App, appName); ok {
 			u.ask("update app "+appName, core.UpdateApp{Config: u.app(appName), Version: old.Version})
 		}
 	case n < 91:
@@ -140,7 +140,7 @@ func (u *users) updateJob(name string) {
 
 // changeJob has the leader replace a job's document, and tries again if it has changed meanwhile.
 func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
-	old, ok := view(u, (*core.Core).Job, name)
+	old, ok := view(u, (*core.Views).Job, name)
 	if !ok {
 		return
 	}
@@ -152,12 +152,12 @@ func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 }
 
 // view is an app or a job as the leader shows it, if there is one.
-func view[T any](u *users, show func(*core.Core, string) (T, error), name string) (v T, ok bool) {
+func view[T any](u *users, show func(*core.Views, string) (T, error), name string) (v T, ok bool) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return v, false
 	}
-	v, err := show(l.core, name)
+	v, err := show(l.core.Views(), name)
 	return v, err == nil
 }
 

@@ -122,14 +122,14 @@ func (j *Jobs) takeUp(ctx context.Context) error {
 	if taken.begun {
 		todo = slices.Collect(maps.Keys(taken.jobs))
 	} else {
-		err = j.read(ctx, func(c *core.Core) { todo = c.JobNames() })
+		err = j.read(ctx, func(c *core.Core) { todo = c.Views().JobNames() })
 	}
 	for len(todo) > 0 && err == nil {
 		part := todo[:min(rowsAtOnce, len(todo))]
 		found := make([]*row, len(part))
 		err = j.read(ctx, func(c *core.Core) {
 			for i, name := range part {
-				if r, ok := c.JobRow(name); ok {
+				if r, ok := c.Views().JobRow(name); ok {
 					found[i] = compact(&r)
 				}
 			}

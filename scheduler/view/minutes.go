@@ -23,7 +23,7 @@ func (m *minutes) sample(ctx context.Context, read Reader) {
 	defer tick.Stop()
 	for {
 		var now core.Counts
-		if read(ctx, func(c *core.Core) { now = c.Counts() }) == nil {
+		if read(ctx, func(c *core.Core) { now = c.Views().Counts() }) == nil {
 			m.mu.Lock()
 			m.at = append(m.at, now)
 			m.at = m.at[max(len(m.at)-hour-1, 0):]

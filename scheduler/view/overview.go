@@ -92,7 +92,7 @@ func (j *Jobs) look(ctx context.Context, now time.Time, fresh bool) (*facts, err
 		return f, nil
 	}
 	f := &facts{at: now}
-	if err := j.read(ctx, func(c *core.Core) { f.Facts, f.counts = c.Facts(), c.Counts() }); err != nil {
+	if err := j.read(ctx, func(c *core.Core) { f.Facts, f.counts = c.Views().Facts(), c.Views().Counts() }); err != nil {
 		return nil, err
 	}
 	j.facts.Store(f)

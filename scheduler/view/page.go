@@ -107,7 +107,7 @@ func (j *Jobs) Page(ctx context.Context, scope explain.Scope, q Query) (Page, er
 		return p, nil
 	}
 	var details []core.JobDetail
-	if err := j.read(ctx, func(c *core.Core) { details = c.JobDetails(names, runsShown) }); err != nil {
+	if err := j.read(ctx, func(c *core.Core) { details = c.Views().JobDetails(names, runsShown) }); err != nil {
 		return Page{}, err
 	}
 	for i := range p.Rows {

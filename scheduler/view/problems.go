@@ -158,7 +158,7 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 		return nil
 	}
 	var details []core.JobDetail
-	if err := j.read(ctx, func(c *core.Core) { details = c.JobDetails(names, 0) }); err != nil {
+	if err := j.read(ctx, func(c *core.Core) { details = c.Views().JobDetails(names, 0) }); err != nil {
 		return err
 	}
 	n := 0

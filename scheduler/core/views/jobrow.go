@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"cmp"
@@ -44,10 +44,10 @@ type JobRow struct {
 }
 
 // JobNames are the names of all jobs that have a row, in no order.
-func (c *Core) JobNames() []string {
-	out := make([]string, 0, len(c.config.Jobs()))
-	for name, j := range c.config.AllJobs() {
-		if j.Config() != nil || c.config.IsFaulty(j) {
+func (vs *Views) JobNames() []string {
+	out := make([]string, 0, len(vs.st.Config.Jobs()))
+	for name, j := range vs.st.Config.AllJobs() {
+		if j.Config() != nil || vs.st.Config.IsFaulty(j) {
 			out = append(out, name)
 		}
 	}
@@ -55,33 +55,33 @@ func (c *Core) JobNames() []string {
 }
 
 // JobRow returns a job's row; false when there is no such job.
-func (c *Core) JobRow(name string) (JobRow, bool) {
-	j := c.config.Job(name)
-	if j == nil || j.Config() == nil && !c.config.IsFaulty(j) {
+func (vs *Views) JobRow(name string) (JobRow, bool) {
+	j := vs.st.Config.Job(name)
+	if j == nil || j.Config() == nil && !vs.st.Config.IsFaulty(j) {
 		return JobRow{}, false
 	}
-	r := JobRow{Name: name, Config: j.Config(), Disabled: j.Mark().Disables(), NextFire: c.fires.NextOf(j), LastMissed: j.Stored().Fires.LastMissed}
-	if j.Schedule() != nil && j.IsDaemon() && c.config.Inactive(j) == config.Active {
+	r := JobRow{Name: name, Config: j.Config(), Disabled: j.Mark().Disables(), NextFire: vs.fires.NextOf(j), LastMissed: j.Stored().Fires.LastMissed}
+	if j.Schedule() != nil && j.IsDaemon() && vs.st.Config.Inactive(j) == config.Active {
 		r.Schedule = j.Schedule()
 	}
 	held := 0
-	for _, e := range c.executions.Queue(j.Name()) {
-		held += c.countExecution(&r, j, e)
+	for _, e := range vs.st.Executions.Queue(j.Name()) {
+		held += vs.countExecution(&r, j, e)
 	}
-	if c.config.IsFaulty(j) {
+	if vs.st.Config.IsFaulty(j) {
 		r.State = "FAULTY"
 	} else {
-		r.State = c.jobState(j, r.Running-held, r.Waiting+held, !r.NextFire.IsZero())
+		r.State = vs.jobState(j, r.Running-held, r.Waiting+held, !r.NextFire.IsZero())
 	}
-	c.lastRun(&r, j)
+	vs.lastRun(&r, j)
 	return r, true
 }
 
 // countExecution adds an execution to its job's row, and returns how many of its running shards are kept from
 // beginning.
-func (c *Core) countExecution(r *JobRow, j *config.Job, e *executions.Execution) (held int) {
+func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Execution) (held int) {
 	oldest := func(t time.Time) {
-		if t = c.Shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
+		if t = vs.st.Shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
 			r.WaitingSince = t
 		}
 	}
@@ -112,8 +112,8 @@ func (c *Core) countExecution(r *JobRow, j *config.Job, e *executions.Execution)
 	return held
 }
 
-func (c *Core) lastRun(r *JobRow, j *config.Job) {
-	if run := c.daemonSummary(j.Name(), func(d *daemons.Runs) *wire.Run { return d.Last }); run != nil {
+func (vs *Views) lastRun(r *JobRow, j *config.Job) {
+	if run := vs.daemonSummary(j.Name(), func(d *daemons.Runs) *wire.Run { return d.Last }); run != nil {
 		r.LastState, r.LastFire = run.State, run.FireTime
 		if run.StartTime != nil {
 			r.LastStart = *run.StartTime
@@ -126,13 +126,13 @@ func (c *Core) lastRun(r *JobRow, j *config.Job) {
 		}
 		return
 	}
-	e := c.executions.LastEnded(j.Name(), executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
+	e := vs.st.Executions.LastEnded(j.Name(), executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
 	if e == nil {
 		return
 	}
 	r.LastState, r.LastFire, r.LastStart, r.LastComplete = e.State(), e.Fire(), e.Begin(), e.Complete()
 	if r.LastState == executions.Failed {
-		r.Failures, r.FailingSince = c.executions.Failures(j.Name())
+		r.Failures, r.FailingSince = vs.st.Executions.Failures(j.Name())
 	}
 }
 
@@ -158,26 +158,26 @@ type RunRow struct {
 }
 
 // JobDetails returns what a page shows of jobs; what is not there has the zero value. Of each it has the last runs at most.
-func (c *Core) JobDetails(names []string, runs int) []JobDetail {
+func (vs *Views) JobDetails(names []string, runs int) []JobDetail {
 	out := make([]JobDetail, len(names))
 	for i, name := range names {
-		if j := c.config.Job(name); j != nil {
-			out[i] = c.jobDetail(j, runs)
+		if j := vs.st.Config.Job(name); j != nil {
+			out[i] = vs.jobDetail(j, runs)
 		}
 	}
 	return out
 }
 
-func (c *Core) jobDetail(j *config.Job, runs int) JobDetail {
-	d := JobDetail{NextFire: c.fires.NextOf(j), WaitingFor: c.waitingFor(j), Missed: j.Stored().Fires.MissedWhy}
+func (vs *Views) jobDetail(j *config.Job, runs int) JobDetail {
+	d := JobDetail{NextFire: vs.fires.NextOf(j), WaitingFor: vs.waitingFor(j), Missed: j.Stored().Fires.MissedWhy}
 	x := Explanation{}
-	c.explainPast(&x, j)
-	if run := c.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
+	vs.explainPast(&x, j)
+	if run := vs.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
 	}
 	d.LastRun = x.LastRun
 	var last []*executions.Execution
-	c.eachExecution(j.Name(), func(e *executions.Execution) {
+	vs.eachExecution(j.Name(), func(e *executions.Execution) {
 		if !e.Daemon() {
 			last = append(last, e)
 		}
@@ -196,7 +196,7 @@ func (c *Core) jobDetail(j *config.Job, runs int) JobDetail {
 }
 
 // waitingFor is what the oldest of what waits of a job is waiting for, none when nothing waits.
-func (c *Core) waitingFor(j *config.Job) reason.Reason {
+func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 	var since time.Time
 	why := func() reason.Reason { return reason.Reason{} }
 	wait := func(t time.Time, of func() reason.Reason) {
@@ -204,19 +204,41 @@ func (c *Core) waitingFor(j *config.Job) reason.Reason {
 			since, why = t, of
 		}
 	}
-	for _, e := range c.executions.Queue(j.Name()) {
+	for _, e := range vs.st.Executions.Queue(j.Name()) {
 		if !e.Launched() {
-			wait(e.Made(), func() reason.Reason { return c.waitReason(j, e) })
+			wait(e.Made(), func() reason.Reason { return vs.WaitReason(j, e) })
 			continue
 		}
 		for i := range e.NumShards() {
 			switch s := e.Shard(i); {
 			case s.State() == executions.Waiting:
-				wait(s.WaitSince(), func() reason.Reason { return c.shardWaitReason(e, s) })
+				wait(s.WaitSince(), func() reason.Reason { return vs.ShardWaitReason(e, s) })
 			case s.Held():
 				wait(s.Launched(), func() reason.Reason { return reason.FromText(s.Waits()) })
 			}
 		}
 	}
 	return why()
+}
+
+// jobState is what a job does, for people: see Explanation.State.
+func (vs *Views) jobState(j *config.Job, running, waiting int, fires bool) string {
+	a := vs.st.Config.App(j.Config().AppName)
+	switch {
+	case j.State(vs.st.Executions.Busy(j.Name())) == config.JobDisabled:
+		return string(config.JobDisabled)
+	case a == nil || a.Disabled():
+		return "APP_DISABLED"
+	case j.State(vs.st.Executions.Busy(j.Name())) != config.JobEnabled:
+		return string(j.State(vs.st.Executions.Busy(j.Name())))
+	case running > 0:
+		return "RUNNING"
+	case waiting > 0:
+		return "WAITING"
+	case j.Config().Cron == "":
+		return "ON_TRIGGER"
+	case !fires:
+		return "NEVER"
+	}
+	return "READY"
 }

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"github.com/elasticjob-go/elasticjob/app"
@@ -35,47 +35,47 @@ type PlacedShardView struct {
 
 // CheckJob says what RegisterJob or UpdateJob would lead to, or the *Error that would refuse it. It plans the change as requestChange
 // does, and changes nothing: readers may be in the core at the same time.
-func (c *Core) CheckJob(ch config.Change) (JobCheck, error) {
-	p, err := c.config.Plan(ch)
+func (vs *Views) CheckJob(ch config.Change) (JobCheck, error) {
+	p, err := vs.st.Config.Plan(ch)
 	if err != nil {
 		return JobCheck{}, err
 	}
-	j, err := c.config.Draft(p)
+	j, err := vs.st.Config.Draft(p)
 	if err != nil {
 		return JobCheck{}, err
 	}
-	view := c.jobView(j)
-	if why := c.config.InactiveReason(j); !why.IsZero() {
-		view.note(reason.NothingUntilThatEnds(why))
+	view := vs.jobView(j)
+	if why := vs.st.Config.InactiveReason(j); !why.IsZero() {
+		view.Note(reason.NothingUntilThatEnds(why))
 	}
-	return JobCheck{Job: view, Placement: c.wouldPlace(j)}, nil
+	return JobCheck{Job: view, Placement: vs.wouldPlace(j)}, nil
 }
 
 // wouldPlace matches all shards of a job with what is on offer, as launch does.
-func (c *Core) wouldPlace(j *config.Job) PlacementView {
+func (vs *Views) wouldPlace(j *config.Job) PlacementView {
 	v := PlacementView{Shards: []PlacedShardView{}}
-	a := c.config.App(j.Config().AppName)
-	if why := c.noLaunches(); !why.IsZero() {
-		v.Why = whyOf(why)
+	a := vs.st.Config.App(j.Config().AppName)
+	if why := vs.noLaunches(); !why.IsZero() {
+		v.Why = WhyOf(why)
 		return v
 	}
-	if o, blocks := c.orphans.BlockingAmong(j.Name(), j.Config().ShardingTotalCount); blocks {
-		v.Why = whyOf(c.orphanReason(&o))
+	if o, blocks := vs.st.Orphans.BlockingAmong(j.Name(), j.Config().ShardingTotalCount); blocks {
+		v.Why = WhyOf(vs.orphanReason(&o))
 		return v
 	}
-	if wait := c.starts.Wait(a.Config(), ""); wait.Waits() {
-		v.Why = whyOf(c.starts.WaitReason(wait))
+	if wait := vs.st.Starts.Wait(a.Config(), ""); wait.Waits() {
+		v.Why = WhyOf(vs.st.Starts.WaitReason(wait))
 		return v
 	}
 	items := make([]int, j.Config().ShardingTotalCount)
 	for i := range items {
 		items[i] = i
 	}
-	d := c.placement.DemandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, c.agents.AllInMaintenance())
+	d := vs.placement.DemandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, vs.st.Agents.AllInMaintenance())
 	d.Together = true
-	held := c.placement.LookAtOffers()
+	held := vs.placement.LookAtOffers()
 	if len(held) > 0 {
-		result := offers.Match([]offers.Demand{d}, held, c.Opt.Strategy)
+		result := offers.Match([]offers.Demand{d}, held, vs.st.Opt.Strategy)
 		if len(result.Unplaced) == 0 {
 			v.Fits = true
 			for _, p := range result.Placements {
@@ -84,43 +84,43 @@ func (c *Core) wouldPlace(j *config.Job) PlacementView {
 			return v
 		}
 		u := result.Unplaced[0]
-		others := c.placement.NotOnOffer(held)
+		others := vs.placement.NotOnOffer(held)
 		why, _ := others.ReasonOf(&u, d)
-		v.Why = whyOf(why)
+		v.Why = WhyOf(why)
 	}
-	return c.byCapacity(v, d, held, *a.Config())
+	return vs.byCapacity(v, d, held, *a.Config())
 }
 
 // byCapacity completes the answer by what is known of the agents, when the offers at hand have no room: most of the time offers are
 // declined until something is to be launched, and are asked for then.
-func (c *Core) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
+func (vs *Views) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
 	agents := held
 	onOffer := make(map[string]bool, len(held))
 	for _, h := range held {
 		onOffer[h.ID] = true
 	}
-	for _, id := range c.agents.IDs() {
-		ag := c.agents.Get(id)
+	for _, id := range vs.st.Agents.IDs() {
+		ag := vs.st.Agents.Get(id)
 		if onOffer[id] || !ag.Registered() || ag.Closed() != "" || ag.Capacity().IsZero() || len(id) > jobs.MaxAgentIDBytes {
 			continue
 		}
-		use := c.useOf(ag)
-		agents = append(agents, offers.Agent{ID: id, Host: ag.Host(), Free: use.total.Minus(use.used), Capacity: ag.Capacity(), Executors: c.executors.KeysOn(id)})
+		use := vs.UseOf(ag)
+		agents = append(agents, offers.Agent{ID: id, Host: ag.Host(), Free: use.total.Minus(use.used), Capacity: ag.Capacity(), Executors: vs.st.Executors.KeysOn(id)})
 	}
 	d.Together = false
-	room := len(offers.Match([]offers.Demand{d}, agents, c.Opt.Strategy).Placements)
+	room := len(offers.Match([]offers.Demand{d}, agents, vs.st.Opt.Strategy).Placements)
 	switch all := len(d.Items); {
 	case len(agents) == 0:
-		v.Why = whyOf(c.agents.AllClosed().Or(reason.NoAgentSeen()))
+		v.Why = WhyOf(vs.st.Agents.AllClosed().Or(reason.NoAgentSeen()))
 	case room == all:
 		v.Fits = true
-		v.Why = whyOf(reason.WouldFit(len(held) > 0, all))
+		v.Why = WhyOf(reason.WouldFit(len(held) > 0, all))
 	case len(held) == 0:
 		need := reason.Need{Shards: all, Each: d.Shard.String(), App: a.AppName}
 		if !d.ExecutorSize.IsZero() {
 			need.Executor = d.ExecutorSize.String()
 		}
-		v.Why = whyOf(reason.WouldNotFit(need, room))
+		v.Why = WhyOf(reason.WouldNotFit(need, room))
 	}
 	return v
 }

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"fmt"
@@ -31,8 +31,8 @@ type ExecutionFilter struct {
 }
 
 // Executions lists runs that live or are kept, the newest fire first.
-func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
-	if f.Known && c.config.Job(f.Job) == nil && !c.executions.AnyEnded(f.Job) {
+func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
+	if f.Known && vs.st.Config.Job(f.Job) == nil && !vs.st.Executions.AnyEnded(f.Job) {
 		return nil, problem.NoJob(f.Job)
 	}
 	var picked []*executions.Execution
@@ -57,11 +57,11 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 			cut() // there may be 100,000, of which few are wanted
 		}
 	}
-	c.eachExecution(f.Job, look)
+	vs.eachExecution(f.Job, look)
 	cut()
 	list := make([]ExecutionSummary, len(picked))
 	for i, e := range picked {
-		list[i] = c.summary(e)
+		list[i] = vs.summary(e)
 	}
 	return list, nil
 }
@@ -71,29 +71,29 @@ func (f *ExecutionFilter) isBefore(e *executions.Execution) bool {
 }
 
 // eachExecution looks at all executions that live or are kept, of one job if it is named.
-func (c *Core) eachExecution(job string, look func(*executions.Execution)) {
+func (vs *Views) eachExecution(job string, look func(*executions.Execution)) {
 	if job != "" {
-		for e := range c.executions.Of(job) {
+		for e := range vs.st.Executions.Of(job) {
 			look(e)
 		}
 		return
 	}
-	for e := range c.executions.AllOpen() {
+	for e := range vs.st.Executions.AllOpen() {
 		look(e)
 	}
-	for e := range c.executions.AllEnded() {
+	for e := range vs.st.Executions.AllEnded() {
 		look(e)
 	}
 }
 
-func (c *Core) summary(e *executions.Execution) ExecutionSummary {
+func (vs *Views) summary(e *executions.Execution) ExecutionSummary {
 	v := ExecutionSummary{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(), State: e.State(), Shards: map[executions.State]int{}}
 	if v.State.Terminal() {
-		v.Why = whyOf(e.Reason())
+		v.Why = WhyOf(e.Reason())
 		t := e.Complete().UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
-	} else if j := c.config.Job(e.Job()); j != nil && !e.Launched() {
-		v.Why = whyOf(c.waitReason(j, e))
+	} else if j := vs.st.Config.Job(e.Job()); j != nil && !e.Launched() {
+		v.Why = WhyOf(vs.WaitReason(j, e))
 	}
 	if at := e.LaunchedAt(); !at.IsZero() {
 		t := at.UTC().Truncate(time.Millisecond)
@@ -113,17 +113,17 @@ func firesView(count int64, last time.Time, why reason.Reason) *FiresView {
 	if count == 0 {
 		return nil
 	}
-	return &FiresView{Count: count, Last: last.UTC().Truncate(time.Millisecond), Why: whyOf(why)}
+	return &FiresView{Count: count, Last: last.UTC().Truncate(time.Millisecond), Why: WhyOf(why)}
 }
 
 // explainPast says what came of a job's runs so far.
-func (c *Core) explainPast(x *Explanation, j *config.Job) {
+func (vs *Views) explainPast(x *Explanation, j *config.Job) {
 	pick := func(among ...executions.Result) *ExecutionSummary {
-		e := c.executions.LastEnded(j.Name(), among...)
+		e := vs.st.Executions.LastEnded(j.Name(), among...)
 		if e == nil {
 			return nil
 		}
-		v := c.summary(e)
+		v := vs.summary(e)
 		return &v
 	}
 	x.LastRun = pick(executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
@@ -134,7 +134,7 @@ func (c *Core) explainPast(x *Explanation, j *config.Job) {
 }
 
 // keptText says which executions that ended are kept.
-func (c *Core) keptText() string {
+func (vs *Views) keptText() string {
 	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
-		executions.RingSizes[executions.ResultFinished], executions.RingSizes[executions.ResultFailed], executions.RingSizes[executions.ResultKilled], c.Opt.EndedKept)
+		executions.RingSizes[executions.ResultFinished], executions.RingSizes[executions.ResultFailed], executions.RingSizes[executions.ResultKilled], vs.st.Opt.EndedKept)
 }

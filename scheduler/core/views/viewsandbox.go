@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"time"
@@ -11,25 +11,25 @@ import (
 
 // Sandboxes lists where the executors of an app keep their files, by executor id, or
 // returns an *Error.
-func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
-	if c.config.App(app) == nil {
+func (vs *Views) Sandboxes(app string) ([]SandboxView, error) {
+	if vs.st.Config.App(app) == nil {
 		return nil, problem.NoApp(app)
 	}
 	out := []SandboxView{}
-	for _, x := range c.executors.Sorted() {
+	for _, x := range vs.st.Executors.Sorted() {
 		if x.App() != app {
 			continue
 		}
 		v := SandboxView{Path: x.Sandbox()}
-		v.Note, v.NoteCode, v.NoteArgs = inAnswer(c.agents.ClockNote(x.Agent()))
+		v.Note, v.NoteCode, v.NoteArgs = inAnswer(vs.st.Agents.ClockNote(x.Agent()))
 		if v.Path == "" {
 			v.Path = sandbox.LatestSandbox(x.Info().Framework, x.ID())
 		}
-		if a := c.agents.Get(x.Agent()); a != nil {
+		if a := vs.st.Agents.Get(x.Agent()); a != nil {
 			v.Hostname = a.Host()
 		}
 		if !x.ReportedAt().IsZero() {
-			at := c.Shown(x.ReportedAt()).UTC().Truncate(time.Millisecond)
+			at := vs.st.Shown(x.ReportedAt()).UTC().Truncate(time.Millisecond)
 			v.LastReport = &at
 		}
 		out = append(out, v)
@@ -38,25 +38,25 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 }
 
 // LogPlace says where a task's output is.
-func (c *Core) LogPlace(taskID string) (LogPlace, error) {
-	if ref, ok := c.executions.Task(taskID); ok {
-		return c.placeOf(ref.Shard())
+func (vs *Views) LogPlace(taskID string) (LogPlace, error) {
+	if ref, ok := vs.st.Executions.Task(taskID); ok {
+		return vs.placeOf(ref.Shard())
 	}
-	if ref, ok := c.executions.EndedTask(taskID); ok && ref.Shard().Dir() != "" {
-		return c.placeOf(ref.Shard())
+	if ref, ok := vs.st.Executions.EndedTask(taskID); ok && ref.Shard().Dir() != "" {
+		return vs.placeOf(ref.Shard())
 	}
-	return c.earlierPlace(taskID)
+	return vs.earlierPlace(taskID)
 }
 
 // placeOf is where the output of a shard's present attempt is.
-func (c *Core) placeOf(s *executions.Shard) (LogPlace, error) {
+func (vs *Views) placeOf(s *executions.Shard) (LogPlace, error) {
 	switch {
 	case s.State().Terminal() && (s.Dir() == "" || s.Start().IsZero()):
 		return LogPlace{}, noOutput(s)
 	case s.Dir() == "":
 		return LogPlace{}, problem.Errorf(problem.Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID())
 	}
-	return LogPlace{AgentURL: s.AgentURL(), Dir: c.places.Output(s), Live: s.Live()}, nil
+	return LogPlace{AgentURL: s.AgentURL(), Dir: vs.places.Output(s), Live: s.Live()}, nil
 }
 
 func noOutput(s *executions.Shard) error {
@@ -64,13 +64,13 @@ func noOutput(s *executions.Shard) error {
 }
 
 // earlierPlace is where the output of an attempt is that ended while its shard went on.
-func (c *Core) earlierPlace(taskID string) (place LogPlace, err error) {
-	err = problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MostEarlier, c.keptText())
+func (vs *Views) earlierPlace(taskID string) (place LogPlace, err error) {
+	err = problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MostEarlier, vs.keptText())
 	id, unreadable := jobs.ParseTaskID(taskID)
 	if unreadable != nil {
 		return place, err
 	}
-	c.eachExecution(id.Job, func(e *executions.Execution) {
+	vs.eachExecution(id.Job, func(e *executions.Execution) {
 		if id.Item >= e.NumShards() {
 			return
 		}

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"time"
@@ -8,16 +8,16 @@ import (
 )
 
 // Stats returns counters and gauges.
-func (c *Core) Stats() stats.Stats {
-	s := c.Numbers
-	s.Leading, s.Subscribed = true, c.subscription.Open()
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = c.config.NumApps(), c.executors.Len(), c.placement.Held().Len()
-	for _, j := range c.config.AllJobs() {
+func (vs *Views) Stats() stats.Stats {
+	s := vs.st.Numbers
+	s.Leading, s.Subscribed = true, vs.st.Subscription.Open()
+	s.Apps, s.ExecutorsRunning, s.OffersHeld = vs.st.Config.NumApps(), vs.st.Executors.Len(), vs.placement.Held().Len()
+	for _, j := range vs.st.Config.AllJobs() {
 		if j.Config() != nil {
 			s.Jobs++
 		}
 	}
-	for e := range c.executions.AllOpen() {
+	for e := range vs.st.Executions.AllOpen() {
 		switch {
 		case e.Launched():
 			s.ExecutionsRunning++
@@ -27,34 +27,34 @@ func (c *Core) Stats() stats.Stats {
 		}
 		s.ExecutionsWaiting++
 	}
-	s.Documents = c.config.DocumentSizes()
-	c.measureQueues(&s)
-	for _, ref := range c.executions.AllTasks() {
+	s.Documents = vs.st.Config.DocumentSizes()
+	vs.measureQueues(&s)
+	for _, ref := range vs.st.Executions.AllTasks() {
 		if ref.Shard().Live() {
 			s.TasksRunning++
 		}
 	}
-	s.NotificationsPending = len(c.notifications.Jobs())
-	s.JobsWithoutMetrics = len(c.OfJobs.LeftOut())
-	for _, of := range c.OfJobs.All {
+	s.NotificationsPending = len(vs.notifications.Jobs())
+	s.JobsWithoutMetrics = len(vs.st.OfJobs.LeftOut())
+	for _, of := range vs.st.OfJobs.All {
 		s.OfJobs = append(s.OfJobs, *of)
 	}
 	return s
 }
 
 // measureQueues looks at all that could be launched if there were resources for it.
-func (c *Core) measureQueues(s *stats.Stats) {
+func (vs *Views) measureQueues(s *stats.Stats) {
 	wait := func(q *stats.Queue, n int, since time.Time) {
 		q.Depth += n
-		q.Oldest = max(q.Oldest, c.Now().Sub(since))
+		q.Oldest = max(q.Oldest, vs.st.Now().Sub(since))
 	}
-	for _, e := range c.executions.Launchable() {
-		if !e.Kill().IsZero() || c.st.HeldBack(e) {
+	for _, e := range vs.st.Executions.Launchable() {
+		if !e.Kill().IsZero() || vs.st.HeldBack(e) {
 			continue
 		}
 		if !e.Launched() {
-			switch j := c.config.Job(e.Job()); {
-			case !c.st.CanLaunch(j):
+			switch j := vs.st.Config.Job(e.Job()); {
+			case !vs.st.CanLaunch(j):
 			case e.Daemon():
 				wait(&s.Daemon, j.Config().ShardingTotalCount, e.Made())
 			default:

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"time"
@@ -21,15 +21,15 @@ type FaultyView struct {
 }
 
 // FaultyDocuments lists all documents in the registry that can't be used, by path.
-func (c *Core) FaultyDocuments() []FaultyView {
-	out := make([]FaultyView, 0, len(c.config.Faulty()))
-	for _, path := range c.config.Faults() {
-		f := c.config.FaultAt(path)
+func (vs *Views) FaultyDocuments() []FaultyView {
+	out := make([]FaultyView, 0, len(vs.st.Config.Faulty()))
+	for _, path := range vs.st.Config.Faults() {
+		f := vs.st.Config.FaultAt(path)
 		dir, name := store.Split(path)
-		v := FaultyView{Path: path, Kind: "job", Name: name, Why: whyOf(f.Why()), Since: f.Since().Truncate(time.Millisecond)}
-		switch j := c.config.Job(name); {
+		v := FaultyView{Path: path, Kind: "job", Name: name, Why: WhyOf(f.Why()), Since: f.Since().Truncate(time.Millisecond)}
+		switch j := vs.st.Config.Job(name); {
 		case dir == store.PathApps:
-			v.Kind, v.LastGood = "app", c.config.App(name) != nil
+			v.Kind, v.LastGood = "app", vs.st.Config.App(name) != nil
 		case dir == store.PathAppDisabled:
 			v.Kind = "app"
 		case dir == store.PathJobs && j != nil:

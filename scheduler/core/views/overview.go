@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"time"
@@ -66,52 +66,52 @@ type Counts struct {
 }
 
 // Counts returns them. Runs of daemons count as executions do.
-func (c *Core) Counts() Counts {
-	s := &c.Numbers
+func (vs *Views) Counts() Counts {
+	s := &vs.st.Numbers
 	return Counts{Launched: s.TasksLaunched, Finished: s.ExecutionsFinished + s.DaemonRuns - s.DaemonRunsFailed, Failed: s.ExecutionsFailed + s.DaemonRunsFailed, FireDelay: s.FireDelay}
 }
 
 // Facts returns them. It looks at all that waits and runs.
-func (c *Core) Facts() Facts {
+func (vs *Views) Facts() Facts {
 	var s stats.Stats
-	c.measureQueues(&s)
-	f := Facts{Subscribed: c.subscription.Open(), Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: c.config.DocumentSizes()}
-	for name := range c.config.AllApps() {
+	vs.measureQueues(&s)
+	f := Facts{Subscribed: vs.st.Subscription.Open(), Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: vs.st.Config.DocumentSizes()}
+	for name := range vs.st.Config.AllApps() {
 		f.Apps = append(f.Apps, name)
 	}
 	if !f.Subscribed {
-		f.trouble(Trouble{Kind: TroubleNotSubscribed, Why: c.placeReason(&executions.Execution{})})
+		f.trouble(Trouble{Kind: TroubleNotSubscribed, Why: vs.placeReason(&executions.Execution{})})
 	}
-	away := c.awayAgents()
+	away := vs.awayAgents()
 	for _, id := range step.SortedKeys(away) {
 		f.trouble(*away[id])
 	}
-	f.Agents = c.agentTotals()
-	for _, v := range c.FaultyDocuments() {
-		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Why: c.config.FaultAt(v.Path).Why()}
+	f.Agents = vs.AgentTotals()
+	for _, v := range vs.FaultyDocuments() {
+		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Why: vs.st.Config.FaultAt(v.Path).Why()}
 		if t.Job = v.Name; v.Kind == "app" {
 			t.Job, t.App = "", v.Name
-		} else if j := c.config.Job(v.Name); j != nil && j.Config() != nil {
+		} else if j := vs.st.Config.Job(v.Name); j != nil && j.Config() != nil {
 			t.App = j.Config().AppName
 		}
 		f.trouble(t)
 	}
-	c.startTroubles(&f)
-	for _, name := range c.notifications.Jobs() {
-		if n, is := c.notifications.Unsent(name); is {
-			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: c.config.AppNameOf(name), Count: n.Tries, Since: c.Shown(n.Since), Why: reason.FromText(n.Problem)})
+	vs.startTroubles(&f)
+	for _, name := range vs.notifications.Jobs() {
+		if n, is := vs.notifications.Unsent(name); is {
+			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: vs.st.Config.AppNameOf(name), Count: n.Tries, Since: vs.st.Shown(n.Since), Why: reason.FromText(n.Problem)})
 		}
 	}
-	c.silentTroubles(&f)
+	vs.silentTroubles(&f)
 	return f
 }
 
 func (f *Facts) trouble(t Trouble) { f.Troubles = append(f.Troubles, t) }
 
 // awayAgents are the agents with tasks that the master can't reach, by id.
-func (c *Core) awayAgents() map[string]*Trouble {
+func (vs *Views) awayAgents() map[string]*Trouble {
 	away := map[string]*Trouble{}
-	for _, ref := range c.executions.AllTasks() {
+	for _, ref := range vs.st.Executions.AllTasks() {
 		s := ref.Shard()
 		if s.Unreachable().IsZero() || !s.Live() {
 			continue
@@ -121,14 +121,14 @@ func (c *Core) awayAgents() map[string]*Trouble {
 			t = &Trouble{Kind: TroubleAgentUnreachable, Agent: s.Agent()}
 			away[s.Agent()] = t
 		}
-		if since := c.Shown(s.Unreachable()); t.Since.IsZero() || since.Before(t.Since) {
+		if since := vs.st.Shown(s.Unreachable()); t.Since.IsZero() || since.Before(t.Since) {
 			t.Since = since
 		}
 		t.Count++
 	}
 	for id, t := range away {
 		host := ""
-		if a := c.agents.Get(id); a != nil {
+		if a := vs.st.Agents.Get(id); a != nil {
 			host = a.Host()
 		}
 		t.Why = reason.AgentAway(host, t.Count)
@@ -136,8 +136,8 @@ func (c *Core) awayAgents() map[string]*Trouble {
 	return away
 }
 
-func (c *Core) agentTotals() (t AgentTotals) {
-	for _, a := range c.agents.All() {
+func (vs *Views) AgentTotals() (t AgentTotals) {
+	for _, a := range vs.st.Agents.All() {
 		if a.IsAway() {
 			continue
 		}
@@ -145,26 +145,26 @@ func (c *Core) agentTotals() (t AgentTotals) {
 		switch {
 		case !a.Unreachable().IsZero():
 			t.Unreachable++
-		case a.Closed() != "" || a.Registered() && c.agents.InMaintenance(a.ID()):
+		case a.Closed() != "" || a.Registered() && vs.st.Agents.InMaintenance(a.ID()):
 			t.Closed++
 		}
-		t.Capacity, t.Used = t.Capacity.Plus(c.useOf(a).total), t.Used.Plus(a.Own().Used())
+		t.Capacity, t.Used = t.Capacity.Plus(vs.UseOf(a).total), t.Used.Plus(a.Own().Used())
 	}
-	for _, x := range c.executors.All() {
+	for _, x := range vs.st.Executors.All() {
 		t.Used = t.Used.Plus(x.Uses())
 	}
 	return t
 }
 
-func (c *Core) startTroubles(f *Facts) {
-	c.starts.Each(func(app, agent string, s startfailures.Failure) {
-		if !s.Until().After(c.Now()) && c.Now().Sub(s.Since) > startfailures.Backoff {
+func (vs *Views) startTroubles(f *Facts) {
+	vs.st.Starts.Each(func(app, agent string, s startfailures.Failure) {
+		if !s.Until().After(vs.st.Now()) && vs.st.Now().Sub(s.Since) > startfailures.Backoff {
 			return // it may be placed there again, and has not been tried since
 		}
-		t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: c.Shown(s.Since), Why: s.Reason}
+		t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since), Why: s.Reason}
 		if agent == startfailures.EveryAgent {
 			last := reason.Reason{}
-			if s.Package != "" && !c.starts.IsShared(app) {
+			if s.Package != "" && !vs.st.Starts.IsShared(app) {
 				last = s.Reason
 			}
 			t.Agent, t.Why = "", reason.AppNotFetched(s.WhatFailed(), last)
@@ -174,25 +174,25 @@ func (c *Core) startTroubles(f *Facts) {
 }
 
 // silentTroubles are the daemons' shards of whose executors nothing is heard.
-func (c *Core) silentTroubles(f *Facts) {
-	for job := range c.daemons.Kept() {
-		j := c.config.Job(job)
-		if j == nil || c.executions.Standing(j.Name()) == nil {
+func (vs *Views) silentTroubles(f *Facts) {
+	for job := range vs.daemons.Kept() {
+		j := vs.st.Config.Job(job)
+		if j == nil || vs.st.Executions.Standing(j.Name()) == nil {
 			continue
 		}
-		t := Trouble{Kind: TroubleDaemonSilent, Job: job, App: c.config.AppNameOf(job)}
-		e := c.executions.Standing(j.Name())
+		t := Trouble{Kind: TroubleDaemonSilent, Job: job, App: vs.st.Config.AppNameOf(job)}
+		e := vs.st.Executions.Standing(j.Name())
 		for i := range e.NumShards() {
 			s := e.Shard(i)
 			quiet := time.Duration(0)
 			if e.Launched() {
-				quiet = c.st.QuietFor(e, s)
+				quiet = vs.st.QuietFor(e, s)
 			}
 			if quiet == 0 {
 				continue
 			}
-			if since := c.Wall().Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
-				t.Since, t.Agent, t.Why = since, s.Agent(), c.st.QuietNote(e, s)
+			if since := vs.st.Wall().Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
+				t.Since, t.Agent, t.Why = since, s.Agent(), vs.st.QuietNote(e, s)
 			}
 			t.Count++
 		}

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"github.com/elasticjob-go/elasticjob/app"
@@ -10,32 +10,32 @@ import (
 
 // Unplaced lists, of the first executions in the order of launches, the shards that no agent has room for or suits, limit at most. Shards that
 // wait for anything else, such as a time, a person, or the end of an earlier attempt, are not among them: more agents would not help those.
-func (c *Core) Unplaced(limit int) []cluster.Unplaced {
-	if !c.noLaunches().IsZero() {
+func (vs *Views) Unplaced(limit int) []cluster.Unplaced {
+	if !vs.noLaunches().IsZero() {
 		return nil
 	}
 	var out []cluster.Unplaced
 	add := func(e *executions.Execution, j *jobs.Config, a *app.Config, item int) {
 		if len(out) < limit {
-			out = append(out, cluster.Unplaced{Execution: e.ID(), Job: e.Job(), Item: item, Resources: j.Resources(), Container: executors.Container(a), Why: c.placeReason(e).String()})
+			out = append(out, cluster.Unplaced{Execution: e.ID(), Job: e.Job(), Item: item, Resources: j.Resources(), Container: executors.Container(a), Why: vs.placeReason(e).String()})
 		}
 	}
-	for _, e := range c.executions.Launchable() {
+	for _, e := range vs.st.Executions.Launchable() {
 		if len(out) == limit {
 			break
 		}
-		notMatched := e.Unplaced().Why.IsZero() && c.placement.Held().Len() > 0 // there may be room for it
-		if notMatched || !e.Kill().IsZero() || c.st.HeldBack(e) || c.starts.Wait(c.st.AppOf(e), e.ID()).Waits() {
+		notMatched := e.Unplaced().Why.IsZero() && vs.placement.Held().Len() > 0 // there may be room for it
+		if notMatched || !e.Kill().IsZero() || vs.st.HeldBack(e) || vs.st.Starts.Wait(vs.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if e.Launched() {
-			for _, item := range c.placement.ItemsWaiting(e) {
+			for _, item := range vs.placement.ItemsWaiting(e) {
 				add(e, &e.Settings().Job, &e.Settings().App, item)
 			}
-		} else if j := c.config.Job(e.Job()); c.st.CanLaunch(j) {
+		} else if j := vs.st.Config.Job(e.Job()); vs.st.CanLaunch(j) {
 			with := e.SettingsOf(*j.Config())
 			for item := range with.ShardingTotalCount {
-				add(e, &with, c.config.App(with.AppName).Config(), item)
+				add(e, &with, vs.st.Config.App(with.AppName).Config(), item)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ type OptionalWhy struct {
 	ReasonArgs map[string]any `json:"reasonArgs,omitempty"`
 }
 
-func whyOf(r reason.Reason) (v Why) {
+func WhyOf(r reason.Reason) (v Why) {
 	v.Reason, v.ReasonCode, v.ReasonArgs = inAnswer(r)
 	return v
 }
@@ -48,7 +48,7 @@ type NoteView struct {
 }
 
 // note appends notes, but those that are none.
-func (v *NotesView) note(notes ...reason.Reason) {
+func (v *NotesView) Note(notes ...reason.Reason) {
 	for _, r := range notes {
 		if !r.IsZero() {
 			text, code, args := inAnswer(r)
@@ -64,7 +64,7 @@ func (v NotesView) After(found []string) (all NotesView) {
 		switch i := slices.Index(v.Notes, text); {
 		case slices.Contains(all.Notes, text):
 		case i < 0:
-			all.note(reason.FromText(text))
+			all.Note(reason.FromText(text))
 		default:
 			all.Notes, all.NoteReasons = append(all.Notes, text), append(all.NoteReasons, v.NoteReasons[i])
 		}

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"cmp"
@@ -170,46 +170,46 @@ type AgentTaskView struct {
 const startFailuresShown = 500
 
 // AgentNames are the names of all agents, in no order: there may be thousands, and who asks sorts them, not the loop.
-func (c *Core) AgentNames() []AgentName {
-	out := make([]AgentName, 0, c.agents.Len())
-	for id, a := range c.agents.All() {
+func (vs *Views) AgentNames() []AgentName {
+	out := make([]AgentName, 0, vs.st.Agents.Len())
+	for id, a := range vs.st.Agents.All() {
 		out = append(out, AgentName{id, a.Host()})
 	}
 	return out
 }
 
 // Cluster returns the cluster as far as it is known, with the agents of these ids that are known still.
-func (c *Core) Cluster(ids []string) ClusterView {
-	s := c.subscription
-	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: c.placement.Held().Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
+func (vs *Views) Cluster(ids []string) ClusterView {
+	s := vs.st.Subscription
+	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: vs.placement.Held().Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
 	if s.Open() {
-		v.Since, v.Master = c.shownOrNil(s.Began()), new(s.MasterID())
+		v.Since, v.Master = vs.shownOrNil(s.Began()), new(s.MasterID())
 	}
-	totals := c.agentTotals()
-	all := agentUse{total: totals.Capacity, used: totals.Used, free: c.placement.Held().Sum(), offered: c.placement.Held().Len() > 0}
+	totals := vs.AgentTotals()
+	all := AgentUse{total: totals.Capacity, used: totals.Used, free: vs.placement.Held().Sum(), offered: vs.placement.Held().Len() > 0}
 	v.CPUs, v.MemoryMB = all.views()
 	for _, id := range ids {
-		if a := c.agents.Get(id); a != nil {
-			v.Agents = append(v.Agents, c.viewAgent(a))
-			v.Executors = append(v.Executors, c.executorsOn(id)...)
+		if a := vs.st.Agents.Get(id); a != nil {
+			v.Agents = append(v.Agents, vs.viewAgent(a))
+			v.Executors = append(v.Executors, vs.executorsOn(id)...)
 		}
 	}
-	v.StartFailures, v.StartFailuresTotal = c.startFailures(func(string) bool { return true })
+	v.StartFailures, v.StartFailuresTotal = vs.startFailures(func(string) bool { return true })
 	return v
 }
 
 // Agent returns one agent, or an *Error.
-func (c *Core) Agent(id string) (AgentDetail, error) {
-	a := c.agents.Get(id)
+func (vs *Views) Agent(id string) (AgentDetail, error) {
+	a := vs.st.Agents.Get(id)
 	if a == nil {
 		return AgentDetail{}, problem.Errorf(problem.NotFound, "agent_not_found", "there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were", id)
 	}
-	v := AgentDetail{AgentView: c.viewAgent(a), Executors: c.executorsOn(id), Running: []AgentTaskView{}}
-	v.StartFailures, _ = c.startFailures(func(agent string) bool { return agent == id })
-	for ref := range c.executions.On(id) {
+	v := AgentDetail{AgentView: vs.viewAgent(a), Executors: vs.executorsOn(id), Running: []AgentTaskView{}}
+	v.StartFailures, _ = vs.startFailures(func(agent string) bool { return agent == id })
+	for ref := range vs.st.Executions.On(id) {
 		if s := ref.Shard(); s.Live() {
 			v.Running = append(v.Running, AgentTaskView{ExecutionID: ref.Exec.ID(), JobName: ref.Exec.Job(), Item: s.Item(), TaskID: s.TaskID(),
-				State: s.ClusterState(), Since: c.Shown(s.Launched()).Truncate(time.Millisecond), Progress: s.ShownProgress()})
+				State: s.ClusterState(), Since: vs.st.Shown(s.Launched()).Truncate(time.Millisecond), Progress: s.ShownProgress()})
 		}
 	}
 	slices.SortFunc(v.Running, func(a, b AgentTaskView) int {
@@ -219,21 +219,21 @@ func (c *Core) Agent(id string) (AgentDetail, error) {
 	return v, nil
 }
 
-func (c *Core) viewAgent(a *agents.Agent) AgentView {
+func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 	v := AgentView{ID: a.ID(), Hostname: a.Host()}
-	note := c.agents.ClockNote(a.ID())
+	note := vs.st.Agents.ClockNote(a.ID())
 	if a.Closed() != "" {
 		note = reason.All(reason.TakesNoTasks(a.Closed()), note)
 	}
 	v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
-	use := c.useOf(a)
+	use := vs.UseOf(a)
 	v.CPUs, v.MemoryMB = use.views()
 	v.Tasks = a.Own().Tasks()
-	for _, x := range c.executors.On(a.ID()) {
+	for _, x := range vs.st.Executors.On(a.ID()) {
 		v.Tasks += x.Tasks()
 	}
 	if use.offered {
-		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: c.Shown(c.placement.Held().Oldest(a.ID())).UTC().Truncate(time.Millisecond)}
+		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: vs.st.Shown(vs.placement.Held().Oldest(a.ID())).UTC().Truncate(time.Millisecond)}
 	}
 	if !a.MaintenanceStart().IsZero() {
 		v.Maintenance = &MaintenanceView{From: a.MaintenanceStart().UTC(), Until: orNil(a.MaintenanceEnd())}
@@ -241,15 +241,15 @@ func (c *Core) viewAgent(a *agents.Agent) AgentView {
 	state := ""
 	switch {
 	case !a.Unreachable().IsZero():
-		state, v.Since = "UNREACHABLE", c.shownOrNil(a.Unreachable())
+		state, v.Since = "UNREACHABLE", vs.shownOrNil(a.Unreachable())
 	case a.Closed() != "":
 		state = "CLOSED"
-	case a.Registered() && c.agents.InMaintenance(a.ID()):
+	case a.Registered() && vs.st.Agents.InMaintenance(a.ID()):
 		state = "DRAINING"
 	case a.Registered():
-		state, v.Since = "REGISTERED", c.shownOrNil(a.RegisteredAt())
+		state, v.Since = "REGISTERED", vs.shownOrNil(a.RegisteredAt())
 	case a.IsAway():
-		state, v.Since = "AWAY", c.shownOrNil(a.RemovedAt())
+		state, v.Since = "AWAY", vs.shownOrNil(a.RemovedAt())
 	default:
 		return v
 	}
@@ -257,17 +257,17 @@ func (c *Core) viewAgent(a *agents.Agent) AgentView {
 	return v
 }
 
-func (c *Core) executorsOn(agent string) []ExecutorView {
+func (vs *Views) executorsOn(agent string) []ExecutorView {
 	out := []ExecutorView{}
-	for _, x := range c.executors.On(agent) {
+	for _, x := range vs.st.Executors.On(agent) {
 		v := ExecutorView{ID: x.ID(), App: x.App(), Agent: x.Agent(), State: "STARTING", Tasks: x.Tasks(), CPUs: x.Resources().CPUs(), MemoryMB: x.Resources().MemoryMB(),
-			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: c.shownOrNil(x.MadeAt()), LastReport: c.shownOrNil(x.ReportedAt())}
+			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: vs.shownOrNil(x.MadeAt()), LastReport: vs.shownOrNil(x.ReportedAt())}
 		if id, err := jobs.ParseExecutorID(x.ID()); err == nil {
 			v.Generation = id.N
 		}
 		switch {
 		case x.IsClosing():
-			v.State, v.Since = "CLOSING", c.shownOrNil(x.ClosedAt())
+			v.State, v.Since = "CLOSING", vs.shownOrNil(x.ClosedAt())
 		case x.Ran():
 			v.State = "RUNNING"
 		}
@@ -277,7 +277,7 @@ func (c *Core) executorsOn(agent string) []ExecutorView {
 			note = reason.KillUnanswered()
 		case x.Quiet():
 			last := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate()}, time.Time.Compare)
-			note = reason.DaemonsUnheard(c.Now().Sub(last).Round(time.Second))
+			note = reason.DaemonsUnheard(vs.st.Now().Sub(last).Round(time.Second))
 		}
 		v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
 		out = append(out, v)
@@ -286,17 +286,17 @@ func (c *Core) executorsOn(agent string) []ExecutorView {
 }
 
 // startFailures lists those on the agents that are asked for, and says how many there are.
-func (c *Core) startFailures(on func(agent string) bool) (shown []StartFailureView, total int) {
+func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailureView, total int) {
 	shown = []StartFailureView{}
-	c.starts.Each(func(appName, agentID string, t startfailures.Failure) {
+	vs.st.Starts.Each(func(appName, agentID string, t startfailures.Failure) {
 		if !on(agentID) {
 			return
 		}
-		v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: c.Shown(t.Until()).UTC().Truncate(time.Millisecond),
+		v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: vs.st.Shown(t.Until()).UTC().Truncate(time.Millisecond),
 			Cause: t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
 		if agentID == startfailures.EveryAgent {
 			v.Agent = ""
-		} else if a := c.agents.Get(agentID); a != nil {
+		} else if a := vs.st.Agents.Get(agentID); a != nil {
 			v.Hostname = a.Host()
 		}
 		shown = append(shown, v)
@@ -308,14 +308,14 @@ func (c *Core) startFailures(on func(agent string) bool) (shown []StartFailureVi
 }
 
 // agentUse is how much there is, zero if that is not known, how much this framework uses, and how much is on offer, if anything is.
-type agentUse struct {
+type AgentUse struct {
 	total, used, free resources.Amount
 	offered           bool
 }
 
-func (c *Core) useOf(a *agents.Agent) agentUse {
-	u := agentUse{used: a.Own().Used(), free: c.placement.Held().Free(a.ID()), offered: !c.placement.Held().Oldest(a.ID()).IsZero()}
-	for _, x := range c.executors.On(a.ID()) {
+func (vs *Views) UseOf(a *agents.Agent) AgentUse {
+	u := AgentUse{used: a.Own().Used(), free: vs.placement.Held().Free(a.ID()), offered: !vs.placement.Held().Oldest(a.ID()).IsZero()}
+	for _, x := range vs.st.Executors.On(a.ID()) {
 		u.used = u.used.Plus(x.Uses())
 	}
 	if !a.Settled().IsZero() {
@@ -324,7 +324,7 @@ func (c *Core) useOf(a *agents.Agent) agentUse {
 	return u
 }
 
-func (u *agentUse) views() (cpus, memory UseView) {
+func (u AgentUse) views() (cpus, memory UseView) {
 	cpus, memory = UseView{Used: u.used.CPUs()}, UseView{Used: u.used.MemoryMB()}
 	if !u.total.IsZero() {
 		cpus.Total, memory.Total = new(u.total.CPUs()), new(u.total.MemoryMB())
@@ -336,11 +336,11 @@ func (u *agentUse) views() (cpus, memory UseView) {
 }
 
 // shownOrNil is a moment of the term for people, nil for none.
-func (c *Core) shownOrNil(moment time.Time) *time.Time {
+func (vs *Views) shownOrNil(moment time.Time) *time.Time {
 	if moment.IsZero() {
 		return nil
 	}
-	return orNil(c.Shown(moment).UTC().Truncate(time.Millisecond))
+	return orNil(vs.st.Shown(moment).UTC().Truncate(time.Millisecond))
 }
 
 func orNil(t time.Time) *time.Time {
@@ -350,3 +350,6 @@ func orNil(t time.Time) *time.Time {
 	t = t.UTC()
 	return &t
 }
+
+// Total is the total.
+func (a AgentUse) Total() resources.Amount { return a.total }

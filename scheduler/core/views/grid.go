@@ -1,12 +1,12 @@
-package core
+package views
 
 import "github.com/elasticjob-go/elasticjob/history/search"
 
 // Cells are the shards of some executions of a job, by the executions' ids: of those that live or are kept. One that was not launched yet has none.
-func (c *Core) Cells(job string, ids []string) map[string][]search.Cell {
+func (vs *Views) Cells(job string, ids []string) map[string][]search.Cell {
 	cells := make(map[string][]search.Cell, len(ids))
 	for _, id := range ids {
-		e := c.executions.Find(id)
+		e := vs.st.Executions.Find(id)
 		if e == nil || e.Job() != job {
 			continue
 		}

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 
 // neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
 // shards, which start together (rule L1); or nothing.
-func (c *Core) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
-	executor := c.st.ExecutorSize(&a)
+func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
+	executor := vs.st.ExecutorSize(&a)
 	need := job.Resources().Plus(executor)
 	var most resources.Amount
 	seen, room := false, 0
-	for _, ag := range c.agents.All() {
+	for _, ag := range vs.st.Agents.All() {
 		if ag.Capacity().IsZero() || ag.IsAway() {
 			continue
 		}
@@ -42,8 +42,8 @@ func (c *Core) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 const taskExecutorMB = 16
 
 // tooSmallNote says that a shard has not even the memory that its own executor needs, or nothing.
-func (c *Core) tooSmallNote(job jobs.Config) reason.Reason {
-	if !c.Opt.TaskExecutors || job.MemoryMB >= taskExecutorMB {
+func (vs *Views) tooSmallNote(job jobs.Config) reason.Reason {
+	if !vs.st.Opt.TaskExecutors || job.MemoryMB >= taskExecutorMB {
 		return reason.Reason{}
 	}
 	return reason.MemoryTooSmall(fmt.Sprint(job.MemoryMB), taskExecutorMB, 2*taskExecutorMB)

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"cmp"
@@ -14,11 +14,11 @@ import (
 // Held says why this server launches nothing, what to do, and which jobs give their shards most, those that wait first;
 // it is empty where nothing is held (Options.Held). It never changes after Load. It is for those who may see all jobs:
 // what a job's reason says of it names no other.
-func (c *Core) Held() string {
-	if c.Opt.Held == "" {
+func (vs *Views) Held() string {
+	if vs.st.Opt.Held == "" {
 		return ""
 	}
-	return reason.LaunchesHeld(c.Opt.Held).String() + "; " + c.heldJobs
+	return reason.LaunchesHeld(vs.st.Opt.Held).String() + "; " + vs.heldJobs
 }
 
 // heldNames is how many jobs Held names.
@@ -33,17 +33,17 @@ type givenMost struct {
 }
 
 // holdLaunches holds launches, if that is asked for, and says what may have made that necessary.
-func (c *Core) holdLaunches() {
-	if c.Opt.Held == "" {
+func (vs *Views) HoldLaunches() {
+	if vs.st.Opt.Held == "" {
 		return
 	}
 	var all []givenMost
-	for name, j := range c.config.AllJobs() {
-		if c.config.Inactive(j) != config.Active {
+	for name, j := range vs.st.Config.AllJobs() {
+		if vs.st.Config.Inactive(j) != config.Active {
 			continue
 		}
 		cfg, waits := *j.Config(), false
-		for _, e := range c.executions.Queue(j.Name()) {
+		for _, e := range vs.st.Executions.Queue(j.Name()) {
 			if !e.Launched() && !waits {
 				cfg = e.SettingsOf(cfg)
 			}
@@ -70,8 +70,8 @@ func (c *Core) holdLaunches() {
 		}
 		names = append(names, text+")")
 	}
-	c.heldJobs = "no job is enabled"
+	vs.heldJobs = "no job is enabled"
 	if len(names) > 0 {
-		c.heldJobs = "the jobs whose shards are given most: " + strings.Join(names, ", ")
+		vs.heldJobs = "the jobs whose shards are given most: " + strings.Join(names, ", ")
 	}
 }

@@ -1,4 +1,4 @@
-package core
+package views
 
 import (
 	"strings"
@@ -12,8 +12,8 @@ import (
 )
 
 // viewDaemon is what people see of the runs of a daemon's shard, nil for other shards.
-func (c *Core) viewDaemon(e *executions.Execution, item int) *DaemonView {
-	r := c.daemons.Known(e.Job(), item)
+func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
+	r := vs.daemons.Known(e.Job(), item)
 	if !e.Daemon() || e.Ended() > 0 || r == nil {
 		return nil
 	}
@@ -21,8 +21,8 @@ func (c *Core) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	if r.Open != nil && !r.Open.Retried { // else it rests before its next try
 		v.Running = viewRun(r.Open)
 	}
-	if j := c.config.Job(e.Job()); j != nil && j.Schedule() != nil && c.config.Inactive(j) == config.Active {
-		if next := j.Schedule().Next(c.Wall()); !next.IsZero() {
+	if j := vs.st.Config.Job(e.Job()); j != nil && j.Schedule() != nil && vs.st.Config.Inactive(j) == config.Active {
+		if next := j.Schedule().Next(vs.st.Wall()); !next.IsZero() {
 			v.NextFireTime = &next
 		}
 	}
@@ -48,34 +48,34 @@ const failedRunsShown = 10
 
 // explainDaemon says what came of a daemon's last runs, also when its standing execution has ended, and how far a change of its
 // settings has come.
-func (c *Core) explainDaemon(x *Explanation, j *config.Job) {
-	if run := c.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
+func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
+	if run := vs.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
 	}
-	if run := c.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.LastFinished }); run != nil {
+	if run := vs.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.LastFinished }); run != nil {
 		x.LastSuccess = run
 	}
-	e := c.executions.Standing(j.Name())
+	e := vs.st.Executions.Standing(j.Name())
 	if e == nil || !e.Launched() {
 		return
 	}
 	failed := 0
 	for i := range e.NumShards() {
-		r := c.daemons.Known(e.Job(), i)
+		r := vs.daemons.Known(e.Job(), i)
 		if r == nil || r.Last == nil || r.Last.State == wire.RunFinished {
 			continue
 		}
 		if failed++; failed <= failedRunsShown {
 			ended := reason.LastRunEnded(r.Last.Fire.UTC(), string(r.Last.State), reason.FromText(r.Last.Cause))
-			x.note(reason.OfItem(i, ended))
+			x.Note(reason.OfItem(i, ended))
 		}
 	}
 	if failed > failedRunsShown {
-		x.note(reason.MoreLastRunsEnded(failed - failedRunsShown))
+		x.Note(reason.MoreLastRunsEnded(failed - failedRunsShown))
 	}
 	former := 0
 	for _, i := range e.Outdated() { // the others have been compared
-		if s := e.Shard(i); s.Live() && c.daemons.IsOutdated(e, s) {
+		if s := e.Shard(i); s.Live() && vs.daemons.IsOutdated(e, s) {
 			former++
 		}
 	}
@@ -91,27 +91,27 @@ func (c *Core) explainDaemon(x *Explanation, j *config.Job) {
 	}
 	comingUp := item < 0
 	if comingUp {
-		item, _ = c.daemons.ComingUp(e)
+		item, _ = vs.daemons.ComingUp(e)
 	}
 	if item >= 0 {
-		x.note(reason.RollingOut(item, comingUp, former))
+		x.Note(reason.RollingOut(item, comingUp, former))
 	}
 }
 
 // standingOf is the execution that a daemon's run belongs to, by the run's id; nil if it is none of a daemon that has one.
-func (c *Core) standingOf(run string) *executions.Execution {
+func (vs *Views) standingOf(run string) *executions.Execution {
 	job, _, _ := strings.Cut(run, "@")
-	if j := c.config.Job(job); j != nil {
-		return c.executions.Standing(j.Name())
+	if j := vs.st.Config.Job(job); j != nil {
+		return vs.st.Executions.Standing(j.Name())
 	}
 	return nil
 }
 
 // daemonSummary puts together what the shards of a daemon report of the newest fire of which any does; pick is one run of each.
-func (c *Core) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *ExecutionSummary {
+func (vs *Views) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *ExecutionSummary {
 	var v *ExecutionSummary
-	for i := range c.daemons.NumKept(job) {
-		r := c.daemons.Known(job, i)
+	for i := range vs.daemons.NumKept(job) {
+		r := vs.daemons.Known(job, i)
 		if r == nil || pick(r) == nil {
 			continue
 		}
@@ -130,7 +130,7 @@ func (c *Core) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *Ex
 			v.State = executions.Failed
 		}
 		if run.State != wire.RunFinished {
-			v.Why = whyOf(reason.OfItem(i, reason.FromText(run.Cause)))
+			v.Why = WhyOf(reason.OfItem(i, reason.FromText(run.Cause)))
 		}
 		if start := run.Start.UTC().Truncate(time.Millisecond); v.StartTime == nil || start.Before(*v.StartTime) {
 			v.StartTime = &start
