@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -130,7 +131,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var err error
 			switch r.IntN(8) {
 			case 6:
-				s.step(PauseRequested{Token: 4, Job: jobNames[r.IntN(5)], Paused: r.IntN(2) == 0})
+				s.step(operator.PauseRequested{Token: 4, Job: jobNames[r.IntN(5)], Paused: r.IntN(2) == 0})
 				err = errors.New("planned nothing")
 			case 7:
 				p, err = s.core.planShutDownJob(jobNames[r.IntN(5)])
@@ -148,7 +149,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			}
 			check("plan")
 		case 6, 7, 8:
-			s.step(TriggerRequested{Token: 1, Job: jobNames[r.IntN(5)], Key: pick("", "", "k1", "k2")})
+			s.step(operator.TriggerRequested{Token: 1, Job: jobNames[r.IntN(5)], Key: pick("", "", "k1", "k2")})
 			check("trigger")
 		case 9, 10, 11, 12, 13:
 			var list []cluster.Offer
@@ -208,7 +209,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 					check("drain")
 				}
 			case 3:
-				s.step(ForgetRequested{Token: 2, TaskID: pick(append(orphanIDs(s.core), "junk")...)}, ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
+				s.step(operator.ForgetRequested{Token: 2, TaskID: pick(append(orphanIDs(s.core), "junk")...)}, operator.ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.Draining()

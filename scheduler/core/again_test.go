@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -25,7 +26,7 @@ func TestRunAgain(t *testing.T) {
 	parameter := "its own"
 	env := document.Texts{"LEVEL": {Value: "debug"}, "KEY": {Value: "hush", Secret: true}}
 	s.offer("S1", 8, 8000)
-	ask := func(r TriggerRequested) (string, *problem.Error) {
+	ask := func(r operator.TriggerRequested) (string, *problem.Error) {
 		t.Helper()
 		r.Token = 7
 		reply := s.step(r).Replies[0]
@@ -45,11 +46,11 @@ func TestRunAgain(t *testing.T) {
 		s.update(launches[0], cluster.Finished)
 		return task.JobParameter, task.Env
 	}
-	first, _ := ask(TriggerRequested{Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter, Env: env}})
+	first, _ := ask(operator.TriggerRequested{Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter, Env: env}})
 	runs()
 	s.restart()
-	second, err := ask(TriggerRequested{Again: first, Key: "once"})
-	if twice, _ := ask(TriggerRequested{Again: first, Key: "once"}); err != nil || second == first || twice != second {
+	second, err := ask(operator.TriggerRequested{Again: first, Key: "once"})
+	if twice, _ := ask(operator.TriggerRequested{Again: first, Key: "once"}); err != nil || second == first || twice != second {
 		t.Fatalf("%s %s %v", second, twice, err)
 	}
 	if p, e := runs(); p != parameter || e["LEVEL"] != "debug" || e["KEY"] != "hush" {
@@ -63,31 +64,31 @@ func TestRunAgain(t *testing.T) {
 	if shown := view.Overrides; viewErr != nil || shown == nil || *shown.JobParameter != parameter || shown.Env["LEVEL"].Value != "debug" || shown.Env["KEY"].Value != "******" {
 		t.Errorf("%v %+v", viewErr, shown)
 	}
-	plain, _ := ask(TriggerRequested{Job: "my_job"})
+	plain, _ := ask(operator.TriggerRequested{Job: "my_job"})
 	runs()
 	if view, err := s.core.views.Execution(plain); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
-	if _, err := ask(TriggerRequested{Again: plain, NoEnv: true}); err != nil {
+	if _, err := ask(operator.TriggerRequested{Again: plain, NoEnv: true}); err != nil {
 		t.Error(err)
 	}
 	if p, e := runs(); p != "the job's" || e["LEVEL"] != "" {
 		t.Errorf("%q %v", p, e)
 	}
-	refused := func(want string, r TriggerRequested) {
+	refused := func(want string, r operator.TriggerRequested) {
 		t.Helper()
 		if _, err := ask(r); err == nil || err.Code != want || strings.Contains(err.Message, "hush") {
 			t.Errorf("want %s: %v", want, err)
 		}
 	}
-	refused("not_allowed", TriggerRequested{Again: first, NoEnv: true})
-	refused("execution_not_found", TriggerRequested{Again: "none"})
+	refused("not_allowed", operator.TriggerRequested{Again: first, NoEnv: true})
+	refused("execution_not_found", operator.TriggerRequested{Again: "none"})
 	s.apply(s.core.planDeregisterJob("my_job"))
-	refused("job_not_found", TriggerRequested{Again: first})
+	refused("job_not_found", operator.TriggerRequested{Again: first})
 	// A job of the same name is another's.
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.AppName = "other_app" })
-	refused("job_moved", TriggerRequested{Again: first})
+	refused("job_moved", operator.TriggerRequested{Again: first})
 	if view, err := s.core.views.Execution(first); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
@@ -113,12 +114,12 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 			s.app()
 			s.app(func(a *app.Config) { a.AppName = "other_app" })
 			s.job(oneShard, func(j *jobs.Config) { j.Misfire, j.Props = true, httpProps("http://api/") })
-			first := s.step(TriggerRequested{Token: 7, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &test.parameter}}).Replies[0].ExecutionID
+			first := s.step(operator.TriggerRequested{Token: 7, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &test.parameter}}).Replies[0].ExecutionID
 			s.updateJob("my_job", test.change)
 			if v := s.execution(first); (v.State == executions.Killed) != test.moved {
 				t.Errorf("the run itself is %s: %s", v.State, v.Reason)
 			}
-			reply := s.step(TriggerRequested{Token: 8, Again: first}).Replies[0]
+			reply := s.step(operator.TriggerRequested{Token: 8, Again: first}).Replies[0]
 			if (reply.Err != nil && reply.Err.Code == "job_moved") != test.moved {
 				t.Errorf("run again: %v", reply.Err)
 			}

@@ -34,12 +34,14 @@ type SandboxView = views.SandboxView
 type ShardView = views.ShardView
 type StartFailureView = views.StartFailureView
 type TaskView = views.TaskView
+
 const TroubleAgentUnreachable = views.TroubleAgentUnreachable
 const TroubleDaemonSilent = views.TroubleDaemonSilent
 const TroubleFaulty = views.TroubleFaulty
 const TroubleNotSubscribed = views.TroubleNotSubscribed
 const TroubleStartFailures = views.TroubleStartFailures
 const TroubleUnnotified = views.TroubleUnnotified
+
 type Views = views.Views
 type WaitingView = views.WaitingView
 type Why = views.Why

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -33,7 +34,7 @@ func BenchmarkPause(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		s.core.Step(s.clocks(), s.rnd, []Event{PauseRequested{Token: 1, Job: "my_job", Paused: n%2 == 1}})
+		s.core.Step(s.clocks(), s.rnd, []Event{operator.PauseRequested{Token: 1, Job: "my_job", Paused: n%2 == 1}})
 	}
 }
 

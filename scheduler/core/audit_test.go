@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -117,8 +118,8 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool { return strings.HasPrefix(w.Path, store.PathAudit) }) {
 		t.Fatalf("%+v has no row", d.Change)
 	}
-	s.step(PauseRequested{Token: 8, Job: "nosuch"}) // the commit met a conflict: the next step is another's
-	s.step(ReconcileRequested{Token: 9})
+	s.step(operator.PauseRequested{Token: 8, Job: "nosuch"}) // the commit met a conflict: the next step is another's
+	s.step(operator.ReconcileRequested{Token: 9})
 	if rows := s.core.views.Audits(search.Audits{Action: "app.disable", Limit: 10}); len(rows) != 0 {
 		t.Errorf("%+v", rows)
 	}
@@ -233,7 +234,7 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	s.step(ChangeRequested{Token: 7, Change: config.UpdateApp{Config: a.Config, Version: a.Version}})
 	s.step(ChangeCommitted{Token: 7})
 	parameter := "https://me:hush@h/"
-	s.step(TriggerRequested{Token: 8, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter}})
+	s.step(operator.TriggerRequested{Token: 8, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter}})
 	for path, value := range s.stored {
 		if strings.HasPrefix(path, store.PathAudit+"/") && strings.Contains(string(value), "hush") {
 			t.Errorf("%s: %s", path, value)
@@ -253,7 +254,7 @@ func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	d := s.step(PauseRequested{Token: 1, Job: "my_job", Paused: true}, config.JobChanged{Name: "my_job"})
+	d := s.step(operator.PauseRequested{Token: 1, Job: "my_job", Paused: true}, config.JobChanged{Name: "my_job"})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
 		t.Fatalf("the pause is answered with %+v", d.Replies)
 	}

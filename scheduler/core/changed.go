@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -188,3 +189,21 @@ func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 
 // byRegistry is whoever has edited the registry beside us.
 var byRegistry = event.Actor{Kind: "registry"}
+
+// pauseRequested pauses a job, or ends its pause, and answers with the job as it is then.
+func (c *Core) pauseRequested(p operator.PauseRequested) {
+	changed, err := c.operator.Pause(p)
+	if err != nil {
+		c.reply(Reply{Token: p.Token, Err: err})
+		return
+	}
+	if changed {
+		j := c.config.Job(p.Job)
+		c.applyJobState(j) // it changes nothing while the job's app can't be used
+		if queue := c.executions.Queue(p.Job); len(queue) > 0 && !queue[0].Launched() {
+			c.recording.Waits(queue[0], c.config.InactiveReason(j))
+		}
+	}
+	view, _ := c.views.Job(p.Job) // it has a document
+	c.reply(Reply{Token: p.Token, Job: view})
+}

@@ -9,8 +9,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/fires"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/imports"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/placement"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/reconcile"
@@ -23,6 +25,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/watch"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -45,7 +48,7 @@ type Core struct {
 	fires *fires.Fires
 	// pending is the change of configuration that is being committed, or nil.
 	pending       *pendingChange
-	imports       imports
+	imports       *imports.Imports
 	notifications *notifications.Notifications
 	daemons       *daemons.Daemons
 	recording     *recording.Recording
@@ -59,7 +62,8 @@ type Core struct {
 	retirer    *retire.Retirer
 	reconciler reconcile.Reconciler
 	views      *views.Views
-	seen       seen
+	watch      *watch.Watch
+	operator   *operator.Operator
 }
 
 // New makes an empty core; Load fills it.
@@ -83,6 +87,8 @@ func New(opt step.Options) *Core {
 	c.audit = audit.New(shared, st.Config, func(r audit.Row) { c.recording.Audited(r) })
 	c.views = views.New(st, views.Parts{Placement: c.placement, Fires: c.fires, Daemons: c.daemons, Places: c.places,
 		Notifications: c.notifications, Audit: c.audit, Minutes: c.minutes})
+	c.imports, c.watch = imports.New(st), watch.New(st, c.placement, c.fires)
+	c.operator = operator.New(st, c.audit, c.reconciler, c.views.ExecutionNotFound)
 	st.Executions.Observe(c.follow)
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -22,7 +23,7 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	launches := s.accepted()
 	s.run(launches)
-	s.step(KillRequested{Token: 1, TaskID: launches[0].TaskID})
+	s.step(operator.KillRequested{Token: 1, TaskID: launches[0].TaskID})
 	s.step(Drain{})
 	for _, l := range launches {
 		s.update(l, cluster.Killed)

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -94,7 +95,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), together) {
 			t.Errorf("%s %v", x.State, x.Notes)
 		}
-		if err := s.step(TriggerRequested{Token: 1, Job: "my_job"}).Replies[0].Err; err == nil {
+		if err := s.step(operator.TriggerRequested{Token: 1, Job: "my_job"}).Replies[0].Err; err == nil {
 			t.Error("it was triggered")
 		}
 		s.until(2 * time.Hour)
@@ -116,7 +117,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.ShardingTotalCount = 400 })
 		var o jobs.Config
 		huge(&o)
-		if err := s.step(TriggerRequested{Token: 1, Job: "my_job", Overrides: jobs.Overrides{Env: o.Env}}).Replies[0].Err; err == nil ||
+		if err := s.step(operator.TriggerRequested{Token: 1, Job: "my_job", Overrides: jobs.Overrides{Env: o.Env}}).Replies[0].Err; err == nil ||
 			!strings.Contains(err.Error(), "400 "+together) {
 			t.Errorf("trigger: %v", err)
 		}
@@ -128,7 +129,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.CPUCount = 0.1 })
 		var o jobs.Config
 		huge(&o)
-		reply := s.step(TriggerRequested{Token: 1, Job: "my_job", Overrides: jobs.Overrides{Env: o.Env}}).Replies[0]
+		reply := s.step(operator.TriggerRequested{Token: 1, Job: "my_job", Overrides: jobs.Overrides{Env: o.Env}}).Replies[0]
 		if reply.Err != nil {
 			t.Fatal(reply.Err)
 		}
@@ -155,7 +156,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 			s.core.placement.Held().Len() > 0 {
 			t.Errorf("%d ACCEPTs, %d offers, %d of %d wait: %+v", len(s.accepts), s.core.placement.Held().Len(), len(x.Waiting), 100-len(first), x.Waiting[:1])
 		}
-		s.step(KillRequested{Token: 1, ExecutionID: id})
+		s.step(operator.KillRequested{Token: 1, ExecutionID: id})
 		for _, l := range first {
 			s.update(l, cluster.Killed)
 		}

@@ -3,7 +3,6 @@ package core
 import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -28,53 +27,6 @@ type ChangeRequested struct {
 
 // ChangeCommitted reports that Decision.Change of the request with that token was committed.
 type ChangeCommitted struct{ Token uint64 }
-
-// TriggerRequested asks for an execution now. The reply with the same token has
-// its id or an *Error.
-type TriggerRequested struct {
-	Token uint64
-	Job   string
-	// Key, if not empty, makes the request idempotent: the same key of the same
-	// job gives the same execution.
-	Key string
-	// Overrides are settings that hold for this execution instead of the job's.
-	Overrides jobs.Overrides
-	// Again, if not empty, is the execution that is run again: Job and Overrides are then its own. NoEnv refuses one with an env of its own.
-	Again string
-	NoEnv bool
-	Actor event.Actor
-}
-
-// ForgetRequested is an operator's word that an orphan has ended (rule E5).
-type ForgetRequested struct {
-	Token  uint64
-	TaskID string
-	Actor  event.Actor
-}
-
-// KillRequested asks for the end of a task, or of an execution: one of the two is named. The reply is an *Error when
-// there is nothing to end.
-type KillRequested struct {
-	Token               uint64
-	TaskID, ExecutionID string
-	Actor               event.Actor
-}
-
-// PauseRequested asks for a job's pause, or for the end of it (rule F10). The reply is the job's view, or an *Error.
-type PauseRequested struct {
-	Token  uint64
-	Job    string
-	Paused bool
-	Actor  event.Actor
-}
-
-// ReconcileRequested asks for reconciliation now: of all live tasks, or, not explicit, of
-// all that the master knows. The reply is an *Error without a session.
-type ReconcileRequested struct {
-	Token    uint64
-	Explicit bool
-	Actor    event.Actor
-}
 
 // Drain asks for the end of everything on the cluster (rule O4): nothing new
 // is launched, tasks are killed and count as lost by shutdown.
@@ -118,37 +70,17 @@ type LaunchAnswered struct {
 	Message string
 }
 
-func (ChangeRequested) CoreEvent()    {}
-func (ChangeCommitted) CoreEvent()    {}
-func (ReconcileRequested) CoreEvent() {}
-func (TriggerRequested) CoreEvent()   {}
-func (ForgetRequested) CoreEvent()    {}
-func (KillRequested) CoreEvent()      {}
-func (PauseRequested) CoreEvent()     {}
-func (Drain) CoreEvent()              {}
-func (SessionBegan) CoreEvent()       {}
-func (SessionEnded) CoreEvent()       {}
-func (MasterChanged) CoreEvent()      {}
-func (ClusterEvent) CoreEvent()       {}
-func (LaunchAnswered) CoreEvent()     {}
+func (ChangeRequested) CoreEvent() {}
+func (ChangeCommitted) CoreEvent() {}
+func (Drain) CoreEvent()           {}
+func (SessionBegan) CoreEvent()    {}
+func (SessionEnded) CoreEvent()    {}
+func (MasterChanged) CoreEvent()   {}
+func (ClusterEvent) CoreEvent()    {}
+func (LaunchAnswered) CoreEvent()  {}
 
 // RequestToken is the token of the reply.
 func (e ChangeRequested) RequestToken() uint64 { return e.Token }
-
-// RequestToken is the token of the reply.
-func (e TriggerRequested) RequestToken() uint64 { return e.Token }
-
-// RequestToken is the token of the reply.
-func (e ForgetRequested) RequestToken() uint64 { return e.Token }
-
-// RequestToken is the token of the reply.
-func (e KillRequested) RequestToken() uint64 { return e.Token }
-
-// RequestToken is the token of the reply.
-func (e PauseRequested) RequestToken() uint64 { return e.Token }
-
-// RequestToken is the token of the reply.
-func (e ReconcileRequested) RequestToken() uint64 { return e.Token }
 
 // HistoryStored says that the first so many batches of this term, counted from 1, are in the history for good.
 type HistoryStored struct{ Batches int64 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -62,7 +63,7 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	if got := calls[step.CallKill](s.last); len(got) != 3 {
 		t.Fatalf("%d kills, want 3", len(got))
 	}
-	d := s.step(TriggerRequested{Token: 9, Job: "my_job"})
+	d := s.step(operator.TriggerRequested{Token: 9, Job: "my_job"})
 	if d.Replies[0].Err == nil || d.Replies[0].Err.Kind != problem.Conflict {
 		t.Fatalf("a disabled job was triggered: %+v", d.Replies)
 	}

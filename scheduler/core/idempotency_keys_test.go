@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
 func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
@@ -14,7 +15,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	s.restart()
 	s.app()
 	s.job(oneShard, withMisfire)
-	id := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
+	id := s.step(operator.TriggerRequested{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
 	s.offer("S1", 8, 8192)
 	l := s.accepted()
 	s.run(l)
@@ -23,7 +24,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	s.run(l)
 	// One batch ends an execution, which pushes that of the key out, and repeats the key.
 	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("x")}),
-		TriggerRequested{Token: 3, Job: "my_job", Key: "k"})
+		operator.TriggerRequested{Token: 3, Job: "my_job", Key: "k"})
 	if got := d.Replies[0].ExecutionID; got != id || d.Replies[0].Err != nil {
 		t.Fatalf("the key gave %q, want %q again", got, id)
 	}
@@ -31,7 +32,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		t.Fatal("it runs a second time")
 	}
 	s.restart()
-	if d := s.step(TriggerRequested{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id || s.core.executions.Get(id) != nil {
+	if d := s.step(operator.TriggerRequested{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id || s.core.executions.Get(id) != nil {
 		t.Fatalf("after a restart: %+v", d.Replies)
 	}
 	s.until(25 * time.Hour)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
 // Kills of many tasks that were asked for one after the other don't wake the core one after the other once they are answered.
@@ -22,7 +23,7 @@ func TestK1AnsweredKillsWakeNobody(t *testing.T) {
 	s.run(launches)
 	for i, l := range launches {
 		s.now = s.now.Add(time.Millisecond)
-		s.step(KillRequested{Token: uint64(i), TaskID: l.TaskID})
+		s.step(operator.KillRequested{Token: uint64(i), TaskID: l.TaskID})
 	}
 	for _, l := range launches {
 		s.update(l, cluster.Killed)

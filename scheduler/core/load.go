@@ -141,7 +141,7 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 		c.subscription.RestoreOurs(string(e.Value))
 	case e.Path == store.PathHistoryStored || e.Path == store.PathHistoryBase:
 		err = c.recording.Restore(e)
-	case c.loadQueue(e):
+	case c.imports.Restore(e):
 	case strings.HasPrefix(dir, store.PathShards+"/"):
 		err = c.executions.RestoreShards(e.Path, e.Value)
 	}
@@ -165,7 +165,7 @@ func (c *Core) joinLoaded() error {
 	c.recording.Loaded(ended, c.audit.Rows())
 	c.minutes.SampleLater()
 	loadJobStats(c.st)
-	c.importQueues()
+	c.imports.Queues()
 	c.executions.QueuesLoaded()
 	for _, id := range c.executions.OpenIDs() {
 		c.takeUp(c.executions.Get(id))

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -36,7 +37,7 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 		}
 	}
 	for i := range 200 {
-		look(s.step(TriggerRequested{Token: 1, Job: fmt.Sprint("j", i)}))
+		look(s.step(operator.TriggerRequested{Token: 1, Job: fmt.Sprint("j", i)}))
 		for range 5 {
 			s.now = s.now.Add(10 * time.Millisecond)
 			look(s.step())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -83,7 +84,7 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	for _, state := range []cluster.State{cluster.Gone, cluster.Unknown, cluster.Unreachable} {
 		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
 	}
-	s.step(ReconcileRequested{Token: 2, Explicit: true})
+	s.step(operator.ReconcileRequested{Token: 2, Explicit: true})
 	s.until(5 * time.Minute)
 	if s.core.orphans.Len() != 1 || !s.core.orphans.Blocks("my_job", 0) {
 		t.Fatalf("orphans %v", s.core.orphans.All())

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -82,7 +83,7 @@ func TestReasonsAreRecordedAsValues(t *testing.T) {
 	s.offer("S2", 4, 1000)
 	l = s.accepted()
 	s.run(l)
-	s.step(KillRequested{Token: 1, ExecutionID: id})
+	s.step(operator.KillRequested{Token: 1, ExecutionID: id})
 	look()
 	s.update(l[0], cluster.Killed, fromAgent(""), func(u *cluster.Update) { u.Status = &wire.Status{Cause: "exit status 3"} })
 	look()

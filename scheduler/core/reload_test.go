@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -135,16 +136,16 @@ func TestReconcileAsked(t *testing.T) {
 	s.offer("S1", 8, 8000)
 	launches := s.accepted()
 	s.run(launches)
-	s.step(ReconcileRequested{Token: 2, Explicit: true})
+	s.step(operator.ReconcileRequested{Token: 2, Explicit: true})
 	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 3 || s.last.Replies[0].Err != nil {
 		t.Errorf("explicit: %+v, %+v", asked, s.last.Replies)
 	}
-	s.step(ReconcileRequested{Token: 3})
+	s.step(operator.ReconcileRequested{Token: 3})
 	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 0 {
 		t.Errorf("implicit: %+v", asked)
 	}
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "cut"})
-	s.step(ReconcileRequested{Token: 4})
+	s.step(operator.ReconcileRequested{Token: 4})
 	if r := s.last.Replies; len(r) != 1 || r[0].Err == nil || r[0].Err.Kind != problem.Unavailable {
 		t.Errorf("without a session: %+v", r)
 	}

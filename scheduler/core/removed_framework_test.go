@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -86,7 +87,7 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") || !strings.Contains(x.Waiting[0].Reason, "/forget") {
 		t.Errorf("%+v", x)
 	}
-	s.step(ForgetRequested{Token: 3, TaskID: l.TaskID})
+	s.step(operator.ForgetRequested{Token: 3, TaskID: l.TaskID})
 	if _, launched := s.launchedWithin(time.Minute, "S1", ""); !launched {
 		t.Error("an operator's word does not help")
 	}

@@ -5,17 +5,20 @@ import (
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 func (c *Core) handleClusterEvent(e cluster.Event) {
-	c.seeEvent(e)
+	c.watch.SeeEvent(e)
 	switch e := e.(type) {
 	case cluster.Offers:
 		c.offered(e)
 	case cluster.Closed:
-		c.closed(e)
+		if len(e.AgentID) <= jobs.MaxAgentIDBytes && c.agents.ClosedNow(e) {
+			c.MatchAgain() // for the reasons of what waits: nothing of such an agent is on offer
+		}
 	case cluster.Rescind:
 		c.placement.Rescind(e.OfferID)
 	case cluster.Update:

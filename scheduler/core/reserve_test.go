@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -169,7 +170,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 100 })
 	s.trigger()
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "big", 7 })
-	s.after(time.Millisecond, TriggerRequested{Token: 2, Job: "big"})
+	s.after(time.Millisecond, operator.TriggerRequested{Token: 2, Job: "big"})
 	for range 10 {
 		s.offer("S1", 2, 2048)
 		s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerN)}))

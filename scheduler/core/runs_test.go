@@ -11,6 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
@@ -36,7 +37,7 @@ func someRuns(t *testing.T) (s *stage, ids [4]string) {
 		}
 		s.after(time.Second)
 	}
-	d := s.step(TriggerRequested{Token: 2, Job: "other"})
+	d := s.step(operator.TriggerRequested{Token: 2, Job: "other"})
 	ids[3] = d.Replies[0].ExecutionID
 	return s, ids
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -192,6 +193,6 @@ func TestAnAttemptWithoutOutputSaysSo(t *testing.T) {
 		if gone := new(problem.Error); !errors.As(err, &gone) || gone.Code != "no_output" {
 			t.Errorf("%v", err)
 		}
-		s.step(KillRequested{Token: 9, ExecutionID: id})
+		s.step(operator.KillRequested{Token: 9, ExecutionID: id})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
 // scheduled says how many jobs and shards fire by which schedule.
@@ -44,11 +45,11 @@ func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	s.updateJob("a", func(j *jobs.Config) { j.ShardingTotalCount = 10 })
 	s.updateJob("b", func(j *jobs.Config) { j.TimeZone = "Europe/Berlin" })
 	expect("changed", "[0 0 * * * ? 2/13 0 0 * * * ?Europe/Berlin 1/2]")
-	s.step(PauseRequested{Token: 1, Job: "a", Paused: true})
+	s.step(operator.PauseRequested{Token: 1, Job: "a", Paused: true})
 	expect("paused", "[0 0 * * * ? 1/3 0 0 * * * ?Europe/Berlin 1/2]")
 	s.restart()
 	expect("a new leader", "[0 0 * * * ? 1/3 0 0 * * * ?Europe/Berlin 1/2]")
-	s.step(PauseRequested{Token: 1, Job: "a"})
+	s.step(operator.PauseRequested{Token: 1, Job: "a"})
 	s.apply(s.core.planDisableJob("d", true))
 	expect("resumed, and one disabled", "[0 0 * * * ? 1/10 0 0 * * * ?Europe/Berlin 1/2]")
 	s.apply(s.core.planDisableApp("my_app", true))

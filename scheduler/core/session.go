@@ -1,11 +1,5 @@
 package core
 
-import (
-	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
-)
-
 // sessionBegan: forget all offers, ask about all live tasks, send wanted kills
 // and shutdowns again (rule T6). ACCEPTs of the old stream can't arrive any more:
 // they are voided (L3, L4).
@@ -41,28 +35,11 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	}
 }
 
-// reconcileRequested asks about all live tasks, or for all that the master knows
-// of, because an operator wants to.
-func (c *Core) reconcileRequested(e ReconcileRequested) {
-	reply := Reply{Token: e.Token}
-	switch {
-	case !c.subscription.Open():
-		reply.Err = problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
-	case e.Explicit:
-		c.audit.Reconcile(e.Actor, e.Explicit)
-		c.reconciler.AskAbout(func(*executions.Shard) bool { return true })
-	default:
-		c.audit.Reconcile(e.Actor, e.Explicit)
-		c.Call(step.CallReconcile{})
-	}
-	c.reply(reply)
-}
-
 // ensureFramework sees to it that there is a framework id.
 func (c *Core) ensureFramework() {
 	if c.subscription.FrameworkID() != "" {
 		return
 	}
-	c.imports.took(c.subscription.EndTakeover()...)
+	c.imports.Took(c.subscription.EndTakeover()...)
 	c.subscription.MakeID()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -264,7 +265,7 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.inbox = append(p.inbox, append(plan.Events, TriggerRequested{Token: 1, Job: "job_000"})...)
+	p.inbox = append(p.inbox, append(plan.Events, operator.TriggerRequested{Token: 1, Job: "job_000"})...)
 	p.run(time.Minute)
 	for _, a := range p.agents {
 		for _, id := range step.SortedKeys(a.offers) {
@@ -273,6 +274,6 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 		clear(a.offers)
 		a.free = resources.New(4, 16000)
 	}
-	p.inbox = append(p.inbox, TriggerRequested{Token: 2, Job: "squeezed"})
+	p.inbox = append(p.inbox, operator.TriggerRequested{Token: 2, Job: "squeezed"})
 	p.held, p.tasks = 0, 0
 }

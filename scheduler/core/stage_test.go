@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -358,7 +359,7 @@ func (s *stage) runJob(change ...func(*jobs.Config)) []cluster.TaskLaunch {
 // triggerJob triggers a job that is not my_job.
 func (s *stage) triggerJob(name string) Decision {
 	s.t.Helper()
-	d := s.step(TriggerRequested{Token: 1, Job: name})
+	d := s.step(operator.TriggerRequested{Token: 1, Job: name})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
 		s.t.Fatalf("trigger %s: %+v", name, d.Replies)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -64,9 +65,9 @@ func TestQueuesAreMeasured(t *testing.T) {
 	if st := s.core.views.Stats(); st.Ready.Oldest != time.Minute || st.Daemon.Oldest != time.Minute || st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
 		t.Errorf("%+v", st)
 	}
-	s.step(PauseRequested{Token: 7, Job: "my_job", Paused: true})
+	s.step(operator.PauseRequested{Token: 7, Job: "my_job", Paused: true})
 	expect("the job is paused", queues{blocked: 2, daemon: 3})
-	s.step(PauseRequested{Token: 8, Job: "my_job"})
+	s.step(operator.PauseRequested{Token: 8, Job: "my_job"})
 	s.offer("S1", 8, 8192)
 	l := s.accepted()
 	if len(l) != 5 {

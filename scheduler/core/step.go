@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -35,7 +36,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.placement.ManageOffers()
 	c.finishDrain()
 	c.write()
-	c.nameChanged()
+	c.watch.NameChanged(c.decision.Writes)
 	c.decision.Notifications = c.notifications.Take()
 	c.decision.Wake = c.nextWake()
 	out, effects := c.decision, c.TakeEffects()
@@ -55,21 +56,22 @@ func (c *Core) handle(e Event) {
 		c.requestChange(e)
 	case ChangeCommitted:
 		c.changeCommitted(e.Token)
-	case TriggerRequested:
-		c.trigger(e)
+	case operator.TriggerRequested:
+		id, err := c.operator.Trigger(e)
+		c.reply(Reply{Token: e.Token, ExecutionID: id, Err: err})
 	case AuditRequested:
 		c.audit.HandIn(e.Rows)
 		c.reply(Reply{Token: e.Token})
-	case ReconcileRequested:
-		c.reconcileRequested(e)
+	case operator.ReconcileRequested:
+		c.reply(Reply{Token: e.Token, Err: c.operator.Reconcile(e)})
 	case config.DocumentFaulty:
 		c.config.MarkFaulty(e)
-		c.seeConfigured(e)
-	case ForgetRequested:
-		c.forget(e)
-	case KillRequested:
-		c.killRequested(e)
-	case PauseRequested:
+		c.watch.SeeConfigured(e)
+	case operator.ForgetRequested:
+		c.reply(Reply{Token: e.Token, Err: c.operator.Forget(e)})
+	case operator.KillRequested:
+		c.reply(Reply{Token: e.Token, Err: c.operator.Kill(e)})
+	case operator.PauseRequested:
 		c.pauseRequested(e)
 	case Drain:
 		c.beginDrain()
@@ -94,8 +96,8 @@ func (c *Core) handle(e Event) {
 
 // take takes a committed change of configuration, whoever has made it.
 func (c *Core) take(e Event) {
-	c.seeConfigured(e)
-	defer c.seeConfigured(e)
+	c.watch.SeeConfigured(e)
+	defer c.watch.SeeConfigured(e)
 	switch e := e.(type) {
 	case config.AppChanged:
 		c.appChanged(e)
@@ -143,7 +145,7 @@ func (c *Core) write() {
 	c.config.Write(&r)
 	c.fires.Write(&r)
 	c.daemons.Write(&r)
-	c.imports.write(&r)
+	c.imports.Write(&r)
 	c.notifications.Write(&r)
 	c.audit.Write(&r, c.recording.StoredAudit(), c.recording.RecordedAudit())
 	c.decision.History = c.recording.Write(&r) // last: it records what the others commit

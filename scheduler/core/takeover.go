@@ -8,7 +8,7 @@ func (c *Core) takeOver() {
 	if !c.subscription.TakeOver(func(f subscription.UnknownTask) { c.attempts.OrphanUnknownTask(f, framework) }) {
 		return
 	}
-	c.imports.took(c.subscription.TakenOver()...)
+	c.imports.Took(c.subscription.TakenOver()...)
 	c.MatchAgain()
 	c.placement.Probe() // its executors are shut down now (rule X3)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -139,7 +140,7 @@ func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	s.offer("S2", 1, 100)
 	s.update(launches[1], cluster.Starting)
 	s.run(launches[2:])
-	s.step(KillRequested{Token: 1, TaskID: launches[3].TaskID})
+	s.step(operator.KillRequested{Token: 1, TaskID: launches[3].TaskID})
 	s.unreachable(launches[4])
 	v, err := s.core.views.Agent("S1")
 	if err != nil {

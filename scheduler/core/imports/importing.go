@@ -1,0 +1,168 @@
+package imports
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// What waits in the original's queues becomes our executions: the commit that writes them
+// deletes the original's entries.
+
+// restore takes an entry below /state/ready, /state/failover or /state/running.
+// What only holds a job's entries together has no value.
+func (im *Imports) Restore(e registry.Entry) bool {
+	for _, dir := range []string{store.PathReady, store.PathFailover, store.PathRunning} {
+		rest, ok := strings.CutPrefix(e.Path, dir+"/")
+		if !ok {
+			continue
+		}
+		job, item, _ := strings.Cut(rest, "/")
+		im.found = append(im.found, importEntry{e.Path, job, item, string(e.Value)})
+		return true
+	}
+	return false
+}
+
+// queues makes executions of what the original left.
+func (im *Imports) Queues() {
+	entries := im.found
+	im.found = nil
+	lost := map[string][]importEntry{}
+	var folders []string
+	left := map[string]bool{} // jobs of which an entry stays
+	for _, e := range entries {
+		var err error
+		switch {
+		case strings.HasPrefix(e.path, store.PathReady+"/"):
+			err = im.importReady(e)
+		case e.item == "":
+			folders = append(folders, e.path)
+			continue
+		case strings.HasPrefix(e.path, store.PathFailover+"/"):
+			if err = im.importable(e.job); err == nil && im.Config.Job(e.job).IsDaemon() {
+				im.Took(e.path)
+			} else if err == nil {
+				lost[e.job] = append(lost[e.job], e)
+			}
+		default:
+			im.importRunning(e)
+			continue
+		}
+		if err != nil {
+			im.leaveEntry(e, err, left)
+		}
+	}
+	for _, job := range step.SortedKeys(lost) {
+		im.importFailover(job, lost[job], left)
+	}
+	for _, path := range folders {
+		switch {
+		case left[path]:
+		case im.Subscription.TakingOver() && strings.HasPrefix(path, store.PathRunning+"/"):
+			im.Subscription.ImportRunning(path, "")
+		default:
+			im.Took(path)
+		}
+	}
+}
+
+// importMoment is the fire time of what is imported.
+func (im *Imports) importMoment() time.Time { return im.Wall().Truncate(time.Millisecond) }
+
+func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
+	dir, _ := store.Split(e.path)
+	left[dir] = true
+	im.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
+}
+
+// importable says why entries of a job can't be run.
+func (im *Imports) importable(job string) error {
+	j := im.Config.Job(job)
+	switch {
+	case im.Config.HasFault(store.Under(store.PathJobs, job)):
+		return fmt.Errorf("the job's document can't be used: %s", im.Config.FaultAt(store.Under(store.PathJobs, job)).Why())
+	case j == nil || j.Config() == nil:
+		return fmt.Errorf("there is no job %q", job)
+	case im.Config.App(j.Config().AppName) == nil:
+		return errors.New(im.Config.InactiveReason(j).String())
+	}
+	return nil
+}
+
+// importReady makes the runs of a job that wait: as many as its counter says with misfire, else one.
+func (im *Imports) importReady(e importEntry) error {
+	if err := im.importable(e.job); err != nil {
+		return err
+	}
+	if im.Config.Job(e.job).IsDaemon() {
+		im.Took(e.path) // it meant a shard to be placed, and all are
+		return nil
+	}
+	times, err := strconv.Atoi(strings.TrimSpace(e.value))
+	if err != nil || times < 1 {
+		return fmt.Errorf("%q is no number of runs", e.value)
+	}
+	j, source := im.Config.Job(e.job), executions.Misfired
+	if !j.Config().Misfire {
+		times, source = 1, executions.NormalTrigger
+	}
+	if times > im.Opt.QueuedFires {
+		im.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times, im.Opt.QueuedFires)})
+		times = im.Opt.QueuedFires
+	}
+	for n := range times {
+		im.Executions.Imported(executions.Made{ID: fmt.Sprintf("%s-%03d", im.importID(e.job), n+1), Job: e.job, Fire: im.importMoment(), Source: source})
+	}
+	im.Took(e.path)
+	return nil
+}
+
+// importID is what the ids of a job's imported executions begin with.
+func (im *Imports) importID(job string) string {
+	return job + "@import-" + im.importMoment().Format("20060102T150405.000Z")
+}
+
+// importFailover makes one execution of the shards of a job that were lost. The others of
+// it came to their end under the original.
+func (im *Imports) importFailover(job string, entries []importEntry, left map[string]bool) {
+	j := im.Config.Job(job)
+	lost, shards := map[int]string{}, j.Config().ShardingTotalCount
+	for _, entry := range entries {
+		name, text, ok := strings.Cut(entry.item, "@-@")
+		item, err := strconv.Atoi(text)
+		switch {
+		case !ok || err != nil || name != job:
+			im.leaveEntry(entry, fmt.Errorf("%q names no shard of the job", entry.item), left)
+			continue
+		case item < 0 || item >= shards:
+			im.leaveEntry(entry, fmt.Errorf("the job has %d shards", shards), left)
+			continue
+		}
+		lost[item] = entry.value
+		im.Took(entry.path)
+	}
+	if len(lost) == 0 {
+		return
+	}
+	e := executions.Made{ID: im.importID(job) + "-failover", Job: job, Fire: im.importMoment(), Source: executions.FailoverSource}
+	with := &executions.Settings{App: *im.Config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()}
+	im.Executions.ImportedLost(e, with, lost, im.importMoment())
+}
+
+// importRunning: a task of a daemon of the original is another's (rule T8). Under a
+// framework id that this scheduler made there can be none.
+func (im *Imports) importRunning(e importEntry) {
+	if !im.Subscription.TakingOver() {
+		im.Took(e.path)
+		return
+	}
+	im.Subscription.ImportRunning(e.path, e.value)
+}

@@ -1,0 +1,239 @@
+package operator
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/reconcile"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// Operator does what people ask for beside changes of documents: triggers, kills, pauses, words about orphans, and
+// reconciliation. What is refused is refused with an error for them, and changes nothing.
+type Operator struct {
+	*state.State
+	audit      *audit.Log
+	reconciler reconcile.Reconciler
+	// executionNotFound says why there is no execution of an id.
+	executionNotFound func(id string) *problem.Error
+}
+
+func New(s *state.State, a *audit.Log, r reconcile.Reconciler, notFound func(id string) *problem.Error) *Operator {
+	return &Operator{State: s, audit: a, reconciler: r, executionNotFound: notFound}
+}
+
+// trigger makes an execution now, and returns its id, or refuses (rule F5: a trigger is never dropped).
+func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *problem.Error) {
+	if err := op.repeated(&t); err != nil {
+		return "", err
+	}
+	id := executions.ID(t.Job, op.Wall()) + "-" + op.UUID()[:8]
+	if t.Key != "" {
+		id = keyedID(t.Job) + store.Fingerprint(t.Key)
+		if op.Executions.KeyKnown(id) {
+			return id, nil
+		}
+	}
+	j := op.Config.Job(t.Job)
+	if j == nil || j.Config() == nil {
+		return "", problem.NoJob(t.Job)
+	}
+	if j.Config().JobExecutionType == jobs.Daemon {
+		return "", problem.Errorf(problem.Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job)
+	}
+	if op.Config.Paused(j) {
+		return "", problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, op.Config.InactiveReason(j))
+	}
+	if inactive := op.Config.InactiveReason(j); !inactive.IsZero() {
+		why := inactive.String()
+		if j.Mark().Disables() || op.Config.App(j.Config().AppName) != nil { // else the reason itself says what to do
+			why += "; enable it first"
+		}
+		return "", problem.Errorf(problem.Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why)
+	}
+	if op.Draining() {
+		return "", problem.Errorf(problem.Unavailable, "stopping", "the scheduler is stopping; try again when it is back")
+	}
+	t.Overrides = t.Overrides.KeepSecrets(*j.Config())
+	if bad := t.Overrides.Check(*j.Config()); len(bad) > 0 {
+		err := problem.Errorf(problem.Invalid, "invalid", "this request changed nothing: %v", bad)
+		err.Violations = bad
+		return "", err
+	}
+	waiting := 0
+	for _, e := range op.Executions.Queue(j.Name()) {
+		if !e.Launched() && (e.Source() == executions.Triggered || j.Config().Misfire) {
+			waiting++
+		}
+	}
+	most := 1
+	if j.Config().Misfire {
+		most = op.Opt.QueuedFires
+	}
+	if waiting >= most {
+		return "", problem.Errorf(problem.Conflict, "trigger_waits", "job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, problem.Counted(waiting, "execution"), t.Job)
+	}
+	if t.Key != "" {
+		op.Executions.KeepKey(id, op.Now())
+	}
+	op.Numbers.Triggers++
+	e := executions.Made{ID: id, Job: t.Job, Fire: op.Wall().Truncate(time.Millisecond), Source: executions.Triggered}
+	if !t.Overrides.IsZero() {
+		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.Config().AppName, executions.SecretsTo(&t.Overrides, j.Config())
+	}
+	op.Executions.Enqueue(e)
+	op.audit.Trigger(t.Actor, t.Job, id, t.Again, t.Overrides.WithoutSecrets(*j.Config()))
+	return id, nil
+}
+
+// repeated has a trigger ask for what the execution was that it repeats, if it repeats one.
+func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
+	if t.Again == "" {
+		return nil
+	}
+	e := op.Executions.Find(t.Again)
+	if e == nil {
+		return op.executionNotFound(t.Again)
+	}
+	t.Job = e.Job()
+	if e.Overrides() == nil {
+		return nil
+	}
+	t.Overrides = *e.Overrides()
+	j := op.Config.Job(e.Job())
+	switch {
+	case t.NoEnv && len(t.Overrides.Env) > 0:
+		return problem.Errorf(problem.Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
+	case j != nil && j.Config() != nil && e.OverridesMoved(j.Config()):
+		return problem.Errorf(problem.Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app "+
+			"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
+			"POST /api/job/%s/trigger", e.ID(), e.Job())
+	}
+	return nil
+}
+
+// keyedID is the prefix of the ids of a job's executions that were triggered with an Idempotency-Key.
+func keyedID(job string) string { return job + "@key-" }
+
+// kill ends a task or an execution because somebody asked for it (rule K1). The wish is committed before it is
+// answered; what it is about is neither retried nor failed over, and the job's next fire runs as usual.
+func (op *Operator) Kill(k KillRequested) *problem.Error {
+	if k.ExecutionID != "" {
+		return op.killExecution(k.ExecutionID, k.Actor)
+	}
+	return op.killTask(k.TaskID, k.Actor)
+}
+
+func (op *Operator) killExecution(id string, by event.Actor) *problem.Error {
+	e := op.Executions.Get(id)
+	if e == nil {
+		if old := op.Executions.EndedByID(id); old != nil {
+			return problem.Errorf(problem.Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.State())
+		}
+		return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
+	}
+	op.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: id})
+	op.NeedChanged()
+	if e.GoesOn() {
+		op.audit.Kill(by, e, "", e.State())
+	}
+	op.Executions.Kill(e, reason.Of(reason.KilledOnRequest))
+	return nil
+}
+
+func (op *Operator) killTask(id string, by event.Actor) *problem.Error {
+	ref, known := op.Executions.Task(id)
+	if !known {
+		if old := op.Executions.MustEndedTask(id); old.Exec != nil {
+			return taskHasEnded(id, old.Shard().State())
+		}
+		return op.noTaskToKill(id)
+	}
+	e, s := ref.Exec, ref.Shard()
+	if !s.Live() {
+		return taskHasEnded(id, s.State())
+	}
+	op.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: e.ID(), Task: id})
+	if !s.Kill().Is(reason.KilledOnRequest) || s.KillSince().IsZero() || s.Drain() {
+		op.audit.Kill(by, e, id, s.State())
+	}
+	why := reason.Of(reason.KilledOnRequest)
+	op.Executions.WantKill(ref, executions.WantedKill{Why: why})
+	return nil
+}
+
+func taskHasEnded(id string, state executions.State) *problem.Error {
+	return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id, state)
+}
+
+// noTaskToKill says what is known of a task that is neither on the cluster nor among the ended ones.
+func (op *Operator) noTaskToKill(id string) *problem.Error {
+	if o, orphaned := op.Orphans.Get(id); orphaned {
+		return problem.Errorf(problem.Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
+	}
+	if parsed, err := jobs.ParseTaskID(id); err == nil && op.Config.Job(parsed.Job) != nil {
+		for _, e := range op.Executions.Queue(parsed.Job) {
+			for i := range e.NumShards() {
+				if s := e.Shard(i); s.TaskID() == id {
+					return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID())
+				}
+			}
+		}
+	}
+	return problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
+}
+
+// pause pauses a job, or ends its pause (rule F10), and reports whether that changes anything. Both are a part of the job's own
+// record. A pause keeps fires from being made, and what waits from being launched, and touches nothing that was launched. When
+// it ends, fires are made from then on (rule F2): that is up to the caller.
+func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Error) {
+	j := op.Config.Job(p.Job)
+	switch {
+	case j == nil || j.Config() == nil:
+		return false, problem.NoJob(p.Job)
+	case j.Mark().Disables():
+		what := "paused"
+		if !p.Paused {
+			what = "resumed"
+		}
+		return false, problem.Errorf(problem.Conflict, "job_disabled", "job %q is disabled and can't be %s: POST /api/job/%s/enable lets it run again", j.Name(), what, j.Name())
+	case j.Stored().Paused == p.Paused:
+		return false, nil
+	}
+	op.Config.Pause(j, p.Paused)
+	op.audit.Pause(p.Actor, p.Job, p.Paused)
+	op.NeedChanged()
+	return true, nil
+}
+
+// reconcile asks about all live tasks, or for all that the master knows of, because an operator wants to.
+func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
+	if !op.Subscription.Open() {
+		return problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+	}
+	op.audit.Reconcile(e.Actor, e.Explicit)
+	if e.Explicit {
+		op.reconciler.AskAbout(func(*executions.Shard) bool { return true })
+	} else {
+		op.Call(step.CallReconcile{})
+	}
+	return nil
+}
+
+// forget removes an orphan because an operator says that it has ended (rule E5).
+func (op *Operator) Forget(f ForgetRequested) *problem.Error {
+	o, orphaned := op.Orphans.Get(f.TaskID)
+	if !orphaned {
+		return problem.Errorf(problem.NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
+	}
+	op.audit.Forget(f.Actor, &o)
+	op.Orphans.Remove(f.TaskID)
+	return nil
+}
