@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // failure is an error that knows its answer.
@@ -64,27 +64,27 @@ func notBegun(code, format string, args ...any) *failure {
 }
 
 // refusal is what the scheduler refused a request with, zero for any other error.
-func refusal(err error) core.Error {
-	if refused := new(core.Error); errors.As(err, &refused) {
+func refusal(err error) problem.Error {
+	if refused := new(problem.Error); errors.As(err, &refused) {
 		return *refused
 	}
-	return core.Error{}
+	return problem.Error{}
 }
 
 // kinds gives each kind of the scheduler's errors its status and, for an error
 // without one, its code.
-var kinds = map[core.Kind]struct {
+var kinds = map[problem.Kind]struct {
 	status int
 	code   string
 }{
-	core.NotFound:       {http.StatusNotFound, "not_found"},
-	core.Conflict:       {http.StatusConflict, "conflict"},
-	core.Invalid:        {http.StatusUnprocessableEntity, "invalid"},
-	core.Unavailable:    {http.StatusServiceUnavailable, "unavailable"},
-	core.OutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
-	core.LogGone:        {http.StatusGone, "log_gone"},
-	core.Forbidden:      {http.StatusForbidden, "not_allowed"},
-	core.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
+	problem.NotFound:       {http.StatusNotFound, "not_found"},
+	problem.Conflict:       {http.StatusConflict, "conflict"},
+	problem.Invalid:        {http.StatusUnprocessableEntity, "invalid"},
+	problem.Unavailable:    {http.StatusServiceUnavailable, "unavailable"},
+	problem.OutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
+	problem.LogGone:        {http.StatusGone, "log_gone"},
+	problem.Forbidden:      {http.StatusForbidden, "not_allowed"},
+	problem.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
 }
 
 // asFailure says what an error is answered with, or nil for one that nobody
@@ -95,7 +95,7 @@ func asFailure(r *http.Request, err error) *failure {
 		syntax     *document.SyntaxError
 		violations document.Violations
 		beyond     *http.MaxBytesError
-		refused    *core.Error
+		refused    *problem.Error
 	)
 	if f := refusedAccess(err); f != nil {
 		err = f
@@ -121,7 +121,7 @@ func asFailure(r *http.Request, err error) *failure {
 			return nil
 		}
 		f := &failure{status: kind.status, code: kind.code, message: refused.Message, fields: refused.Violations, retryAfter: refused.RetryAfter}
-		if refused.Code != "" && refused.Kind != core.OutcomeUnknown {
+		if refused.Code != "" && refused.Kind != problem.OutcomeUnknown {
 			f.code = refused.Code
 		}
 		return f

@@ -7,14 +7,14 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // newApps are the routes of apps.
-func (s *Server) newApps() documents[app.Config, core.AppView] {
+func (s *Server) newApps() documents[app.Config, views.AppView] {
 	of := s.opts.Scheduler
-	return documents[app.Config, core.AppView]{
+	return documents[app.Config, views.AppView]{
 		server: s, kind: "app", schema: app.Schema,
 		check: func(c app.Config) (document.Violations, []string) {
 			return c.Check(app.CheckOptions{
@@ -23,9 +23,9 @@ func (s *Server) newApps() documents[app.Config, core.AppView] {
 		},
 		all: explain.Reader.Apps, one: explain.Reader.App,
 		add: of.RegisterApp, change: of.UpdateApp, setDisabled: of.SetAppDisabled,
-		config: func(v core.AppView) app.Config { return v.Config.WithoutSecrets() },
-		name:   func(v core.AppView) string { return v.Config.AppName },
-		answer: func(v core.AppView, read []string) any {
+		config: func(v views.AppView) app.Config { return v.Config.WithoutSecrets() },
+		name:   func(v views.AppView) string { return v.Config.AppName },
+		answer: func(v views.AppView, read []string) any {
 			v.Config, v.NotesView = v.Config.WithoutSecrets(), v.After(read)
 			return v
 		},
@@ -45,7 +45,7 @@ func (s *Server) deleteApp(c *gin.Context) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	do := func(ctx context.Context, scope explain.Scope, name string) (core.AppView, error) {
+	do := func(ctx context.Context, scope explain.Scope, name string) (views.AppView, error) {
 		return s.opts.Scheduler.DeleteApp(ctx, scope, name, withJobs)
 	}
 	return s.apps.command(pathName("app"), do)(c)

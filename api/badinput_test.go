@@ -16,7 +16,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 type answeredError struct {
@@ -212,14 +213,14 @@ func TestSchedulerErrors(t *testing.T) {
 		code   string
 		want   string
 	}{
-		{refuse(core.NotFound, "", "gone"), 404, "not_found", "gone"},
-		{refuse(core.Conflict, "busy", "busy"), 409, "busy", "busy"},
-		{fmt.Errorf("wrapped: %w", refuse(core.Unavailable, "", "no leader")), 503, "unavailable", "no leader"},
-		{refuse(core.OutcomeUnknown, "x", "the change may have been done"), 503, "outcome_unknown", "may have been done"},
-		{&core.Error{Kind: core.Invalid, Message: "bad", Violations: document.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
+		{refuse(problem.NotFound, "", "gone"), 404, "not_found", "gone"},
+		{refuse(problem.Conflict, "busy", "busy"), 409, "busy", "busy"},
+		{fmt.Errorf("wrapped: %w", refuse(problem.Unavailable, "", "no leader")), 503, "unavailable", "no leader"},
+		{refuse(problem.OutcomeUnknown, "x", "the change may have been done"), 503, "outcome_unknown", "may have been done"},
+		{&problem.Error{Kind: problem.Invalid, Message: "bad", Violations: document.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
 		{fmt.Errorf("call: %w", context.DeadlineExceeded), 503, "outcome_unknown", "may have been done"},
 		{errors.New("secret internals"), 500, "internal", "its log tells more"},
-		{&core.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log tells more"},
+		{&problem.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log tells more"},
 	} {
 		b := newFakeScheduler()
 		b.failWith = c.err
@@ -246,9 +247,9 @@ func TestSchedulerErrors(t *testing.T) {
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
-	b.explain = func(ctx context.Context, _ string) (core.Explanation, error) {
+	b.explain = func(ctx context.Context, _ string) (views.Explanation, error) {
 		<-ctx.Done()
-		return core.Explanation{}, ctx.Err()
+		return views.Explanation{}, ctx.Err()
 	}
 	server := start(t, api.Options{Scheduler: b, RequestTimeout: 10 * time.Millisecond})
 	answer, text := call(t, server, "GET", "/api/job/my_job/explain", "")
@@ -260,7 +261,7 @@ func TestSilentScheduler(t *testing.T) {
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
-	b.explain = func(context.Context, string) (core.Explanation, error) { panic("secret internals") }
+	b.explain = func(context.Context, string) (views.Explanation, error) { panic("secret internals") }
 	var logged bytes.Buffer
 	server := start(t, api.Options{Scheduler: b, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	answer, text := call(t, server, "GET", "/api/job/my_job/explain", "")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -28,7 +28,7 @@ var (
 // an agent that went away in between is missing from the page.
 func (s *Server) cluster(c *gin.Context) (any, error) {
 	q := queryOf(c)
-	f := core.ClusterFilter{Search: ofAgent.of(q), Page: agentPage.of(q), PerPage: agentsPerPage.of(q)}
+	f := views.ClusterFilter{Search: ofAgent.of(q), Page: agentPage.of(q), PerPage: agentsPerPage.of(q)}
 	if err := q.err(); err != nil {
 		return nil, err
 	}

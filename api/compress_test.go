@@ -13,7 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // unzipped is a text that was compressed.
@@ -37,7 +37,7 @@ func manyJobs(n int) *fakeScheduler {
 		c := jobs.Default()
 		c.JobName, c.AppName, c.Cron, c.JobParameter = fmt.Sprintf("billing-%05d", i), fmt.Sprintf("app-%d", i%50), fmt.Sprintf("0 %d 3 * * ?", i%60), fmt.Sprint("customer=", i*7919)
 		c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB, c.Description = jobs.Transient, 1+i%5, 0.1, 64, "makes the bills of one customer"
-		b.jobs[c.JobName] = core.JobView{Config: c}
+		b.jobs[c.JobName] = views.JobView{Config: c}
 	}
 	return b
 }
@@ -48,7 +48,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 	b, f := manyJobs(20), &files{}
 	b.place("t1", false)
 	b.place("short", false)
-	b.places["short"] = core.LogPlace{AgentURL: "http://agent:5051", Dir: "/short"}
+	b.places["short"] = views.LogPlace{AgentURL: "http://agent:5051", Dir: "/short"}
 	f.set(stdout, strings.Repeat("line\n", 50_000))
 	f.set("/short/stdout", "line\n")
 	server := start(t, api.Options{Scheduler: b, Logs: f, Artifact: oneArtifact(t, "there")})

@@ -14,7 +14,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
@@ -130,19 +132,19 @@ func describedTypes() openapi.Types {
 			reflect.TypeFor[search.Answer[search.Run]](): "RunEvents", reflect.TypeFor[search.Answer[search.Trace]](): "TraceEvents",
 			reflect.TypeFor[search.Answer[auditRow]](): "AuditRows", reflect.TypeFor[search.Answer[changeRow]](): "ChangeRows",
 			reflect.TypeFor[search.Run](): "RunEvent", reflect.TypeFor[search.Trace](): "TraceEvent",
-			reflect.TypeFor[core.State](): "RunState", reflect.TypeFor[core.Source](): "RunSource", reflect.TypeFor[cluster.State](): "TaskState",
+			reflect.TypeFor[executions.State](): "RunState", reflect.TypeFor[executions.Source](): "RunSource", reflect.TypeFor[cluster.State](): "TaskState",
 			reflect.TypeFor[auth.Kind](): "CallerKind", reflect.TypeFor[search.Time](): "TimeOrNull", reflect.TypeFor[search.Cell](): "GridCell",
 			reflect.TypeFor[search.Running](): "RunningSample", reflect.TypeFor[search.Registered](): "RegisteredSample", reflect.TypeFor[view.Agents](): "AgentCounts",
 			reflect.TypeFor[ways](): "WaysToLogIn", reflect.TypeFor[wish](): "Accepted", reflect.TypeFor[found](): "FoundLines", reflect.TypeFor[match](): "FoundLine",
 		},
 		Enums: map[reflect.Type][]string{
-			reflect.TypeFor[core.State]():      {string(core.Finished), string(core.Waiting), string(core.Launching), string(core.Running), string(core.Failed), string(core.Killed), string(core.Lost), string(core.TimedOut)},
-			reflect.TypeFor[core.JobState]():   {string(core.JobEnabled), string(core.JobPaused), string(core.JobShuttingDown), string(core.JobDisabled)},
-			reflect.TypeFor[core.Source]():     {string(core.NormalTrigger), string(core.Triggered), string(core.Misfired), string(core.FailoverSource), string(core.DaemonSource)},
-			reflect.TypeFor[cluster.State]():   {string(cluster.Running), string(cluster.Staging), string(cluster.Starting), string(cluster.Killing), string(cluster.Unreachable)},
-			reflect.TypeFor[search.Interval](): {string(search.Day), string(search.Hour), string(search.Minute)},
-			reflect.TypeFor[auth.Kind]():       {string(auth.User), string(auth.Token), string(auth.TokenFile), string(auth.OIDC), string(auth.Machine)},
-			reflect.TypeFor[auth.Role]():       {auth.Admin.String(), auth.Operator.String(), auth.Viewer.String(), auth.Metrics.String()},
+			reflect.TypeFor[executions.State]():  {string(executions.Finished), string(executions.Waiting), string(executions.Launching), string(executions.Running), string(executions.Failed), string(executions.Killed), string(executions.Lost), string(executions.TimedOut)},
+			reflect.TypeFor[config.JobState]():   {string(config.JobEnabled), string(config.JobPaused), string(config.JobShuttingDown), string(config.JobDisabled)},
+			reflect.TypeFor[executions.Source](): {string(executions.NormalTrigger), string(executions.Triggered), string(executions.Misfired), string(executions.FailoverSource), string(executions.DaemonSource)},
+			reflect.TypeFor[cluster.State]():     {string(cluster.Running), string(cluster.Staging), string(cluster.Starting), string(cluster.Killing), string(cluster.Unreachable)},
+			reflect.TypeFor[search.Interval]():   {string(search.Day), string(search.Hour), string(search.Minute)},
+			reflect.TypeFor[auth.Kind]():         {string(auth.User), string(auth.Token), string(auth.TokenFile), string(auth.OIDC), string(auth.Machine)},
+			reflect.TypeFor[auth.Role]():         {auth.Admin.String(), auth.Operator.String(), auth.Viewer.String(), auth.Metrics.String()},
 		},
 		Schemas: map[reflect.Type]openapi.Schema{
 			reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
@@ -153,11 +155,11 @@ func describedTypes() openapi.Types {
 		},
 		About: func(of reflect.Type, field string) string {
 			switch of {
-			case reflect.TypeFor[app.Config](), reflect.TypeFor[core.AppView](), reflect.TypeFor[publishedApp]():
+			case reflect.TypeFor[app.Config](), reflect.TypeFor[views.AppView](), reflect.TypeFor[publishedApp]():
 				return cmp.Or(ofApp[field].Description, aboutReasons[field])
-			case reflect.TypeFor[jobs.Config](), reflect.TypeFor[core.JobView]():
+			case reflect.TypeFor[jobs.Config](), reflect.TypeFor[views.JobView]():
 				return cmp.Or(ofJob[field].Description, aboutReasons[field])
-			case reflect.TypeFor[core.NoteView]():
+			case reflect.TypeFor[views.NoteView]():
 				return aboutNotes[field]
 			}
 			return aboutReasons[field]
@@ -205,13 +207,13 @@ var exampleWords = map[string]any{
 	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0, "packageSHA256": "", "note": "", "lifeNote": "",
 	"reasonCode": "", "reasonArgs": nil, "failureCode": "", "failureArgs": nil, "causeCode": "", "causeArgs": nil, "messageCode": "", "messageArgs": nil,
 	"noteCode": "", "noteArgs": nil,
-	"noteReasons": []core.NoteView{{Code: string(reason.PlainText)}},
+	"noteReasons": []views.NoteView{{Code: string(reason.PlainText)}},
 	"waitingFor":  exampleWait.String(), "waitingForCode": exampleWait.Code(), "waitingForArgs": exampleWait.Args(),
 	"local": "2026-05-01T14:00:00+02:00", "version": "1.0.0", "leader": "10.0.0.5:8899", "address": "10.0.0.5:8899", "name": "alice", "username": "alice", "password": "correct horse", "current": "battery staple",
 	"apps": []string{"billing-*"}, "by": "alice", "who": "alice", "from": "10.0.0.7", "action": "job.update", "target": "job", "targetName": "my_job", "kind": "user", "accessToken": "ejl_…", "token": "ejt_…",
 	"code": "invalid", "message": "this request changed nothing: memoryMb: unknown field", "field": "memoryMb", "value": "64",
 	"path": "bin/start.sh", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb822cd15d6c15b0f00a0", "format": "tar.gz", "interpreter": "/bin/sh",
 	"line": "2026-05-01 12:00:01 ERROR no input", "times": "2", "type": "READY", "executionType": "READY", "range": "hour", "stepSeconds": 60, "status": "ok",
-	"master": "5b1c…", "frameworkId": "elasticjob-…", "frameworkName": "ElasticJob-Cloud", "severity": "warning", "of": "EXECUTIONS", "source": string(core.NormalTrigger),
+	"master": "5b1c…", "frameworkId": "elasticjob-…", "frameworkName": "ElasticJob-Cloud", "severity": "warning", "of": "EXECUTIONS", "source": string(executions.NormalTrigger),
 	"fraction": 0.4, "next": "MTc3NzYz…", "total": 1, "detail": "", "warning": "", "earlier": nil, "skipped": 0, "failed": 0,
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
@@ -67,9 +67,9 @@ func TestDocsShowWhatIsAnswered(t *testing.T) {
 	// A text or a time that is left out may be any.
 	short := strings.NewReplacer(",…", "", "{…}", "{}", `"…"`, `"2026-05-01T12:00:00Z"`)
 	for holds, as := range map[string]any{
-		`"droppedFires":{`:         &core.Explanation{},
-		`"daemon":{"nextFireTime"`: &struct{ Daemon core.DaemonView }{},
-		`[{"hostname":"…"`:         &[]core.SandboxView{},
+		`"droppedFires":{`:         &views.Explanation{},
+		`"daemon":{"nextFireTime"`: &struct{ Daemon views.DaemonView }{},
+		`[{"hostname":"…"`:         &[]views.SandboxView{},
 	} {
 		text := short.Replace(reference.Block(t, "../docs/api.md", holds))
 		if strings.HasPrefix(text, `"`) {

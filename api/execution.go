@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -16,7 +18,7 @@ const mostMoments = 1000
 
 // executionAnswer is one execution with its life.
 type executionAnswer struct {
-	core.ExecutionView
+	views.ExecutionView
 	// Life is what happened to it, in the order of time; missing without a history.
 	Life []search.Moment `json:"life,omitempty"`
 	// LifeNote says what is missing of Life, and why.
@@ -26,8 +28,8 @@ type executionAnswer struct {
 // execution gives one execution: as the scheduler knows it or, when it was forgotten there, as it is stored.
 func (s *Server) execution(ctx context.Context, id string) (any, error) {
 	h := s.opts.History
-	var waiting []core.WaitingView
-	v, err := see(ctx, s, func(r explain.Reader) (core.ExecutionView, error) {
+	var waiting []views.WaitingView
+	v, err := see(ctx, s, func(r explain.Reader) (views.ExecutionView, error) {
 		v, err := r.Execution(id)
 		if err == nil && h != nil && !ended(v.State) {
 			x, _ := r.Explain(v.JobName) // nothing waits of a job that was removed
@@ -36,7 +38,7 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		return v, err
 	})
 	v.Shards = orEmpty(v.Shards)
-	if h == nil || err != nil && refusal(err).Kind != core.NotFound {
+	if h == nil || err != nil && refusal(err).Kind != problem.NotFound {
 		return executionAnswer{ExecutionView: v}, err
 	}
 	within, cancel := context.WithTimeout(ctx, historyPatience)
@@ -52,7 +54,7 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		if !found {
 			return nil, whyNone(within, h, id, err)
 		}
-		if unseen := s.maySee(ctx, stored.Job); refusal(unseen).Kind == core.NotFound {
+		if unseen := s.maySee(ctx, stored.Job); refusal(unseen).Kind == problem.NotFound {
 			return nil, explain.Hidden("execution", id)
 		} else if unseen != nil {
 			return nil, unseen
@@ -85,13 +87,13 @@ func whyNone(ctx context.Context, h History, id string, otherwise error) error {
 }
 
 // ended reports whether an execution in this state is over.
-func ended(state core.State) bool {
-	return state == core.Finished || state == core.Failed || state == core.Killed
+func ended(state executions.State) bool {
+	return state == executions.Finished || state == executions.Failed || state == executions.Killed
 }
 
 // waiting is what an execution, or some of its shards, wait for now, of what waits of its job: one moment for each
 // reason.
-func (s *Server) waiting(id string, all []core.WaitingView, life []search.Moment) (now []search.Moment) {
+func (s *Server) waiting(id string, all []views.WaitingView, life []search.Moment) (now []search.Moment) {
 	at := map[string]int{}
 	shards := map[string]int{}
 	for _, w := range all {
@@ -119,11 +121,11 @@ func (s *Server) waiting(id string, all []core.WaitingView, life []search.Moment
 }
 
 // storedExecution is an execution as the scheduler would show it.
-func storedExecution(e search.Execution) core.ExecutionView {
-	v := core.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time, Source: core.Source(e.Source), State: core.State(e.State),
-		Why: storedWhy(e), Shards: []core.ShardView{}}
+func storedExecution(e search.Execution) views.ExecutionView {
+	v := views.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time, Source: executions.Source(e.Source), State: executions.State(e.State),
+		Why: storedWhy(e), Shards: []views.ShardView{}}
 	for _, r := range e.Shards {
-		shard := core.ShardView{Item: r.ShardingItem, State: core.State(orZero(r.State)), Attempt: orZero(r.Attempt), Agent: orZero(r.Agent), TaskID: r.TaskID,
+		shard := views.ShardView{Item: r.ShardingItem, State: executions.State(orZero(r.State)), Attempt: orZero(r.Attempt), Agent: orZero(r.Agent), TaskID: r.TaskID,
 			StartTime: orNil(r.StartTime), CompleteTime: orNil(r.CompleteTime), ExitStatus: r.ExitStatus}
 		if !r.Success {
 			shard.FailureCause, shard.FailureCode, shard.FailureArgs = orZero(r.FailureCause), r.FailureCode, r.FailureArgs
@@ -133,8 +135,8 @@ func storedExecution(e search.Execution) core.ExecutionView {
 	return v
 }
 
-func storedWhy(e search.Execution) core.Why {
-	return core.Why{Reason: orZero(e.Reason), ReasonCode: e.ReasonCode, ReasonArgs: e.ReasonArgs}
+func storedWhy(e search.Execution) views.Why {
+	return views.Why{Reason: orZero(e.Reason), ReasonCode: e.ReasonCode, ReasonArgs: e.ReasonArgs}
 }
 
 func orZero[V any](pointer *V) (v V) {

@@ -13,7 +13,9 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -25,7 +27,7 @@ const (
 
 // executionStates are the states that a whole run may be in.
 var executionStates = []string{
-	string(core.Waiting), string(core.Running), string(core.Finished), string(core.Failed), string(core.Killed),
+	string(executions.Waiting), string(executions.Running), string(executions.Finished), string(executions.Failed), string(executions.Killed),
 }
 
 // What lists of executions take.
@@ -42,7 +44,7 @@ var (
 // executions lists runs of all jobs.
 func (s *Server) executions(c *gin.Context) (any, error) {
 	q := queryOf(c)
-	f := core.ExecutionFilter{Job: runsOfJob.of(q)}
+	f := views.ExecutionFilter{Job: runsOfJob.of(q)}
 	if q.values.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
 		q.refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
 	}
@@ -55,20 +57,20 @@ func (s *Server) jobExecutions(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.listExecutions(c, queryOf(c), core.ExecutionFilter{Job: name, Known: true})
+	return s.listExecutions(c, queryOf(c), views.ExecutionFilter{Job: name, Known: true})
 }
 
 // executionRow is one run in a list.
 type executionRow struct {
-	core.ExecutionSummary
+	views.ExecutionSummary
 	// DurationMillis is from the begin of its first process to its end, nil before that.
 	DurationMillis *int64 `json:"durationMillis"`
 }
 
 // listExecutions reads what both lists take, and gives the list.
-func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter) (any, error) {
+func (s *Server) listExecutions(c *gin.Context, q *query, f views.ExecutionFilter) (any, error) {
 	for _, state := range runsInState.of(q) {
-		f.States = append(f.States, core.State(state))
+		f.States = append(f.States, executions.State(state))
 	}
 	f.Since = runsSince.of(q).time(s.opts.Now())
 	before := runsBefore.of(q)
@@ -87,17 +89,17 @@ func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter
 // allExecutions are what the scheduler remembers, and between and behind it what is stored. A header Warning says what
 // is missing. also, if not nil, sees with those that are remembered what is of the same moment.
 func (s *Server) allExecutions(
-	c *gin.Context, f core.ExecutionFilter, also func(explain.Reader, []core.ExecutionSummary) error,
+	c *gin.Context, f views.ExecutionFilter, also func(explain.Reader, []views.ExecutionSummary) error,
 ) ([]executionRow, error) {
 	forAll := scopeOf(c.Request.Context()).IsAll()
-	remembered, err := see(c.Request.Context(), s, func(r explain.Reader) ([]core.ExecutionSummary, error) {
+	remembered, err := see(c.Request.Context(), s, func(r explain.Reader) ([]views.ExecutionSummary, error) {
 		found, err := r.Executions(f)
 		if err == nil && also != nil {
 			err = also(r, found)
 		}
 		return found, err
 	})
-	unknown := refusal(err).Kind == core.NotFound
+	unknown := refusal(err).Kind == problem.NotFound
 	switch {
 	case unknown && !f.Known:
 		return []executionRow{}, nil
@@ -136,7 +138,7 @@ func (s *Server) allExecutions(
 
 // mergeExecutions puts both lists together, the newest fire first. Of what is in both the scheduler knows more. It remembers all that
 // have not ended, so what is stored as under way and is not in its list has gone on since, and is not what was asked for.
-func mergeExecutions(remembered []core.ExecutionSummary, stored []search.Execution, limit int) []executionRow {
+func mergeExecutions(remembered []views.ExecutionSummary, stored []search.Execution, limit int) []executionRow {
 	list := make([]executionRow, 0, len(remembered)+len(stored))
 	known := map[string]bool{}
 	for _, e := range remembered {
@@ -149,13 +151,13 @@ func mergeExecutions(remembered []core.ExecutionSummary, stored []search.Executi
 		list = append(list, row)
 	}
 	for _, e := range stored {
-		if known[e.ID] || !ended(core.State(e.State)) {
+		if known[e.ID] || !ended(executions.State(e.State)) {
 			continue
 		}
-		row := executionRow{DurationMillis: e.DurationMillis, ExecutionSummary: core.ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
-			Source: core.Source(e.Source), State: core.State(e.State), Why: storedWhy(e), LaunchTime: orNil(e.Launch), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End), Shards: map[core.State]int{}}}
+		row := executionRow{DurationMillis: e.DurationMillis, ExecutionSummary: views.ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
+			Source: executions.Source(e.Source), State: executions.State(e.State), Why: storedWhy(e), LaunchTime: orNil(e.Launch), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End), Shards: map[executions.State]int{}}}
 		for state, n := range e.States {
-			row.Shards[core.State(state)] = n
+			row.Shards[executions.State(state)] = n
 		}
 		list = append(list, row)
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // What a list's parameters mean, and that all wrong ones are reported at once.
@@ -18,15 +19,15 @@ func TestListsOfExecutions(t *testing.T) {
 	server := start(t, api.Options{Scheduler: b, Now: func() time.Time { return noon }})
 	call(t, server, "POST", "/api/app", appDocument)
 	call(t, server, "POST", "/api/job/register", jobDocument)
-	for path, want := range map[string]core.ExecutionFilter{
+	for path, want := range map[string]views.ExecutionFilter{
 		"/api/executions":                                                      {Limit: 100},
 		"/api/executions?job=a.job&limit=1000":                                 {Job: "a.job", Limit: 1000},
-		"/api/executions?state=FAILED":                                         {States: []core.State{core.Failed}, Limit: 100},
-		"/api/executions?state=waiting,%20Running":                             {States: []core.State{core.Waiting, core.Running}, Limit: 100},
+		"/api/executions?state=FAILED":                                         {States: []executions.State{executions.Failed}, Limit: 100},
+		"/api/executions?state=waiting,%20Running":                             {States: []executions.State{executions.Waiting, executions.Running}, Limit: 100},
 		"/api/executions?since=2026-04-30T12:00:00%2B02:00":                    {Since: noon.Add(-26 * time.Hour), Limit: 100},
 		"/api/job/my_job/executions":                                           {Job: "my_job", Known: true, Limit: 100},
-		"/api/job/my_job/executions?since=90m&state=KILLED&limit=1":            {Job: "my_job", Known: true, States: []core.State{core.Killed}, Since: noon.Add(-90 * time.Minute), Limit: 1},
-		"/api/job/my_job/executions?state=FINISHED&since=2026-04-30T00:00:00Z": {Job: "my_job", Known: true, States: []core.State{core.Finished}, Since: noon.Add(-36 * time.Hour), Limit: 100},
+		"/api/job/my_job/executions?since=90m&state=KILLED&limit=1":            {Job: "my_job", Known: true, States: []executions.State{executions.Killed}, Since: noon.Add(-90 * time.Minute), Limit: 1},
+		"/api/job/my_job/executions?state=FINISHED&since=2026-04-30T00:00:00Z": {Job: "my_job", Known: true, States: []executions.State{executions.Finished}, Since: noon.Add(-36 * time.Hour), Limit: 100},
 	} {
 		answer, text := call(t, server, "GET", path, "")
 		b.mu.Lock()

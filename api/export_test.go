@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/auth"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
 // RouteNames are all rows of the route table as "METHOD /path".
@@ -88,7 +88,7 @@ func Find(text, wanted string, most, size int) (found []Match, next int64) {
 }
 
 // CountFires is what GET /api/overview/fires costs, once in some seconds.
-func CountFires(schedules []core.ScheduleView, now time.Time) { countFires(schedules, now) }
+func CountFires(schedules []config.ScheduleView, now time.Time) { countFires(schedules, now) }
 
 // NewQuota makes one as those of searches and of checks of packages are.
 func NewQuota() *Quota { return &Quota{quota{code: "running", what: "requests of a kind"}} }

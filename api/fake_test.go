@@ -14,29 +14,32 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // fakeScheduler is a scheduler that remembers documents and counts changes.
 type fakeScheduler struct {
 	mu       sync.Mutex
-	apps     map[string]core.AppView
-	jobs     map[string]core.JobView
+	apps     map[string]views.AppView
+	jobs     map[string]views.JobView
 	keys     map[string]string
 	forgot   []string
 	killed   []string
 	own      []jobs.Overrides // of triggers
 	changes  int
-	filters  []core.ExecutionFilter
+	filters  []views.ExecutionFilter
 	audits   []event.Audit
-	places   map[string]core.LogPlace
+	places   map[string]views.LogPlace
 	queued   string // a task that has not begun
 	health   scheduler.Health
-	stats    core.Stats
+	stats    stats.Stats
 	leader   scheduler.LeaderView
 	gap      time.Duration // how long reconciliation may not be asked for
-	explain  func(ctx context.Context, job string) (core.Explanation, error)
+	explain  func(ctx context.Context, job string) (views.Explanation, error)
 	failWith error             // of every change
 	unread   error             // of every read
 	watch    *watching         // what is watched; nil is an empty core's
@@ -44,20 +47,20 @@ type fakeScheduler struct {
 	live     map[string]string // jobs by their executions
 	reason   string            // why a job that is checked would wait
 	cells    map[string][]search.Cell
-	faulty   []core.FaultyView
-	fires    []core.ScheduleView
-	counted  int                     // how often fires were asked for
-	ownEnv   bool                    // executions had an env of their own
-	lists    []core.ExecutionSummary // if not nil, what Executions has of my_job
+	faulty   []views.FaultyView
+	fires    []config.ScheduleView
+	counted  int                      // how often fires were asked for
+	ownEnv   bool                     // executions had an env of their own
+	lists    []views.ExecutionSummary // if not nil, what Executions has of my_job
 }
 
 func newFakeScheduler() *fakeScheduler {
-	return &fakeScheduler{apps: map[string]core.AppView{}, jobs: map[string]core.JobView{}, keys: map[string]string{},
-		places: map[string]core.LogPlace{}, health: scheduler.Health{Leading: true, Subscribed: true}}
+	return &fakeScheduler{apps: map[string]views.AppView{}, jobs: map[string]views.JobView{}, keys: map[string]string{},
+		places: map[string]views.LogPlace{}, health: scheduler.Health{Leading: true, Subscribed: true}}
 }
 
-func refuse(kind core.Kind, code, format string, args ...any) error {
-	return &core.Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+func refuse(kind problem.Kind, code, format string, args ...any) error {
+	return &problem.Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // fakeCore is what is read of a fakeScheduler, for a request.
@@ -111,7 +114,7 @@ func (b *fakeScheduler) changed() int {
 func find[V any](in map[string]V, what, name string) (V, error) {
 	v, ok := in[name]
 	if !ok {
-		return v, refuse(core.NotFound, what+"_not_found", "there is no %s %q", what, name)
+		return v, refuse(problem.NotFound, what+"_not_found", "there is no %s %q", what, name)
 	}
 	return v, nil
 }
@@ -148,26 +151,26 @@ func alter[V any](
 	})
 }
 
-func (b *fakeScheduler) Apps() []core.AppView { return all(b, b.apps) }
+func (b *fakeScheduler) Apps() []views.AppView { return all(b, b.apps) }
 
-func (b *fakeScheduler) App(name string) (core.AppView, error) {
+func (b *fakeScheduler) App(name string) (views.AppView, error) {
 	return one(b, b.apps, "app", name)
 }
 
-func (b *fakeScheduler) RegisterApp(_ context.Context, scope explain.Scope, c app.Config) (core.AppView, error) {
-	return order(b, scope, explain.Reader.MayPublish, c.AppName, func() (core.AppView, error) {
+func (b *fakeScheduler) RegisterApp(_ context.Context, scope explain.Scope, c app.Config) (views.AppView, error) {
+	return order(b, scope, explain.Reader.MayPublish, c.AppName, func() (views.AppView, error) {
 		if _, ok := b.apps[c.AppName]; ok {
-			return core.AppView{}, refuse(core.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", c.AppName)
+			return views.AppView{}, refuse(problem.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", c.AppName)
 		}
-		b.apps[c.AppName] = core.AppView{Config: c}
+		b.apps[c.AppName] = views.AppView{Config: c}
 		return b.apps[c.AppName], nil
 	})
 }
 
 func (b *fakeScheduler) UpdateApp(
 	_ context.Context, scope explain.Scope, name string, do func(app.Config) (app.Config, error),
-) (core.AppView, error) {
-	return alter(b, scope, explain.Reader.SeesApp, b.apps, "app", name, func(v *core.AppView) (err error) {
+) (views.AppView, error) {
+	return alter(b, scope, explain.Reader.SeesApp, b.apps, "app", name, func(v *views.AppView) (err error) {
 		v.Config, err = do(v.Config)
 		return err
 	})
@@ -175,8 +178,8 @@ func (b *fakeScheduler) UpdateApp(
 
 func (b *fakeScheduler) SetAppDisabled(
 	_ context.Context, scope explain.Scope, name string, disabled bool,
-) (core.AppView, error) {
-	return alter(b, scope, explain.Reader.SeesApp, b.apps, "app", name, func(v *core.AppView) error {
+) (views.AppView, error) {
+	return alter(b, scope, explain.Reader.SeesApp, b.apps, "app", name, func(v *views.AppView) error {
 		v.Disabled = disabled
 		return nil
 	})
@@ -184,8 +187,8 @@ func (b *fakeScheduler) SetAppDisabled(
 
 func (b *fakeScheduler) DeleteApp(
 	_ context.Context, scope explain.Scope, name string, withJobs bool,
-) (core.AppView, error) {
-	return order(b, scope, explain.Reader.SeesApp, name, func() (core.AppView, error) {
+) (views.AppView, error) {
+	return order(b, scope, explain.Reader.SeesApp, name, func() (views.AppView, error) {
 		v, err := find(b.apps, "app", name)
 		if err != nil {
 			return v, err
@@ -197,73 +200,73 @@ func (b *fakeScheduler) DeleteApp(
 			}
 		}
 		if len(users) > 0 && !withJobs {
-			return v, refuse(core.Conflict, "app_has_jobs", "app %q has jobs: %s", name, users)
+			return v, refuse(problem.Conflict, "app_has_jobs", "app %q has jobs: %s", name, users)
 		}
-		maps.DeleteFunc(b.jobs, func(_ string, j core.JobView) bool { return j.Config.AppName == name })
+		maps.DeleteFunc(b.jobs, func(_ string, j views.JobView) bool { return j.Config.AppName == name })
 		delete(b.apps, name)
 		return v, nil
 	})
 }
 
-func (b *fakeScheduler) Jobs() []core.JobView { return all(b, b.jobs) }
+func (b *fakeScheduler) Jobs() []views.JobView { return all(b, b.jobs) }
 
-func (b *fakeScheduler) Job(name string) (core.JobView, error) {
+func (b *fakeScheduler) Job(name string) (views.JobView, error) {
 	return one(b, b.jobs, "job", name)
 }
 
-func (b *fakeScheduler) RegisterJob(_ context.Context, scope explain.Scope, c jobs.Config) (core.JobView, error) {
-	return order(b, scope, explain.Reader.MayPublish, c.AppName, func() (core.JobView, error) {
+func (b *fakeScheduler) RegisterJob(_ context.Context, scope explain.Scope, c jobs.Config) (views.JobView, error) {
+	return order(b, scope, explain.Reader.MayPublish, c.AppName, func() (views.JobView, error) {
 		owner, err := find(b.apps, "app", c.AppName)
 		switch _, exists := b.jobs[c.JobName]; {
 		case err != nil:
-			return core.JobView{}, err
+			return views.JobView{}, err
 		case owner.Disabled:
-			return core.JobView{}, refuse(core.Conflict, "app_disabled", "app %q is disabled", c.AppName)
+			return views.JobView{}, refuse(problem.Conflict, "app_disabled", "app %q is disabled", c.AppName)
 		case exists:
-			return core.JobView{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
+			return views.JobView{}, refuse(problem.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
 		}
-		b.jobs[c.JobName] = core.JobView{Config: c, State: core.JobEnabled}
+		b.jobs[c.JobName] = views.JobView{Config: c, State: config.JobEnabled}
 		return b.jobs[c.JobName], nil
 	})
 }
 
 func (b *fakeScheduler) UpdateJob(
 	_ context.Context, scope explain.Scope, name string, do func(jobs.Config) (jobs.Config, error),
-) (core.JobView, error) {
-	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *core.JobView) error {
+) (views.JobView, error) {
+	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *views.JobView) error {
 		update, err := scope.Update(*v, do)
 		v.Config = update.Config
 		return err
 	})
 }
 
-func (b *fakeScheduler) CheckJob(ch core.Change) (core.JobCheck, error) {
+func (b *fakeScheduler) CheckJob(ch config.Change) (views.JobCheck, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	why := core.Why{Reason: cmp.Or(b.reason, "no agent has offered anything yet")}
+	why := views.Why{Reason: cmp.Or(b.reason, "no agent has offered anything yet")}
 	switch ch := ch.(type) {
-	case core.UpdateJob:
+	case config.UpdateJob:
 		v, err := find(b.jobs, "job", ch.Config.JobName)
 		v.Config = ch.Config
-		return core.JobCheck{Job: v, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Why: why}}, err
-	case core.RegisterJob:
+		return views.JobCheck{Job: v, Placement: views.PlacementView{Shards: []views.PlacedShardView{}, Why: why}}, err
+	case config.RegisterJob:
 		if _, err := find(b.apps, "app", ch.Config.AppName); err != nil {
-			return core.JobCheck{}, err
+			return views.JobCheck{}, err
 		}
 		if _, exists := b.jobs[ch.Config.JobName]; exists {
-			return core.JobCheck{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", ch.Config.JobName)
+			return views.JobCheck{}, refuse(problem.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", ch.Config.JobName)
 		}
-		return core.JobCheck{Job: core.JobView{Config: ch.Config}, Placement: core.PlacementView{Shards: []core.PlacedShardView{}, Why: why}}, nil
+		return views.JobCheck{Job: views.JobView{Config: ch.Config}, Placement: views.PlacementView{Shards: []views.PlacedShardView{}, Why: why}}, nil
 	}
 	panic("no job is checked by it")
 }
 
 func (b *fakeScheduler) SetJobDisabled(
 	_ context.Context, scope explain.Scope, name string, disabled bool,
-) (core.JobView, error) {
-	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *core.JobView) error {
-		if v.Disabled, v.State = disabled, core.JobEnabled; disabled {
-			v.State = core.JobDisabled
+) (views.JobView, error) {
+	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *views.JobView) error {
+		if v.Disabled, v.State = disabled, config.JobEnabled; disabled {
+			v.State = config.JobDisabled
 		}
 		return nil
 	})
@@ -271,25 +274,25 @@ func (b *fakeScheduler) SetJobDisabled(
 
 func (b *fakeScheduler) SetJobPaused(
 	_ context.Context, scope explain.Scope, name string, paused bool,
-) (core.JobView, error) {
-	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *core.JobView) error {
+) (views.JobView, error) {
+	return alter(b, scope, explain.Reader.SeesJob, b.jobs, "job", name, func(v *views.JobView) error {
 		if v.Disabled {
-			return refuse(core.Conflict, "job_disabled", "job %q is disabled", name)
+			return refuse(problem.Conflict, "job_disabled", "job %q is disabled", name)
 		}
-		v.State = core.JobEnabled
+		v.State = config.JobEnabled
 		if paused {
-			v.State = core.JobPaused
+			v.State = config.JobPaused
 		}
 		return nil
 	})
 }
 
-func (b *fakeScheduler) ShutDownJob(ctx context.Context, scope explain.Scope, name string) (core.JobView, error) {
+func (b *fakeScheduler) ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 	return b.SetJobDisabled(ctx, scope, name, true)
 }
 
-func (b *fakeScheduler) DeregisterJob(_ context.Context, scope explain.Scope, name string) (core.JobView, error) {
-	return order(b, scope, explain.Reader.SeesJob, name, func() (core.JobView, error) {
+func (b *fakeScheduler) DeregisterJob(_ context.Context, scope explain.Scope, name string) (views.JobView, error) {
+	return order(b, scope, explain.Reader.SeesJob, name, func() (views.JobView, error) {
 		v, err := find(b.jobs, "job", name)
 		delete(b.jobs, name)
 		return v, err
@@ -310,7 +313,7 @@ func (b *fakeScheduler) Health() scheduler.Health {
 	return b.health
 }
 
-func (b *fakeScheduler) Stats() core.Stats { return b.stats }
+func (b *fakeScheduler) Stats() stats.Stats { return b.stats }
 
 // follows makes it see another leader; with leads it is that itself.
 func (b *fakeScheduler) follows(address string, leads bool) {
@@ -324,13 +327,13 @@ func (b *fakeScheduler) follows(address string, leads bool) {
 func (b *fakeScheduler) resign() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.unread = refuse(core.Unavailable, "not_leading", "no leader here")
+	b.unread = refuse(problem.Unavailable, "not_leading", "no leader here")
 }
 
 // add registers an app with a job.
 func (b *fakeScheduler) add(appName, jobName string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.apps[appName] = core.AppView{Config: app.Config{AppName: appName}}
-	b.jobs[jobName] = core.JobView{Config: jobs.Config{JobName: jobName, AppName: appName, JobExecutionType: jobs.Transient}, State: core.JobEnabled}
+	b.apps[appName] = views.AppView{Config: app.Config{AppName: appName}}
+	b.jobs[jobName] = views.JobView{Config: jobs.Config{JobName: jobName, AppName: appName, JobExecutionType: jobs.Transient}, State: config.JobEnabled}
 }

@@ -5,30 +5,32 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-func (b *fakeScheduler) AgentNames() []core.AgentName {
-	return []core.AgentName{{ID: "S0", Hostname: "h"}, {ID: "S1", Hostname: "h"}}
+func (b *fakeScheduler) AgentNames() []views.AgentName {
+	return []views.AgentName{{ID: "S0", Hostname: "h"}, {ID: "S1", Hostname: "h"}}
 }
 
 // Cluster shows the agents that it was asked for.
-func (b *fakeScheduler) Cluster(ids []string) core.ClusterView {
-	v := core.ClusterView{Subscribed: true, FrameworkID: "f1", Agents: []core.AgentView{}, Executors: []core.ExecutorView{}, StartFailures: []core.StartFailureView{}}
+func (b *fakeScheduler) Cluster(ids []string) views.ClusterView {
+	v := views.ClusterView{Subscribed: true, FrameworkID: "f1", Agents: []views.AgentView{}, Executors: []views.ExecutorView{}, StartFailures: []views.StartFailureView{}}
 	for _, id := range ids {
-		v.Agents = append(v.Agents, core.AgentView{ID: id, Hostname: "h", State: new("REGISTERED"), Since: &noon})
+		v.Agents = append(v.Agents, views.AgentView{ID: id, Hostname: "h", State: new("REGISTERED"), Since: &noon})
 	}
 	return v
 }
 
-func (b *fakeScheduler) Agent(id string) (core.AgentDetail, error) {
+func (b *fakeScheduler) Agent(id string) (views.AgentDetail, error) {
 	if id != "S0" {
-		return core.AgentDetail{}, refuse(core.NotFound, "agent_not_found", "there is no agent %q", id)
+		return views.AgentDetail{}, refuse(problem.NotFound, "agent_not_found", "there is no agent %q", id)
 	}
-	return core.AgentDetail{AgentView: core.AgentView{ID: id}, Executors: []core.ExecutorView{}, StartFailures: []core.StartFailureView{}, Running: []core.AgentTaskView{}}, nil
+	return views.AgentDetail{AgentView: views.AgentView{ID: id}, Executors: []views.ExecutorView{}, StartFailures: []views.StartFailureView{}, Running: []views.AgentTaskView{}}, nil
 }
 
-func (b *fakeScheduler) Schedules() []core.ScheduleView {
+func (b *fakeScheduler) Schedules() []config.ScheduleView {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.counted++

@@ -10,6 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -19,7 +22,7 @@ type watching struct {
 	mu   sync.Mutex
 	core *core.Core
 	view *view.Jobs
-	at   core.Now
+	at   clock.Now
 }
 
 // newWatching loads apps, and jobs by their apps.
@@ -55,7 +58,7 @@ func aJob(name, app string, cpus float64) jobs.Config {
 
 // watch makes a core of what is stored. The decision is its first: after it all is new.
 func watch(now time.Time, entries []registry.Entry) (*watching, core.Decision) {
-	w := &watching{core: core.New(core.DefaultOptions())}
+	w := &watching{core: core.New(step.DefaultOptions())}
 	if err := w.core.Load(now, core.Stored{Entries: entries}); err != nil {
 		panic(err)
 	}
@@ -110,7 +113,7 @@ func (b *fakeScheduler) Overview(ctx context.Context, scope explain.Scope) (view
 // Follow opens a stream where a test wants one, which has no end.
 func (b *fakeScheduler) Follow(_ context.Context, scope explain.Scope) (*view.Stream, error) {
 	if !b.streams {
-		return nil, refuse(core.Unavailable, "term_ended", "nothing to watch")
+		return nil, refuse(problem.Unavailable, "term_ended", "nothing to watch")
 	}
 	return b.watched().view.Follow(scope)
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -23,10 +25,10 @@ func (b *fakeScheduler) TriggerWith(
 			return "", err
 		}
 		if v.Disabled {
-			return "", refuse(core.Conflict, "job_disabled", "job %q is disabled", job)
+			return "", refuse(problem.Conflict, "job_disabled", "job %q is disabled", job)
 		}
 		if bad := own.Check(v.Config); len(bad) > 0 {
-			return "", &core.Error{Kind: core.Invalid, Code: "invalid", Message: "this request changed nothing: " + bad.Error(), Violations: bad}
+			return "", &problem.Error{Kind: problem.Invalid, Code: "invalid", Message: "this request changed nothing: " + bad.Error(), Violations: bad}
 		}
 		b.own = append(b.own, own)
 		if key == "" {
@@ -42,7 +44,7 @@ func (b *fakeScheduler) TriggerWith(
 func (b *fakeScheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, id, key string, withEnv bool,
 ) (string, error) {
-	var v core.ExecutionView
+	var v views.ExecutionView
 	err := b.Read(ctx, scope, func(r explain.Reader) (err error) {
 		v, err = r.Execution(id)
 		return err
@@ -51,38 +53,38 @@ func (b *fakeScheduler) TriggerAgain(
 		return "", err
 	}
 	if b.ownEnv && !withEnv {
-		return "", refuse(core.Forbidden, "not_allowed", "execution %q had variables of its own", id)
+		return "", refuse(problem.Forbidden, "not_allowed", "execution %q had variables of its own", id)
 	}
 	return b.TriggerWith(ctx, scope, v.JobName, key, jobs.Overrides{})
 }
 
-func (b fakeCore) Explain(job string) (core.Explanation, error) {
+func (b fakeCore) Explain(job string) (views.Explanation, error) {
 	if b.explain != nil {
 		return b.explain(b.ctx, job)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, err := find(b.jobs, "job", job)
-	return core.Explanation{JobName: job, State: "ON_TRIGGER"}, err
+	return views.Explanation{JobName: job, State: "ON_TRIGGER"}, err
 }
 
-func (b *fakeScheduler) Execution(id string) (core.ExecutionView, error) {
+func (b *fakeScheduler) Execution(id string) (views.ExecutionView, error) {
 	if job := b.live[id]; job != "" {
-		return core.ExecutionView{ExecutionID: id, JobName: job, Source: core.Triggered, State: core.Waiting}, nil
+		return views.ExecutionView{ExecutionID: id, JobName: job, Source: executions.Triggered, State: executions.Waiting}, nil
 	}
 	if id == "live" {
-		return core.ExecutionView{ExecutionID: id, JobName: "my_job", Source: core.Triggered, State: core.Waiting}, nil
+		return views.ExecutionView{ExecutionID: id, JobName: "my_job", Source: executions.Triggered, State: executions.Waiting}, nil
 	}
 	if id != "exec-1" {
-		return core.ExecutionView{}, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
+		return views.ExecutionView{}, refuse(problem.NotFound, "execution_not_found", "there is no execution %q", id)
 	}
 	status := 3
-	return core.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: core.NormalTrigger,
-		State: core.Failed, Why: core.Why{Reason: "shard 0 failed"}, Shards: []core.ShardView{{State: core.Failed, Attempt: 1,
+	return views.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: executions.NormalTrigger,
+		State: executions.Failed, Why: views.Why{Reason: "shard 0 failed"}, Shards: []views.ShardView{{State: executions.Failed, Attempt: 1,
 			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
 }
 
-func (b *fakeScheduler) Executions(f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
+func (b *fakeScheduler) Executions(f views.ExecutionFilter) ([]views.ExecutionSummary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := find(b.jobs, "job", f.Job); err != nil && f.Known {
@@ -98,8 +100,8 @@ func (b *fakeScheduler) Executions(f core.ExecutionFilter) ([]core.ExecutionSumm
 	if f.May != nil && !f.May("my_job") {
 		return nil, nil
 	}
-	return []core.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: core.NormalTrigger, State: core.Failed,
-		Why: core.Why{Reason: "shard 0 failed"}, StartTime: &noon, CompleteTime: &noon, Shards: map[core.State]int{core.Failed: 1}}}, nil
+	return []views.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: executions.NormalTrigger, State: executions.Failed,
+		Why: views.Why{Reason: "shard 0 failed"}, StartTime: &noon, CompleteTime: &noon, Shards: map[executions.State]int{executions.Failed: 1}}}, nil
 }
 
 func (b *fakeScheduler) Cells(string, []string) map[string][]search.Cell {
@@ -119,17 +121,17 @@ func matching(rows []event.Audit, q search.Audits) []event.Audit {
 	return q.Page(slices.DeleteFunc(slices.Clone(rows), func(a event.Audit) bool { return !q.Matches(&a) }))
 }
 
-func (b *fakeScheduler) RunningTasks() []core.TaskView {
-	return []core.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
-		ExecutionID: "exec-1", State: core.Running, Progress: &core.ProgressView{Fraction: 0.4, Message: "4000 of 10000 rows", At: noon}}}
+func (b *fakeScheduler) RunningTasks() []views.TaskView {
+	return []views.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
+		ExecutionID: "exec-1", State: executions.Running, Progress: &executions.Progress{Fraction: 0.4, Message: "4000 of 10000 rows", At: noon}}}
 }
 
-func (b *fakeScheduler) ReadyJobs() []core.ReadyView {
-	return []core.ReadyView{{JobName: "my_job", Times: 2}}
+func (b *fakeScheduler) ReadyJobs() []views.ReadyView {
+	return []views.ReadyView{{JobName: "my_job", Times: 2}}
 }
 
-func (b *fakeScheduler) FailoverShards() []core.FailoverView {
-	return []core.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}
+func (b *fakeScheduler) FailoverShards() []views.FailoverView {
+	return []views.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}
 }
 
 func (b *fakeScheduler) ForgetTask(_ context.Context, scope explain.Scope, id string) error {
@@ -143,7 +145,7 @@ func (b *fakeScheduler) ForgetTask(_ context.Context, scope explain.Scope, id st
 func (b *fakeScheduler) KillTask(_ context.Context, scope explain.Scope, id string) error {
 	_, err := order(b, scope, explain.Reader.SeesTask, id, func() (int, error) {
 		if id == "over" {
-			return 0, refuse(core.Conflict, "task_ended", "task %q has ended as FINISHED", id)
+			return 0, refuse(problem.Conflict, "task_ended", "task %q has ended as FINISHED", id)
 		}
 		b.killed = append(b.killed, "task "+id)
 		return 0, nil
@@ -154,7 +156,7 @@ func (b *fakeScheduler) KillTask(_ context.Context, scope explain.Scope, id stri
 func (b *fakeScheduler) KillExecution(_ context.Context, scope explain.Scope, id string) error {
 	_, err := order(b, scope, explain.Reader.SeesExecution, id, func() (int, error) {
 		if id == "none" {
-			return 0, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
+			return 0, refuse(problem.NotFound, "execution_not_found", "there is no execution %q", id)
 		}
 		b.killed = append(b.killed, "execution "+id)
 		return 0, nil
@@ -164,12 +166,12 @@ func (b *fakeScheduler) KillExecution(_ context.Context, scope explain.Scope, id
 
 func (b *fakeScheduler) LongestKillGrace() time.Duration { return 0 }
 
-func (b *fakeScheduler) LogPlace(id string) (core.LogPlace, error) {
+func (b *fakeScheduler) LogPlace(id string) (views.LogPlace, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	place, err := find(b.places, "task", id)
 	if err != nil && id == b.queued {
-		err = refuse(core.Unavailable, "no_output_yet", "task %q has no output yet", id)
+		err = refuse(problem.Unavailable, "no_output_yet", "task %q has no output yet", id)
 	}
 	return place, err
 }
@@ -177,7 +179,7 @@ func (b *fakeScheduler) LogPlace(id string) (core.LogPlace, error) {
 func (b *fakeScheduler) place(id string, live bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.places[id] = core.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
+	b.places[id] = views.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
 }
 
 func (b *fakeScheduler) Reconcile(_ context.Context, scope explain.Scope, _ bool) error {
@@ -185,20 +187,20 @@ func (b *fakeScheduler) Reconcile(_ context.Context, scope explain.Scope, _ bool
 		return err
 	}
 	if b.gap > 0 {
-		return &core.Error{Kind: core.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
+		return &problem.Error{Kind: problem.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
 	}
 	return nil
 }
 
 // FaultyDocuments finds none, unless a test says so.
-func (b *fakeScheduler) FaultyDocuments() []core.FaultyView { return b.faulty }
+func (b *fakeScheduler) FaultyDocuments() []views.FaultyView { return b.faulty }
 
-func (b *fakeScheduler) Sandboxes(app string) ([]core.SandboxView, error) {
+func (b *fakeScheduler) Sandboxes(app string) ([]views.SandboxView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, err := find(b.apps, "app", app)
 	if err != nil {
 		return nil, err
 	}
-	return []core.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
+	return []views.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
 }

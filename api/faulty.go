@@ -3,14 +3,15 @@ package api
 import (
 	"github.com/gin-gonic/gin"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // faulty lists the documents in the registry that can't be used ([D15]).
 func (s *Server) faulty(c *gin.Context) (any, error) {
-	views, err := list(c.Request.Context(), s, explain.Reader.FaultyDocuments)
-	return each(views, err, func(v core.FaultyView) core.FaultyView {
+	all, err := list(c.Request.Context(), s, explain.Reader.FaultyDocuments)
+	return each(all, err, func(v views.FaultyView) views.FaultyView {
 		v.Path = s.opts.RegistryRoot + v.Path
 		return v
 	})
@@ -29,7 +30,7 @@ func isAbout(c *gin.Context, what, name string) {
 func (s *Server) orFaulty(c *gin.Context, err error) error {
 	what, name := c.GetString(askedWhat), c.GetString(askedName)
 	refused := refusal(err)
-	if refused.Kind != core.NotFound || refused.Code != what+"_not_found" {
+	if refused.Kind != problem.NotFound || refused.Code != what+"_not_found" {
 		return err
 	}
 	views, failed := list(c.Request.Context(), s, explain.Reader.FaultyDocuments)

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	t.Parallel()
-	found := []core.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a", Why: core.Why{Reason: "its jobName is \"b\""}, Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), LastGood: true}}
+	found := []views.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a", Why: views.Why{Reason: "its jobName is \"b\""}, Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), LastGood: true}}
 	for _, test := range []struct {
-		found []core.FaultyView
+		found []views.FaultyView
 		root  string
 		want  string
 	}{
@@ -33,7 +33,7 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 // A request for a document that can't be used is answered with that, not with 404; an absent one is still answered with 404.
 func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-	found := []core.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: core.Why{Reason: "no YAML"}}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Why: core.Why{Reason: "no JSON"}}}
+	found := []views.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: views.Why{Reason: "no YAML"}}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Why: views.Why{Reason: "no JSON"}}}
 	b := newFakeScheduler()
 	b.faulty = found
 	server := start(t, api.Options{Scheduler: b, Logs: &files{}, RegistryRoot: "/ej"})

@@ -7,7 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -28,7 +28,7 @@ const (
 )
 
 // countFires adds up what schedules do in the hour from a moment's minute on. Jobs make their own fires, daemons have them made by their executors.
-func countFires(schedules []core.ScheduleView, now time.Time) *firesAhead {
+func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
 	a := &firesAhead{From: now.UTC().Truncate(time.Minute), StepSeconds: 60, Fires: make([]int, minutesAhead), Shards: make([]int, minutesAhead)}
 	zones := map[string]*time.Location{}
 	for _, v := range schedules {
@@ -55,7 +55,7 @@ type firesCache struct {
 func newFiresCache() firesCache { return firesCache{turn: semaphore.NewWeighted(1)} }
 
 func (k *firesCache) get(
-	ctx context.Context, now time.Time, schedules func() ([]core.ScheduleView, error),
+	ctx context.Context, now time.Time, schedules func() ([]config.ScheduleView, error),
 ) (*firesAhead, error) {
 	if err := k.turn.Acquire(ctx, 1); err != nil {
 		return nil, err
@@ -78,6 +78,6 @@ func (s *Server) firesAhead(c *gin.Context) (any, error) {
 	if err := scopeOf(ctx).RequireAll(); err != nil { // the answer may be one that was counted for somebody else
 		return nil, err
 	}
-	schedules := func() ([]core.ScheduleView, error) { return see(ctx, s, explain.Reader.Schedules) }
+	schedules := func() ([]config.ScheduleView, error) { return see(ctx, s, explain.Reader.Schedules) }
 	return s.fires.get(ctx, s.opts.Now(), schedules)
 }

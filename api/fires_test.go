@@ -13,7 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
 // schedule is one that jobs fire by.
@@ -33,7 +33,7 @@ func schedule(t testing.TB, expr, zone string) *cron.Schedule {
 func TestFiresAhead(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
-	b.fires = []core.ScheduleView{
+	b.fires = []config.ScheduleView{
 		{Schedule: schedule(t, "0 0/30 * * * ?", "UTC"), Jobs: 100, Shards: 300},
 		{Schedule: schedule(t, "0/10 59 12 * * ?", "UTC"), Jobs: 1, Shards: 2},
 		{Schedule: schedule(t, "0 0 3 * * ?", "Europe/Berlin"), Jobs: 7, Shards: 7},
@@ -88,7 +88,7 @@ func TestFiresAhead(t *testing.T) {
 func BenchmarkFiresAhead(b *testing.B) {
 	for _, distinct := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("schedules=%d", distinct), func(b *testing.B) {
-			views := make([]core.ScheduleView, distinct)
+			views := make([]config.ScheduleView, distinct)
 			zones := []string{"UTC", "Europe/Berlin", "America/New_York"}
 			for i := range views {
 				expr := fmt.Sprintf("%d %d %d * * ?", i%60, i/60%60, i/3600%24)
@@ -98,7 +98,7 @@ func BenchmarkFiresAhead(b *testing.B) {
 				case i%10 < 4:
 					expr = fmt.Sprintf("%d %d/5 * * * ?", i%60, i/60%60)
 				}
-				views[i] = core.ScheduleView{Schedule: schedule(b, expr, zones[i%3]), Jobs: 100_000 / distinct, Shards: 300_000 / distinct}
+				views[i] = config.ScheduleView{Schedule: schedule(b, expr, zones[i%3]), Jobs: 100_000 / distinct, Shards: 300_000 / distinct}
 			}
 			for b.Loop() {
 				api.CountFires(views, noon)

@@ -10,7 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -34,16 +35,16 @@ type grid struct {
 
 // gridColumn is one execution.
 type gridColumn struct {
-	ExecutionID    string      `json:"executionId"`
-	FireTime       time.Time   `json:"fireTime"`
-	Source         core.Source `json:"source"`
-	State          core.State  `json:"state"`
-	DurationMillis *int64      `json:"durationMillis"`
+	ExecutionID    string            `json:"executionId"`
+	FireTime       time.Time         `json:"fireTime"`
+	Source         executions.Source `json:"source"`
+	State          executions.State  `json:"state"`
+	DurationMillis *int64            `json:"durationMillis"`
 	// WaitMillis is from its fire to the launch of its first task, nil before that.
 	WaitMillis *int64 `json:"waitMillis"`
 	// Shards are nil when there are more than mostCells, or they can't be read.
-	Shards []search.Cell      `json:"shards" nullable:"true"`
-	Counts map[core.State]int `json:"counts"`
+	Shards []search.Cell            `json:"shards" nullable:"true"`
+	Counts map[executions.State]int `json:"counts"`
 }
 
 // jobGrid gives the newest executions of a job, the oldest of them first, with their shards.
@@ -58,8 +59,8 @@ func (s *Server) jobGrid(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	var cells map[string][]search.Cell
-	f := core.ExecutionFilter{Job: name, Known: true, Limit: limit}
-	list, err := s.allExecutions(c, f, func(r explain.Reader, remembered []core.ExecutionSummary) (err error) {
+	f := views.ExecutionFilter{Job: name, Known: true, Limit: limit}
+	list, err := s.allExecutions(c, f, func(r explain.Reader, remembered []views.ExecutionSummary) (err error) {
 		var few []string
 		for i := range remembered {
 			if hasFewShards(&remembered[i]) {
@@ -93,7 +94,7 @@ func (s *Server) jobGrid(c *gin.Context) (any, error) {
 }
 
 // hasFewShards reports whether the shards of an execution are shown.
-func hasFewShards(e *core.ExecutionSummary) bool {
+func hasFewShards(e *views.ExecutionSummary) bool {
 	shards := 0
 	for _, n := range e.Shards {
 		shards += n
@@ -108,7 +109,7 @@ func (s *Server) withStoredCells(
 	var stored []string
 	for i := range list {
 		// A daemon's shards have a run for each fire.
-		if e := &list[i].ExecutionSummary; cells[e.ExecutionID] == nil && hasFewShards(e) && e.Source != core.DaemonSource {
+		if e := &list[i].ExecutionSummary; cells[e.ExecutionID] == nil && hasFewShards(e) && e.Source != executions.DaemonSource {
 			stored = append(stored, e.ExecutionID)
 		}
 	}
@@ -129,7 +130,7 @@ func (s *Server) withStoredCells(
 func medianOfFinished(list []executionRow) *int64 {
 	var all []int64
 	for _, e := range list {
-		if e.State == core.Finished && e.DurationMillis != nil {
+		if e.State == executions.Finished && e.DurationMillis != nil {
 			all = append(all, *e.DurationMillis)
 		}
 	}

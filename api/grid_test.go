@@ -11,7 +11,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // TestGrid is of what the scheduler keeps and, of the others, of what is stored; the oldest comes first.
@@ -23,10 +24,10 @@ func TestGrid(t *testing.T) {
 		at := noon.Add(time.Duration(millis) * time.Millisecond)
 		return &at
 	}
-	b.lists = []core.ExecutionSummary{
-		{ExecutionID: "e4", JobName: "my_job", FireTime: noon.Add(2 * time.Second), Source: core.Triggered, State: core.Waiting, Shards: map[core.State]int{}},
-		{ExecutionID: "e3", JobName: "my_job", FireTime: noon.Add(time.Second), Source: core.NormalTrigger, State: core.Running, Shards: map[core.State]int{core.Running: 201}, LaunchTime: later(1000)},
-		{ExecutionID: "e2", JobName: "my_job", FireTime: noon, Source: core.NormalTrigger, State: core.Finished, Shards: map[core.State]int{core.Finished: 1},
+	b.lists = []views.ExecutionSummary{
+		{ExecutionID: "e4", JobName: "my_job", FireTime: noon.Add(2 * time.Second), Source: executions.Triggered, State: executions.Waiting, Shards: map[executions.State]int{}},
+		{ExecutionID: "e3", JobName: "my_job", FireTime: noon.Add(time.Second), Source: executions.NormalTrigger, State: executions.Running, Shards: map[executions.State]int{executions.Running: 201}, LaunchTime: later(1000)},
+		{ExecutionID: "e2", JobName: "my_job", FireTime: noon, Source: executions.NormalTrigger, State: executions.Finished, Shards: map[executions.State]int{executions.Finished: 1},
 			LaunchTime: later(4), StartTime: later(100), CompleteTime: later(1000)},
 	}
 	b.cells = map[string][]search.Cell{"e4": {}, "e2": {{Item: 0, State: "FINISHED", DurationMillis: &took, Attempt: 1, TaskID: "t2"}}}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // The original's routes of events answer in its form, with our fields at the end; what they are asked is passed on, checked.
@@ -175,10 +175,10 @@ func TestAnExecutionHasALife(t *testing.T) {
 	item := 1
 	b, h := newFakeScheduler(), &fakeHistory{executions: storedExecutions(), life: []search.Moment{
 		{Time: at(noon.Add(-time.Minute)), Kind: "TASK_RUNNING", Item: &item, TaskID: "t", Agent: "S0"}, {Time: at(noon.Add(-time.Hour)), Kind: "FIRED", Message: "cron"}}}
-	short := core.Why{Reason: "CPU", ReasonCode: "no_room", ReasonArgs: map[string]any{"short": "CPU"}}
-	b.explain = func(_ context.Context, job string) (core.Explanation, error) {
-		return core.Explanation{Waiting: []core.WaitingView{{ExecutionID: "other", Why: core.Why{Reason: "no"}}, {ExecutionID: "live", Item: 0, Why: short},
-			{ExecutionID: "live", Item: 1, Why: short}, {ExecutionID: "live", Item: 2, Why: core.Why{Reason: "backoff"}}}}, nil
+	short := views.Why{Reason: "CPU", ReasonCode: "no_room", ReasonArgs: map[string]any{"short": "CPU"}}
+	b.explain = func(_ context.Context, job string) (views.Explanation, error) {
+		return views.Explanation{Waiting: []views.WaitingView{{ExecutionID: "other", Why: views.Why{Reason: "no"}}, {ExecutionID: "live", Item: 0, Why: short},
+			{ExecutionID: "live", Item: 1, Why: short}, {ExecutionID: "live", Item: 2, Why: views.Why{Reason: "backoff"}}}}, nil
 	}
 	server := start(t, api.Options{Scheduler: b, History: h})
 	const life = `"life":[{"time":"2026-05-01T11:00:00Z","afterMillis":null,"kind":"FIRED","item":null,"taskId":"","agent":"","reason":"","message":"cron"},` +

@@ -4,17 +4,17 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // jobCheck is what a job would be, and where its shards would go now.
 type jobCheck struct {
-	Document    jobs.Config        `json:"document"`
-	Notes       []string           `json:"notes"`
-	NoteReasons []core.NoteView    `json:"noteReasons,omitempty"`
-	Cron        *cronView          `json:"cron"`
-	Placement   core.PlacementView `json:"placement"`
+	Document    jobs.Config         `json:"document"`
+	Notes       []string            `json:"notes"`
+	NoteReasons []views.NoteView    `json:"noteReasons,omitempty"`
+	Cron        *cronView           `json:"cron"`
+	Placement   views.PlacementView `json:"placement"`
 }
 
 var checkUpdate = flagParameter("update", "The body has fields that change the stored document, as that of an update.")
@@ -40,14 +40,14 @@ func (s *Server) checkJob(c *gin.Context) (any, error) {
 }
 
 // askJobCheck reads the document as register and update do.
-func (s *Server) askJobCheck(c *gin.Context, update bool) (check core.JobCheck, notes []string, err error) {
+func (s *Server) askJobCheck(c *gin.Context, update bool) (check views.JobCheck, notes []string, err error) {
 	ctx := c.Request.Context()
 	if update {
 		body, name, err := s.jobs.changeBody(c)
 		if err != nil {
 			return check, nil, err
 		}
-		check, err = see(ctx, s, func(r explain.Reader) (core.JobCheck, error) {
+		check, err = see(ctx, s, func(r explain.Reader) (views.JobCheck, error) {
 			return r.CheckJobUpdate(name, func(stored jobs.Config) (changed jobs.Config, err error) {
 				changed, notes, err = s.jobs.read(body, stored)
 				return changed, err

@@ -9,23 +9,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // newJobs are the routes of jobs.
-func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
+func (s *Server) newJobs() documents[jobs.Config, views.JobView] {
 	of := s.opts.Scheduler
-	return documents[jobs.Config, core.JobView]{
+	return documents[jobs.Config, views.JobView]{
 		server: s, kind: "job", schema: jobs.Schema,
 		check: func(c jobs.Config) (document.Violations, []string) {
 			return c.Check(s.jobOptions())
 		},
 		all: explain.Reader.Jobs, one: explain.Reader.Job,
 		add: of.RegisterJob, change: of.UpdateJob, setDisabled: of.SetJobDisabled,
-		config: func(v core.JobView) jobs.Config { return v.Config.WithoutSecrets() },
-		name:   func(v core.JobView) string { return v.Config.JobName },
-		answer: func(v core.JobView, read []string) any {
+		config: func(v views.JobView) jobs.Config { return v.Config.WithoutSecrets() },
+		name:   func(v views.JobView) string { return v.Config.JobName },
+		answer: func(v views.JobView, read []string) any {
 			v.Config, v.NotesView = v.Config.WithoutSecrets(), v.After(read)
 			return v
 		},
@@ -55,7 +55,7 @@ func (s *Server) isJobDisabled(c *gin.Context) (any, error) {
 
 // pauseJob makes the handler that pauses a job or ends its pause.
 func (s *Server) pauseJob(paused bool) handler {
-	do := func(ctx context.Context, scope explain.Scope, name string) (core.JobView, error) {
+	do := func(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 		return s.opts.Scheduler.SetJobPaused(ctx, scope, name, paused)
 	}
 	return s.jobs.command(pathName("job"), do)

@@ -12,7 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -47,7 +47,7 @@ type log struct {
 	seen bool
 	// live is place.Live as it was before size was read: place is looked up again for each page.
 	live  bool
-	place core.LogPlace
+	place views.LogPlace
 	page  []byte
 }
 
@@ -117,7 +117,7 @@ func (l *log) toTail(ctx context.Context) error {
 func (l *log) locate(ctx context.Context) error {
 	place, err := seeOf(ctx, l.server, explain.Reader.LogPlace, l.taskID)
 	if l.follow && refusal(err).Code == "no_output_yet" {
-		place, err = core.LogPlace{Live: true}, nil
+		place, err = views.LogPlace{Live: true}, nil
 	}
 	l.place = place
 	return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 const (
@@ -143,7 +143,7 @@ func breakOff(out *http.ResponseController) {
 func isGone(err error) bool {
 	var known *failure
 	kind := refusal(err).Kind
-	return errors.As(err, &known) && known.status == http.StatusGone || kind == core.LogGone || kind == core.NotFound
+	return errors.As(err, &known) && known.status == http.StatusGone || kind == problem.LogGone || kind == problem.NotFound
 }
 
 // mayHeal reports whether the same read may succeed a moment later: what a file is, or in which other one its text

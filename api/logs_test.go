@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 const stdout, stderr = "/sandbox/tasks/1/stdout", "/sandbox/tasks/1/stderr"
@@ -57,7 +57,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	b, f := newFakeScheduler(), &files{}
 	b.place("over", false)
 	b.place("live", true)
-	b.places["pod"] = core.LogPlace{Dir: "jobs/p/u"} // whose agent has no address
+	b.places["pod"] = views.LogPlace{Dir: "jobs/p/u"} // whose agent has no address
 	deleted := &files{err: fmt.Errorf("look: %w", &cluster.FilesGone{Why: "its pod p was deleted"})}
 	broken, single := &files{err: errors.New("connection refused by 10.1.2.3")}, &files{err: cluster.ErrOneStream}
 	blocked := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 500, Message: "Failed to open /10.1.2.3"})}

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // newMetrics makes the handler of /metrics and the histogram of our own
@@ -27,7 +27,7 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		durations, build,
-		collector[core.Stats]{opts.Scheduler.Stats, schedulerFamilies},
+		collector[stats.Stats]{opts.Scheduler.Stats, schedulerFamilies},
 	)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "elasticjob_event_streams",
 		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(open.count()) }))
@@ -107,9 +107,9 @@ func labelled[S any](kind prometheus.ValueType, name, help string, labels []stri
 	}}
 }
 
-func histogram(name, help string, of func(*core.Stats) *core.Histogram) family[core.Stats] {
+func histogram(name, help string, of func(*stats.Stats) *stats.Histogram) family[stats.Stats] {
 	desc := prometheus.NewDesc("elasticjob_"+name, help, nil, nil)
-	return family[core.Stats]{desc, func(out chan<- prometheus.Metric, s *core.Stats) {
+	return family[stats.Stats]{desc, func(out chan<- prometheus.Metric, s *stats.Stats) {
 		h := of(s)
 		upTo, buckets := uint64(0), make(map[float64]uint64, len(h.Bounds))
 		for i, bound := range h.Bounds {

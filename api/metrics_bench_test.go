@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // BenchmarkScrape is a scrape of a server with 10,000 jobs: with the numbers of 1,000 of them, as --job-metrics comes, and with those of all.
@@ -17,7 +17,7 @@ func BenchmarkScrape(b *testing.B) {
 			f.stats = someStats()
 			f.stats.OfJobs = nil
 			for i := range n {
-				f.stats.OfJobs = append(f.stats.OfJobs, core.JobStats{Job: fmt.Sprintf("job_%06d", i), LastSuccess: noon, LastDuration: 1, Finished: 3})
+				f.stats.OfJobs = append(f.stats.OfJobs, stats.JobStats{Job: fmt.Sprintf("job_%06d", i), LastSuccess: noon, LastDuration: 1, Finished: 3})
 			}
 			server := api.New(api.Options{Scheduler: f, Logs: &files{}, HistoryStats: someHistory})
 			for b.Loop() {

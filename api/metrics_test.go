@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // someStats has something of each kind.
-func someStats() core.Stats {
-	st := core.NewStats()
+func someStats() stats.Stats {
+	st := stats.New()
 	st.Leading, st.Term, st.Jobs, st.Fires, st.TasksLost, st.ExecutionsKilled, st.JobsWithoutMetrics = true, 7, 3, 12, 2, 6, 4
-	st.Ready, st.ExecutionsBlocked, st.Daemon.Depth = core.Queue{Depth: 3, Oldest: time.Minute}, 8, 5
-	st.OfJobs = []core.JobStats{{Job: "a.job", LastSuccess: noon, LastDuration: 1500 * time.Millisecond, Finished: 3, Failed: 2}, {Job: "new", Killed: 1}}
+	st.Ready, st.ExecutionsBlocked, st.Daemon.Depth = stats.Queue{Depth: 3, Oldest: time.Minute}, 8, 5
+	st.OfJobs = []stats.JobStats{{Job: "a.job", LastSuccess: noon, LastDuration: 1500 * time.Millisecond, Finished: 3, Failed: 2}, {Job: "new", Killed: 1}}
 	for _, seconds := range []float64{0.001, 1.5, 400} {
 		st.FireDelay.Observe(seconds)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -41,12 +41,12 @@ func (s *Server) hidingOthers(ctx context.Context) func(any) (any, error) {
 
 // errorWithoutOthers is what the scheduler refuses a request with, as the caller may read it.
 func (s *Server) errorWithoutOthers(ctx context.Context, err error) error {
-	if refused := new(core.Error); errors.As(err, &refused) {
+	if refused := new(problem.Error); errors.As(err, &refused) {
 		answer, failure := s.hidingOthers(ctx)(*refused)
 		if failure != nil {
 			return fmt.Errorf("look at who may read why this was refused: %w", failure)
 		}
-		shown, _ := answer.(core.Error)
+		shown, _ := answer.(problem.Error)
 		return &shown
 	}
 	return err
@@ -70,7 +70,7 @@ func (h *hiding) shown(name string, isApp bool) bool {
 	shown, known := h.jobs[name]
 	if !known {
 		_, err := seeOf(h.ctx, h.server, explain.Reader.Job, name)
-		if err != nil && refusal(err).Kind != core.NotFound {
+		if err != nil && refusal(err).Kind != problem.NotFound {
 			h.err = cmp.Or(h.err, err) // the first
 		}
 		shown = err == nil

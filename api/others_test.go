@@ -21,6 +21,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -76,7 +79,7 @@ func (s *tenants) hears(e cluster.Event) {
 // trigger gives the id of a run that waits.
 func (s *tenants) trigger(job string) string {
 	s.t.Helper()
-	s.step(core.TriggerRequested{Token: 1, Job: job, Actor: event.Actor{Name: "somebody of " + job}})
+	s.step(operator.TriggerRequested{Token: 1, Job: job, Actor: event.Actor{Name: "somebody of " + job}})
 	return s.last.Replies[0].ExecutionID
 }
 
@@ -88,7 +91,7 @@ func (s *tenants) offer(agent string, cpus float64) map[string]cluster.TaskLaunc
 		AgentURL: "http://" + agent + ":5051", Resources: resources.New(cpus, 4096)}}})
 	launched := map[string]cluster.TaskLaunch{}
 	for _, c := range s.last.Calls {
-		if c, ok := c.(core.CallLaunch); ok {
+		if c, ok := c.(step.CallLaunch); ok {
 			for _, task := range c.Launch.Tasks {
 				job, _, _ := strings.Cut(task.TaskID, "@")
 				launched[job] = task
@@ -138,7 +141,7 @@ func newTenants(t *testing.T) (s *tenants, mine, zebra *tenant) {
 	}
 	s.watch, s.last = watch(noon, entries)
 	for _, c := range s.last.Calls {
-		if c, ok := c.(core.CallSubscribe); ok {
+		if c, ok := c.(step.CallSubscribe); ok {
 			s.session = c.Session
 		}
 	}
@@ -160,8 +163,8 @@ func newTenants(t *testing.T) (s *tenants, mine, zebra *tenant) {
 	for _, of := range []string{"zebra", "mine"} {
 		both[of].executions = append(both[of].executions, s.trigger(of+"_waits"))
 		by, why := event.Actor{Name: "somebody of " + of}, reason.FromText("it is no JSON of "+of)
-		s.step(core.PauseRequested{Token: 2, Job: of + "_pauses", Paused: true, Actor: by})
-		s.step(core.DocumentFaulty{Path: "/config/job/" + of + "_ends", Why: why})
+		s.step(operator.PauseRequested{Token: 2, Job: of + "_pauses", Paused: true, Actor: by})
+		s.step(config.DocumentFaulty{Path: "/config/job/" + of + "_ends", Why: why})
 	}
 	for range 3 {
 		s.now = s.now.Add(time.Minute)

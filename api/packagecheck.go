@@ -11,7 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/secrets"
 )
@@ -155,7 +155,7 @@ func (s *Server) appToCheck(c *gin.Context, update bool) (config app.Config, err
 
 // publishedApp is the answer to a publication whose package was checked.
 type publishedApp struct {
-	core.AppView
+	views.AppView
 	// Package is nil where it was not checked.
 	Package *PackageFacts `json:"package,omitempty"`
 }
@@ -231,7 +231,7 @@ func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 	return s.published(view, notes, facts), err
 }
 
-func (s *Server) published(view core.AppView, notes []string, facts *PackageFacts) publishedApp {
+func (s *Server) published(view views.AppView, notes []string, facts *PackageFacts) publishedApp {
 	view.Config, view.NotesView = view.Config.WithoutSecrets(), view.After(notes)
 	return publishedApp{view, facts}
 }

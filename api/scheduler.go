@@ -6,14 +6,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
 // Scheduler is what the API needs from the scheduler; *scheduler.Scheduler has it.
 // Whatever belongs to an app takes the Scope of who asks for it: what that does not cover is not there.
-// Failures are *core.Error, the context's, or anything else, which is
+// Failures are *problem.Error, the context's, or anything else, which is
 // answered as a fault of the server. A method that changes something returns
 // after the commit. Change functions may run more than once, and what they
 // fail with comes back wrapped.
@@ -27,25 +28,25 @@ type Scheduler interface {
 	Overview(ctx context.Context, scope explain.Scope) (view.Overview, error)
 	Follow(ctx context.Context, scope explain.Scope) (*view.Stream, error)
 
-	RegisterApp(ctx context.Context, scope explain.Scope, c app.Config) (core.AppView, error)
+	RegisterApp(ctx context.Context, scope explain.Scope, c app.Config) (views.AppView, error)
 	UpdateApp(
 		ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
-	) (core.AppView, error)
-	SetAppDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (core.AppView, error)
+	) (views.AppView, error)
+	SetAppDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.AppView, error)
 	// DeleteApp fails with Conflict, naming the app's jobs, when it has any,
 	// unless withJobs is set: then they go with it.
-	DeleteApp(ctx context.Context, scope explain.Scope, name string, withJobs bool) (core.AppView, error)
+	DeleteApp(ctx context.Context, scope explain.Scope, name string, withJobs bool) (views.AppView, error)
 
-	RegisterJob(ctx context.Context, scope explain.Scope, c jobs.Config) (core.JobView, error)
+	RegisterJob(ctx context.Context, scope explain.Scope, c jobs.Config) (views.JobView, error)
 	UpdateJob(
 		ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
-	) (core.JobView, error)
-	SetJobDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (core.JobView, error)
+	) (views.JobView, error)
+	SetJobDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.JobView, error)
 	// SetJobPaused pauses a job or ends its pause. It fails with Conflict when the job is disabled.
-	SetJobPaused(ctx context.Context, scope explain.Scope, name string, paused bool) (core.JobView, error)
+	SetJobPaused(ctx context.Context, scope explain.Scope, name string, paused bool) (views.JobView, error)
 	// ShutDownJob disables a job, of which what was launched runs to its end.
-	ShutDownJob(ctx context.Context, scope explain.Scope, name string) (core.JobView, error)
-	DeregisterJob(ctx context.Context, scope explain.Scope, name string) (core.JobView, error)
+	ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
+	DeregisterJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
 
 	// TriggerWith accepts a run. A repeated idempotency key gives the execution of
 	// the first call; an empty one is none. own holds for this run alone; what is wrong with it is Invalid.
@@ -68,7 +69,7 @@ type Scheduler interface {
 	// Leader is who leads, as far as this process knows; false when nobody is known to.
 	Leader() (scheduler.LeaderView, bool)
 	Health() scheduler.Health
-	Stats() core.Stats
+	Stats() stats.Stats
 }
 
 // Logs reads files through the API of the agent that holds them. Errors wrap

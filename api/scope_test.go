@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -189,7 +189,7 @@ func TestReasonsNameNoOthers(t *testing.T) {
 			t.Errorf("%s %s: %d %s", r.method, r.path, status, text)
 		}
 	}
-	b.failWith = core.Errorf(core.Conflict, "no", "%s", b.reason)
+	b.failWith = problem.Errorf(problem.Conflict, "no", "%s", b.reason)
 	if status, text := ask("POST", "/api/job/mine_job/pause", "", auth.Admin); status != http.StatusConflict || strings.Contains(text, "their") {
 		t.Errorf("refused: %d %s", status, text)
 	}
@@ -221,7 +221,7 @@ func TestNoAnswerNamesOthers(t *testing.T) {
 			t.Errorf("%s: who sees all apps sees %s", route, all)
 		}
 	}
-	b.unread = core.Errorf(core.Unavailable, "", "it starts")
+	b.unread = problem.Errorf(problem.Unavailable, "", "it starts")
 	if answer, err := server.Shown(t.Context(), viewer, reasonsOfOthers); !errors.Is(err, b.unread) {
 		t.Errorf("nobody knows which jobs may be seen: %v %v", answer, err)
 	}

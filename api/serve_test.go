@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // serve runs Serve until stop; ended has what it returned.
@@ -48,10 +48,10 @@ func TestShutdownEndsFollowersAndWaitsForTheRest(t *testing.T) {
 	b.place("t1", true)
 	f.set(stdout, "one\n")
 	begun, finish := make(chan struct{}), make(chan struct{})
-	b.explain = func(context.Context, string) (core.Explanation, error) {
+	b.explain = func(context.Context, string) (views.Explanation, error) {
 		close(begun)
 		<-finish
-		return core.Explanation{JobName: "my_job"}, nil
+		return views.Explanation{JobName: "my_job"}, nil
 	}
 	url, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f})
 	follower, _ := follow(t, url+"/api/task/t1/logs?follow=true")
@@ -92,11 +92,11 @@ func TestShutdownHasADeadline(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	begun, over := make(chan struct{}), make(chan struct{})
-	b.explain = func(ctx context.Context, _ string) (core.Explanation, error) {
+	b.explain = func(ctx context.Context, _ string) (views.Explanation, error) {
 		close(begun)
 		<-ctx.Done()
 		close(over)
-		return core.Explanation{}, ctx.Err()
+		return views.Explanation{}, ctx.Err()
 	}
 	url, stop, ended := serve(t, api.Options{Scheduler: b, ShutdownGrace: 10 * time.Millisecond})
 	answered := make(chan error, 1)

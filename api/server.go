@@ -25,7 +25,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // Options are what a Server needs, and its times; a zero time means the default.
@@ -109,8 +109,8 @@ type Server struct {
 	byPath map[string]route // one of the routes of each of the router's paths
 	rules  map[string]rule  // by method and the router's path
 	names  map[string][]string
-	apps   documents[app.Config, core.AppView]
-	jobs   documents[jobs.Config, core.JobView]
+	apps   documents[app.Config, views.AppView]
+	jobs   documents[jobs.Config, views.JobView]
 
 	transports leaderTransports
 	compress   func(http.Handler) http.HandlerFunc

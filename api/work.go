@@ -6,7 +6,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -18,19 +19,19 @@ type metaInfo struct {
 
 // taskContext is the original's, with the new fields at its end.
 type taskContext struct {
-	ID          string             `json:"id"`
-	MetaInfo    metaInfo           `json:"metaInfo"`
-	Type        string             `json:"type"`
-	SlaveID     string             `json:"slaveId"`
-	Idle        bool               `json:"idle"`
-	ExecutionID string             `json:"executionId"`
-	State       core.State         `json:"state"`
-	Progress    *core.ProgressView `json:"progress,omitempty"`
+	ID          string               `json:"id"`
+	MetaInfo    metaInfo             `json:"metaInfo"`
+	Type        string               `json:"type"`
+	SlaveID     string               `json:"slaveId"`
+	Idle        bool                 `json:"idle"`
+	ExecutionID string               `json:"executionId"`
+	State       executions.State     `json:"state"`
+	Progress    *executions.Progress `json:"progress,omitempty"`
 }
 
 func (s *Server) runningTasks(c *gin.Context) (any, error) {
-	views, err := list(c.Request.Context(), s, explain.Reader.RunningTasks)
-	return each(views, err, func(v core.TaskView) taskContext {
+	all, err := list(c.Request.Context(), s, explain.Reader.RunningTasks)
+	return each(all, err, func(v views.TaskView) taskContext {
 		return taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
 			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State, Progress: v.Progress}
 	})
@@ -43,8 +44,8 @@ type readyJob struct {
 }
 
 func (s *Server) readyJobs(c *gin.Context) (any, error) {
-	views, err := list(c.Request.Context(), s, explain.Reader.ReadyJobs)
-	return each(views, err, func(v core.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
+	all, err := list(c.Request.Context(), s, explain.Reader.ReadyJobs)
+	return each(all, err, func(v views.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
 }
 
 type failoverShard struct {
@@ -53,8 +54,8 @@ type failoverShard struct {
 }
 
 func (s *Server) failoverShards(c *gin.Context) (any, error) {
-	views, err := list(c.Request.Context(), s, explain.Reader.FailoverShards)
-	return each(views, err, func(v core.FailoverView) failoverShard {
+	all, err := list(c.Request.Context(), s, explain.Reader.FailoverShards)
+	return each(all, err, func(v views.FailoverView) failoverShard {
 		return failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
 	})
 }

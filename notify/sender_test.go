@@ -23,7 +23,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/notify"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
@@ -47,7 +47,7 @@ func failed(handler string, p props) notifications.Notification {
 	return notifications.Notification{
 		Job: jobs.Config{JobName: "my_job", JobErrorHandlerType: handler, Props: texts},
 		Failure: notifications.Failure{Execution: "my_job@20260501T120000Z", Fire: now.Add(-3 * time.Second), FailedShards: 2, Shards: []notifications.FailedShard{
-			{Item: 2, State: core.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: reason.FromText("exit status 1; end of stderr:\n<b>北京</b> is down")},
+			{Item: 2, State: executions.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: reason.FromText("exit status 1; end of stderr:\n<b>北京</b> is down")},
 		}},
 		Further: 3,
 	}
@@ -145,7 +145,7 @@ func TestWebhook(t *testing.T) {
 	url, got := endpoint(t, 204, "")
 	p := props{jobs.PropWebhookURL: url, jobs.PropWebhookSecret: token}
 	n := failed(jobs.HandlerWebhook, p)
-	n.Shards = append(n.Shards, notifications.FailedShard{Item: 4, State: core.Lost, TaskID: "u4", Agent: "S2", Cause: reason.LostTooOften(2, reason.FromText("exit status 3"))})
+	n.Shards = append(n.Shards, notifications.FailedShard{Item: 4, State: executions.Lost, TaskID: "u4", Agent: "S2", Cause: reason.LostTooOften(2, reason.FromText("exit status 3"))})
 	if err := sender().Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

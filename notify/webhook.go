@@ -11,7 +11,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
@@ -32,13 +32,13 @@ type webhookBody struct {
 }
 
 type webhookShard struct {
-	Item      int            `json:"item"`
-	State     core.State     `json:"state"`
-	TaskID    string         `json:"taskId"`
-	Agent     string         `json:"agent"`
-	Cause     string         `json:"failureCause"`
-	CauseCode reason.Code    `json:"failureCode,omitempty"`
-	CauseArgs map[string]any `json:"failureArgs,omitempty"`
+	Item      int              `json:"item"`
+	State     executions.State `json:"state"`
+	TaskID    string           `json:"taskId"`
+	Agent     string           `json:"agent"`
+	Cause     string           `json:"failureCause"`
+	CauseCode reason.Code      `json:"failureCode,omitempty"`
+	CauseArgs map[string]any   `json:"failureArgs,omitempty"`
 }
 
 func (s *Sender) webhook(ctx context.Context, n notifications.Notification) error {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestTheClusterIsShown(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		runToEnd(t, s.Scheduler)
-		names, err := see(t.Context(), s.Scheduler, func(r explain.Reader, _ struct{}) ([]core.AgentName, error) { return r.AgentNames() }, struct{}{})
+		names, err := see(t.Context(), s.Scheduler, func(r explain.Reader, _ struct{}) ([]views.AgentName, error) { return r.AgentNames() }, struct{}{})
 		if err != nil || len(names) != 1 || names[0].ID != "S1" {
 			t.Fatalf("%+v, %v", names, err)
 		}

@@ -4,20 +4,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // commitStats measure the commits of all terms of this process: one that fails ends its term, and must be seen afterwards.
 type commitStats struct {
 	mu     sync.Mutex
-	took   core.Histogram
-	writes core.Histogram
-	events core.Histogram
+	took   stats.Histogram
+	writes stats.Histogram
+	events stats.Histogram
 	failed int64
 }
 
 func newCommitStats() *commitStats {
-	return &commitStats{took: core.NewLatencies(), writes: core.NewSizes(), events: core.NewSizes()}
+	return &commitStats{took: stats.NewLatencies(), writes: stats.NewSizes(), events: stats.NewSizes()}
 }
 
 // count counts a commit that was answered, with the events that the core had decided about.
@@ -32,7 +32,7 @@ func (s *commitStats) count(took time.Duration, writes, events int, failed bool)
 	}
 }
 
-func (s *commitStats) addTo(st *core.Stats) {
+func (s *commitStats) addTo(st *stats.Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.CommitTime, st.CommitWrites, st.CommitEvents, st.CommitsFailed = s.took, s.writes, s.events, s.failed

@@ -4,15 +4,18 @@ import (
 	"context"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // SetJobPaused pauses a job or ends its pause (rule F10).
 func (s *Scheduler) SetJobPaused(
 	ctx context.Context, scope explain.Scope, name string, paused bool,
-) (core.JobView, error) {
+) (views.JobView, error) {
 	reply, err := s.order(ctx, scope, explain.Reader.SeesJob, name, func(token uint64) core.Request {
-		return core.PauseRequested{Token: token, Job: name, Paused: paused, Actor: actorOf(ctx)}
+		return operator.PauseRequested{Token: token, Job: name, Paused: paused, Actor: actorOf(ctx)}
 	})
 	if err == nil {
 		s.opt.Logger.Info("job "+pauseText(paused), "job", name)
@@ -28,6 +31,6 @@ func pauseText(paused bool) string {
 }
 
 // ShutDownJob disables a job once what was launched of it has ended (rule F11).
-func (s *Scheduler) ShutDownJob(ctx context.Context, scope explain.Scope, name string) (core.JobView, error) {
-	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job shut down", core.ShutDownJob{Name: name})
+func (s *Scheduler) ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
+	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job shut down", config.ShutDownJob{Name: name})
 }

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-	"github.com/elasticjob-go/elasticjob/scheduler/term"
-
 	"golang.org/x/sync/errgroup"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
 // do begins what the machine wants done. It never waits.
@@ -122,7 +122,7 @@ const maxLaunching = 32 << 20
 
 // call sends a call, unless its session or the term has ended: the next leader finds that it was not sent (rule E1).
 func (r *termRunner) call(s openSession, c term.Call) {
-	if launch, ok := c.Call.(core.CallLaunch); ok {
+	if launch, ok := c.Call.(step.CallLaunch); ok {
 		size := min(int64(launch.Launch.Size()), maxLaunching)
 		if r.launching.Acquire(s.ctx, size) == nil {
 			defer r.launching.Release(size)
@@ -140,21 +140,21 @@ func (r *termRunner) call(s openSession, c term.Call) {
 	r.inbox.put(func(m *term.Machine) { m.Called(c.ID, err) })
 }
 
-func send(ctx context.Context, s openSession, call core.Call) error {
+func send(ctx context.Context, s openSession, call step.Call) error {
 	switch c := call.(type) {
-	case core.CallLaunch:
+	case step.CallLaunch:
 		return s.Launch(ctx, c.Launch)
-	case core.CallDecline:
+	case step.CallDecline:
 		return s.Decline(ctx, c.Offers, c.Refuse)
-	case core.CallKill:
+	case step.CallKill:
 		return s.Kill(ctx, c.Kill)
-	case core.CallEndExecutor:
+	case step.CallEndExecutor:
 		return s.EndExecutor(ctx, c.ExecutorID, c.AgentID)
-	case core.CallReconcile:
+	case step.CallReconcile:
 		return s.Reconcile(ctx, c.Tasks)
-	case core.CallAcknowledge:
+	case step.CallAcknowledge:
 		return s.Acknowledge(ctx, c.Ack)
-	case core.CallRequestOffers:
+	case step.CallRequestOffers:
 		return s.RequestOffers(ctx)
 	default:
 		return s.StopOffers(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -38,7 +38,7 @@ func TestTheLeadIsHandedOver(t *testing.T) {
 		if l, ok := second.Leader(); !ok || !l.Self || l.Address != "second:2" || l.Term != 2 {
 			t.Errorf("it sees %+v, %v", l, ok)
 		}
-		if v := runToEnd(t, second.Scheduler); v.State != core.Finished {
+		if v := runToEnd(t, second.Scheduler); v.State != executions.Finished {
 			t.Errorf("%+v", v)
 		}
 		if _, err := list(t.Context(), first.Scheduler, explain.Reader.Jobs); err == nil {
@@ -66,7 +66,7 @@ func TestItStandsForElectionAgainAfterItsTerm(t *testing.T) {
 			l, ok := s.Leader()
 			return ok && l.Self && l.Term == 3
 		})
-		if v := runToEnd(t, s.Scheduler); v.State != core.Finished {
+		if v := runToEnd(t, s.Scheduler); v.State != executions.Finished {
 			t.Errorf("%+v", v)
 		}
 	})

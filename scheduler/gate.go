@@ -5,10 +5,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-	"github.com/elasticjob-go/elasticjob/scheduler/explain"
-
 	"golang.org/x/sync/semaphore"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 // stateGate keeps readers and the loop apart: the loop has the core for itself from a step's
@@ -58,11 +59,11 @@ func (r *termRunner) look(ctx context.Context, fn func(*core.Core)) error {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
 	if r.gate.enter(ctx) != nil {
-		return core.Errorf(core.Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
+		return problem.Errorf(problem.Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
 	}
 	defer r.gate.leave()
 	if r.over.Load() {
-		return core.Errorf(core.Unavailable, "term_ended", "the term has ended: try again shortly")
+		return problem.Errorf(problem.Unavailable, "term_ended", "the term has ended: try again shortly")
 	}
 	fn(r.core)
 	return nil

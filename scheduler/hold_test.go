@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // TestAHoldIsOfThoseWhoLeadSoon: a server that is to launch nothing says so from its start, and launches if it comes
@@ -54,7 +54,7 @@ func TestAHoldIsOfThoseWhoLeadSoon(t *testing.T) {
 			}
 			first.stop()
 			eventually(t, "the second one leads", func() bool { return second.Health().Subscribed })
-			if v := runToEnd(t, second.Scheduler); v.State != core.Finished || second.Held() != "" {
+			if v := runToEnd(t, second.Scheduler); v.State != executions.Finished || second.Held() != "" {
 				t.Errorf("%+v, %q", v, second.Held())
 			}
 			second.registry.depose(true)

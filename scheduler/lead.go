@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -80,7 +80,7 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 		case lasted >= standMost:
 			tries = 0
 		}
-		pause := core.Backoff(standFirst, standMost, tries)
+		pause := step.Backoff(standFirst, standMost, tries)
 		pause -= rand.N(pause / 2)
 		s.set(nil, err.Error())
 		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led", lasted.Round(time.Millisecond), "error", err)

@@ -8,14 +8,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, in run, tells the machine what
@@ -47,10 +50,10 @@ type termRunner struct {
 	messages  messages              // the loop's
 
 	subscribed atomic.Bool
-	outage     atomic.Value               // a string: why the last session ended or could not begin
-	over       atomic.Bool                // the term has ended: what the core holds may not be true
-	decided    int                        // of how many events the last step decided: the loop's
-	measured   atomic.Pointer[core.Stats] // the last answer to a scrape
+	outage     atomic.Value                // a string: why the last session ended or could not begin
+	over       atomic.Bool                 // the term has ended: what the core holds may not be true
+	decided    int                         // of how many events the last step decided: the loop's
+	measured   atomic.Pointer[stats.Stats] // the last answer to a scrape
 }
 
 // openSession is a session, and the context of its calls.
@@ -174,9 +177,9 @@ func (r *termRunner) end() {
 
 // now reads the clocks. time.Now carries a reading of a clock that is never set, which Sub uses; a clock
 // without one, as a test may have, is one that is never set back.
-func (r *termRunner) now() core.Now {
+func (r *termRunner) now() clock.Now {
 	wall := r.s.opt.Clock()
-	return core.Now{Wall: wall, Elapsed: max(wall.Sub(r.began), 0)}
+	return clock.Now{Wall: wall, Elapsed: max(wall.Sub(r.began), 0)}
 }
 
 // hasEnded reports whether the term is known to have ended.
@@ -193,7 +196,7 @@ func (r *termRunner) hasEnded() bool {
 const scrapePatience = 50 * time.Millisecond
 
 // measure gives the core's statistics, or, when there is no moment between two steps soon, those of the last time.
-func (r *termRunner) measure() core.Stats {
+func (r *termRunner) measure() stats.Stats {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 	defer cancel()
 	if r.gate.enter(ctx) == nil {
@@ -233,7 +236,7 @@ func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Req
 		}
 		return reply, nil
 	case <-ctx.Done():
-		return core.Reply{}, core.Errorf(core.OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
+		return core.Reply{}, problem.Errorf(problem.OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
 	}
 }
 

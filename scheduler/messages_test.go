@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
 // TestMessagesTakeTurns (N2): four of an app and 64 of all apps are under way at once, and of the apps that wait each
@@ -15,7 +15,7 @@ func TestMessagesTakeTurns(t *testing.T) {
 	m := messages{byApp: map[string]*appMessages{}}
 	for app := range apps {
 		for seq := range ofEach {
-			n := core.Notification{Seq: int64(seq)}
+			n := notifications.Notification{Seq: int64(seq)}
 			n.Job.AppName = fmt.Sprint("app", app)
 			m.add(n)
 		}

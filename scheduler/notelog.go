@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // noteLog writes notes into the log. Of the kinds that can come for every job at once, fires that were missed or dropped and messages
@@ -13,7 +13,7 @@ import (
 // writes one line a second, and how many more there were with the next: a week without a leader is 100,000 of them.
 type noteLog struct {
 	log    *slog.Logger
-	bursts map[core.NoteKind]*burst
+	bursts map[step.NoteKind]*burst
 }
 
 // burst is what came of one kind since its last line.
@@ -26,11 +26,11 @@ type burst struct {
 const linesEvery = time.Second
 
 func newNoteLog(log *slog.Logger) *noteLog {
-	return &noteLog{log: log, bursts: map[core.NoteKind]*burst{core.NoteFiresMissed: {}, core.NoteFireDropped: {}, core.NoteNotification: {}}}
+	return &noteLog{log: log, bursts: map[step.NoteKind]*burst{step.NoteFiresMissed: {}, step.NoteFireDropped: {}, step.NoteNotification: {}}}
 }
 
 // write takes the notes of one step; now is any clock. It is for one goroutine.
-func (l *noteLog) write(now time.Time, notes []core.Note) {
+func (l *noteLog) write(now time.Time, notes []step.Note) {
 	for _, n := range notes {
 		b := l.bursts[n.Kind]
 		if b == nil {
@@ -52,7 +52,7 @@ func (l *noteLog) write(now time.Time, notes []core.Note) {
 	}
 }
 
-func (l *noteLog) logMore(kind core.NoteKind, b *burst) {
+func (l *noteLog) logMore(kind step.NoteKind, b *burst) {
 	if b.more > 0 {
 		l.log.Info(string(kind)+", more of them", "count", b.more)
 		b.more = 0
@@ -60,7 +60,7 @@ func (l *noteLog) logMore(kind core.NoteKind, b *burst) {
 }
 
 // logNote writes a note as one log line.
-func logNote(log *slog.Logger, n core.Note) {
+func logNote(log *slog.Logger, n step.Note) {
 	attrs := make([]any, 0, 8)
 	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task}, {"detail", n.Text()}} {
 		if kv[1] != "" {
@@ -73,9 +73,9 @@ func logNote(log *slog.Logger, n core.Note) {
 	}
 	level := slog.LevelInfo
 	switch n.Kind {
-	case core.NoteTaskLaunched, core.NoteTaskEnded:
+	case step.NoteTaskLaunched, step.NoteTaskEnded:
 		level = slog.LevelDebug // their executions are logged
-	case core.NoteSession:
+	case step.NoteSession:
 		level = slog.LevelDebug // the driver logs it with more detail
 	}
 	log.Log(context.Background(), level, string(n.Kind), attrs...)

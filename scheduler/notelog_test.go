@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 func TestMissedAndDroppedFiresAreOneLineASecond(t *testing.T) {
@@ -16,13 +16,13 @@ func TestMissedAndDroppedFiresAreOneLineASecond(t *testing.T) {
 	var out bytes.Buffer
 	l := newNoteLog(slog.New(slog.NewTextHandler(&out, nil)))
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	for step := range 30 { // three seconds
-		var notes []core.Note
+	for tenth := range 30 { // three seconds
+		var notes []step.Note
 		for i := range 100 {
-			notes = append(notes, core.Note{Kind: core.NoteFiresMissed, Job: fmt.Sprint("job", i)})
+			notes = append(notes, step.Note{Kind: step.NoteFiresMissed, Job: fmt.Sprint("job", i)})
 		}
-		notes = append(notes, core.Note{Kind: core.NoteExecutionMade, Job: "other"})
-		l.write(now.Add(time.Duration(step)*100*time.Millisecond), notes)
+		notes = append(notes, step.Note{Kind: step.NoteExecutionMade, Job: "other"})
+		l.write(now.Add(time.Duration(tenth)*100*time.Millisecond), notes)
 	}
 	l.write(now.Add(10*time.Second), nil)
 	lines := map[string]int{}

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
 // Notifier tells people of runs that failed: by mail, chat or a webhook. It tries once, returns soon after ctx has ended, and may be
 // called concurrently, for one job once at a time. Its errors hold no secret: they are logged. After one people may have been told, too.
 type Notifier interface {
-	Notify(ctx context.Context, n core.Notification) error
+	Notify(ctx context.Context, n notifications.Notification) error
 }
 
 const (
@@ -37,7 +37,7 @@ type messages struct {
 
 // appMessages are those of one app that wait, and how many are under way. An app without any has no entry.
 type appMessages struct {
-	waiting  []core.Notification
+	waiting  []notifications.Notification
 	underWay int
 	hasTurn  bool // the app is in turns
 }
@@ -53,7 +53,7 @@ func (m *messages) takesTurn(app string) {
 }
 
 // add has a message wait.
-func (m *messages) add(n core.Notification) {
+func (m *messages) add(n notifications.Notification) {
 	app := n.Job.AppName
 	of := m.byApp[app]
 	if of == nil {
@@ -65,7 +65,7 @@ func (m *messages) add(n core.Notification) {
 }
 
 // next is the message to start now, of the app whose turn it is; false if none may start.
-func (m *messages) next() (n core.Notification, ok bool) {
+func (m *messages) next() (n notifications.Notification, ok bool) {
 	if m.underWay == notifyAtOnceInAll || len(m.turns) == 0 {
 		return n, false
 	}
@@ -92,7 +92,7 @@ func (m *messages) ended(app string) {
 }
 
 // notify sends a message as soon as few enough are under way.
-func (r *termRunner) notify(n core.Notification) {
+func (r *termRunner) notify(n notifications.Notification) {
 	r.messages.add(n)
 	r.startNotifying()
 }
@@ -111,7 +111,7 @@ func (r *termRunner) startNotifying() {
 }
 
 // sendNotification sends one, unless the term has ended: the next leader sends it then.
-func (r *termRunner) sendNotification(n core.Notification) error {
+func (r *termRunner) sendNotification(n notifications.Notification) error {
 	ctx, cancel := context.WithTimeout(r.ctx, notifyTimeout)
 	defer cancel()
 	r.point(pointBeforeNotify)

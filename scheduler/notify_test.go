@@ -13,7 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -33,7 +34,7 @@ func newPeople() *people {
 	return &people{told: map[string]int{}, underWay: map[string]int{}}
 }
 
-func (p *people) Notify(ctx context.Context, n core.Notification) error {
+func (p *people) Notify(ctx context.Context, n notifications.Notification) error {
 	job := n.Job.JobName
 	p.change(func() {
 		p.underWay[job]++
@@ -85,7 +86,7 @@ func failOf(t *testing.T, s *stage, app, name string) {
 	}
 	eventually(t, "a run fails", func() bool {
 		v, err := see(t.Context(), s.Scheduler, explain.Reader.Execution, id)
-		return err == nil && v.State == core.Failed
+		return err == nil && v.State == executions.Failed
 	})
 }
 

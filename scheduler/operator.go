@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -23,13 +25,13 @@ func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit
 		return err
 	}
 	if !r.subscribed.Load() {
-		return core.Errorf(core.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+		return problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	}
 	if err := s.mayReconcile(); err != nil {
 		return err
 	}
 	_, err = s.ask(ctx, func(token uint64) core.Request {
-		return core.ReconcileRequested{Token: token, Explicit: explicit, Actor: actorOf(ctx)}
+		return operator.ReconcileRequested{Token: token, Explicit: explicit, Actor: actorOf(ctx)}
 	})
 	return err
 }
@@ -39,7 +41,7 @@ func (s *Scheduler) mayReconcile() error {
 	defer s.reconcileMu.Unlock()
 	now := s.opt.Clock()
 	if wait := reconcileGap - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
-		e := core.Errorf(core.TooSoon, "too_soon", "reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
+		e := problem.Errorf(problem.TooSoon, "too_soon", "reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
 		e.RetryAfter = wait
 		return e
 	}
@@ -53,7 +55,7 @@ func (s *Scheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 ) (string, error) {
 	reply, err := s.order(ctx, scope, explain.Reader.SeesExecution, executionID, func(token uint64) core.Request {
-		return core.TriggerRequested{Token: token, Again: executionID, Key: idempotencyKey, NoEnv: !withEnv, Actor: actorOf(ctx)}
+		return operator.TriggerRequested{Token: token, Again: executionID, Key: idempotencyKey, NoEnv: !withEnv, Actor: actorOf(ctx)}
 	})
 	return reply.ExecutionID, err
 }

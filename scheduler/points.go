@@ -1,6 +1,8 @@
 package scheduler
 
-import "github.com/elasticjob-go/elasticjob/scheduler/core"
+import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
 
 // Points are the names that Options.Point is called with, each before or after what its name says.
 // A test that ends the process there shows what the next leader makes of it.
@@ -36,13 +38,13 @@ func (r *termRunner) point(name string) {
 }
 
 // pointsOf are those before and after a call, "" for none.
-func pointsOf(call core.Call) (before, after string) {
+func pointsOf(call step.Call) (before, after string) {
 	switch call.(type) {
-	case core.CallLaunch:
+	case step.CallLaunch:
 		return pointBeforeAccept, pointAfterAccept
-	case core.CallAcknowledge:
+	case step.CallAcknowledge:
 		return pointBeforeAck, pointAfterAck
-	case core.CallKill:
+	case step.CallKill:
 		return pointBeforeKill, ""
 	}
 	return "", ""

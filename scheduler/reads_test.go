@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -50,7 +50,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		}
 		began = time.Now()
 		_, err := list(t.Context(), s.Scheduler, explain.Reader.Jobs)
-		if e := refused(err); e == nil || e.Code != "registry_silent" || e.Kind != core.Unavailable || time.Since(began) != 5*time.Second {
+		if e := refused(err); e == nil || e.Code != "registry_silent" || e.Kind != problem.Unavailable || time.Since(began) != 5*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -89,7 +89,7 @@ func TestWhoWaitsAtTheEndOfATermIsTold(t *testing.T) {
 		if err := <-answers[0]; err != nil {
 			t.Errorf("what was under way: %v", err)
 		}
-		if e := refused(<-answers[1]); e == nil || e.Kind != core.Unavailable {
+		if e := refused(<-answers[1]); e == nil || e.Kind != problem.Unavailable {
 			t.Errorf("what waited: %v", e)
 		}
 	})

@@ -14,13 +14,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
 func TestATriggerRunsToItsEnd(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
-		if v := runToEnd(t, s.Scheduler); v.State != core.Finished || len(v.Shards) != 3 {
+		if v := runToEnd(t, s.Scheduler); v.State != executions.Finished || len(v.Shards) != 3 {
 			t.Fatalf("%+v", v)
 		}
 		eventually(t, "S3: every update is acknowledged", func() bool {
@@ -45,7 +46,7 @@ func TestL3AnAcceptWithoutAnswerMeansSubscribingAgain(t *testing.T) {
 	}, func(t *testing.T, s *stage) {
 		v := runToEnd(t, s.Scheduler)
 		for _, of := range v.Shards {
-			if v.State != core.Finished || of.Attempt != 2 {
+			if v.State != executions.Finished || of.Attempt != 2 {
 				t.Errorf("shard %d took %d attempts, want 2: the first ACCEPT was lost, GONE said so", of.Item, of.Attempt)
 			}
 		}
@@ -73,7 +74,7 @@ func TestFailedSubscriptions(t *testing.T) {
 					return err
 				}
 			}, func(t *testing.T, s *stage) {
-				if v := runToEnd(t, s.Scheduler); v.State != core.Finished {
+				if v := runToEnd(t, s.Scheduler); v.State != executions.Finished {
 					t.Errorf("%+v", v)
 				}
 			})
@@ -111,7 +112,7 @@ func TestT4ConflictsAreAnsweredAndEndNoTerm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil || refused(err).Kind != core.Conflict {
+		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil || refused(err).Kind != problem.Conflict {
 			t.Errorf("%v, want a conflict", err)
 		}
 		if !s.Health().Leading {
@@ -165,10 +166,10 @@ func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Config.AppName = "guarded"
-		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil || refused(err).Kind != core.Unavailable || !strings.Contains(err.Error(), "no permission") {
+		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil || refused(err).Kind != problem.Unavailable || !strings.Contains(err.Error(), "no permission") {
 			t.Errorf("%v", err)
 		}
-		if v := runToEnd(t, s.Scheduler); v.State != core.Finished {
+		if v := runToEnd(t, s.Scheduler); v.State != executions.Finished {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -209,7 +210,7 @@ func TestReconcileIsAskedForOnceInTenSeconds(t *testing.T) {
 		}
 		eventually(t, "it is asked", func() bool { return s.diary.count("CALL RECONCILE") == before+1 })
 		err := s.Reconcile(t.Context(), explain.All(), true)
-		if e := refused(err); e == nil || e.Kind != core.TooSoon || e.RetryAfter <= 9*time.Second {
+		if e := refused(err); e == nil || e.Kind != problem.TooSoon || e.RetryAfter <= 9*time.Second {
 			t.Fatalf("%v", err)
 		}
 		time.Sleep(10 * time.Second)
@@ -315,7 +316,7 @@ func TestPointsArePassed(t *testing.T) {
 		}
 		eventually(t, "it runs", func() bool {
 			tasks, err := list(t.Context(), s.Scheduler, explain.Reader.RunningTasks)
-			return err == nil && len(tasks) == 3 && tasks[0].State == core.Running
+			return err == nil && len(tasks) == 3 && tasks[0].State == executions.Running
 		})
 		if _, err := s.SetJobDisabled(t.Context(), explain.All(), "my_job", true); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -159,7 +159,7 @@ func (s *shell) ask(request func(context.Context) (string, error)) {
 	s.running.Go(func() {
 		answer, err := request(s.ctx)
 		time.Sleep(10 * time.Millisecond)
-		if refused := (*core.Error)(nil); errors.As(err, &refused) {
+		if refused := (*problem.Error)(nil); errors.As(err, &refused) {
 			s.diary.say("the user is answered (%d): %s", statusOf[refused.Kind], refused.Message)
 			return
 		}
@@ -168,7 +168,7 @@ func (s *shell) ask(request func(context.Context) (string, error)) {
 }
 
 // statusOf is what the API answers for a kind of error.
-var statusOf = map[core.Kind]int{core.NotFound: 404, core.Conflict: 409, core.Invalid: 400, core.Unavailable: 503, core.OutcomeUnknown: 503, core.TooSoon: 429}
+var statusOf = map[problem.Kind]int{problem.NotFound: 404, problem.Conflict: 409, problem.Invalid: 400, problem.Unavailable: 503, problem.OutcomeUnknown: 503, problem.TooSoon: 429}
 
 // edit is somebody's zkCli.
 func (s *shell) edit(w *scenario.Words) {

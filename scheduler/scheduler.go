@@ -15,6 +15,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
@@ -25,7 +31,7 @@ type Options struct {
 	Driver   cluster.Driver
 	// Framework is who subscribes; its ID is filled in from the registry (rule T7).
 	Framework cluster.Framework
-	Core      core.Options
+	Core      step.Options
 	// Advertise is the address that others find this process at.
 	Advertise string
 	// Clock is the wall clock; time.Now if nil.
@@ -92,7 +98,7 @@ func New(opt Options) *Scheduler {
 		why: "this process has not begun to lead"}
 }
 
-// Held says why this server launches nothing, or would if it led now, and what to do; or "" (core.Options.Held).
+// Held says why this server launches nothing, or would if it led now, and what to do; or "" (step.Options.Held).
 func (s *Scheduler) Held() string { return s.hold.text() }
 
 func (s *Scheduler) set(r *termRunner, why string) {
@@ -111,11 +117,11 @@ func (s *Scheduler) current() (*termRunner, error) {
 }
 
 // notLeading answers who asks where no term is.
-func (s *Scheduler) notLeading() *core.Error {
+func (s *Scheduler) notLeading() *problem.Error {
 	if s.lost {
-		return core.Errorf(core.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s", s.why)
+		return problem.Errorf(problem.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s", s.why)
 	}
-	return core.Errorf(core.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
+	return problem.Errorf(problem.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
 }
 
 // ended keeps why a term has ended. A registry that can't be used any more lets no other one begin by itself; its error says what
@@ -141,15 +147,15 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 	case <-r.drained:
 		return nil
 	case <-r.ended:
-		return core.Errorf(core.Unavailable, "term_ended", "the term ended while tasks were being ended")
+		return problem.Errorf(problem.Unavailable, "term_ended", "the term ended while tasks were being ended")
 	case <-ctx.Done():
 		return fmt.Errorf("end all tasks and executors: some are left: %w", ctx.Err())
 	}
 }
 
 // RegisterApp adds an app. cfg must have been checked.
-func (s *Scheduler) RegisterApp(ctx context.Context, scope explain.Scope, cfg app.Config) (core.AppView, error) {
-	ch := core.RegisterApp{Config: cfg}
+func (s *Scheduler) RegisterApp(ctx context.Context, scope explain.Scope, cfg app.Config) (views.AppView, error) {
+	ch := config.RegisterApp{Config: cfg}
 	return s.changeApp(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "app registered", ch)
 }
 
@@ -157,8 +163,8 @@ func (s *Scheduler) RegisterApp(ctx context.Context, scope explain.Scope, cfg ap
 // document meanwhile.
 func (s *Scheduler) UpdateApp(
 	ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
-) (core.AppView, error) {
-	return again(func() (old core.AppView, err error) {
+) (views.AppView, error) {
+	return again(func() (old views.AppView, err error) {
 		err = s.Read(ctx, scope, func(r explain.Reader) error {
 			old, err = r.App(name)
 			return err
@@ -170,7 +176,7 @@ func (s *Scheduler) UpdateApp(
 		if err != nil {
 			return old, err
 		}
-		ch := core.UpdateApp{Config: cfg, Version: old.Version}
+		ch := config.UpdateApp{Config: cfg, Version: old.Version}
 		return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app updated", ch)
 	})
 }
@@ -180,8 +186,8 @@ func again[V any](change func() (V, error)) (V, error) {
 	const most = 100 // each time somebody else has changed it
 	for tries := 1; ; tries++ {
 		v, err := change()
-		var stale *core.Error
-		if tries == most || !errors.As(err, &stale) || stale.Code != core.StaleVersion {
+		var stale *problem.Error
+		if tries == most || !errors.As(err, &stale) || stale.Code != config.StaleVersion {
 			return v, err
 		}
 	}
@@ -190,23 +196,23 @@ func again[V any](change func() (V, error)) (V, error) {
 // SetAppDisabled disables or enables an app (rule F6).
 func (s *Scheduler) SetAppDisabled(
 	ctx context.Context, scope explain.Scope, name string, disabled bool,
-) (core.AppView, error) {
-	ch := core.DisableApp{Name: name, Disabled: disabled}
+) (views.AppView, error) {
+	ch := config.DisableApp{Name: name, Disabled: disabled}
 	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app "+ableText(disabled), ch)
 }
 
 // DeleteApp deletes an app, and its jobs if withJobs is set. It returns the app as it was.
 func (s *Scheduler) DeleteApp(
 	ctx context.Context, scope explain.Scope, name string, withJobs bool,
-) (core.AppView, error) {
-	ch := core.DeleteApp{Name: name, WithJobs: withJobs}
+) (views.AppView, error) {
+	ch := config.DeleteApp{Name: name, WithJobs: withJobs}
 	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app deleted", ch)
 }
 
 // changeApp asks for a change of an app, and logs one that was made.
 func (s *Scheduler) changeApp(
-	ctx context.Context, scope explain.Scope, may guard, name, what string, ch core.Change,
-) (core.AppView, error) {
+	ctx context.Context, scope explain.Scope, may guard, name, what string, ch config.Change,
+) (views.AppView, error) {
 	reply, err := s.order(ctx, scope, may, name, func(token uint64) core.Request {
 		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
 	})
@@ -224,16 +230,16 @@ func ableText(disabled bool) string {
 }
 
 // RegisterJob adds a job. cfg must have been checked.
-func (s *Scheduler) RegisterJob(ctx context.Context, scope explain.Scope, cfg jobs.Config) (core.JobView, error) {
-	ch := core.RegisterJob{Config: cfg}
+func (s *Scheduler) RegisterJob(ctx context.Context, scope explain.Scope, cfg jobs.Config) (views.JobView, error) {
+	ch := config.RegisterJob{Config: cfg}
 	return s.changeJob(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "job registered", ch)
 }
 
 // UpdateJob replaces a job's document by what change makes of it; see UpdateApp.
 func (s *Scheduler) UpdateJob(
 	ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
-) (core.JobView, error) {
-	return again(func() (old core.JobView, err error) {
+) (views.JobView, error) {
+	return again(func() (old views.JobView, err error) {
 		err = s.Read(ctx, scope, func(r explain.Reader) error {
 			old, err = r.JobToUpdate(name)
 			return err
@@ -252,20 +258,20 @@ func (s *Scheduler) UpdateJob(
 // SetJobDisabled disables or enables a job (rule F6).
 func (s *Scheduler) SetJobDisabled(
 	ctx context.Context, scope explain.Scope, name string, disabled bool,
-) (core.JobView, error) {
-	ch := core.DisableJob{Name: name, Disabled: disabled}
+) (views.JobView, error) {
+	ch := config.DisableJob{Name: name, Disabled: disabled}
 	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job "+ableText(disabled), ch)
 }
 
 // DeregisterJob removes a job and returns it as it was (rule K2).
-func (s *Scheduler) DeregisterJob(ctx context.Context, scope explain.Scope, name string) (core.JobView, error) {
-	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job deregistered", core.DeregisterJob{Name: name})
+func (s *Scheduler) DeregisterJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
+	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job deregistered", config.DeregisterJob{Name: name})
 }
 
 // changeJob asks for a change of a job, and logs one that was made.
 func (s *Scheduler) changeJob(
-	ctx context.Context, scope explain.Scope, may guard, name, what string, ch core.Change,
-) (core.JobView, error) {
+	ctx context.Context, scope explain.Scope, may guard, name, what string, ch config.Change,
+) (views.JobView, error) {
 	reply, err := s.order(ctx, scope, may, name, func(token uint64) core.Request {
 		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
 	})
@@ -287,7 +293,7 @@ func (s *Scheduler) TriggerWith(
 	ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 ) (string, error) {
 	reply, err := s.order(ctx, scope, explain.Reader.SeesJob, job, func(token uint64) core.Request {
-		return core.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own, Actor: actorOf(ctx)}
+		return operator.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own, Actor: actorOf(ctx)}
 	})
 	return reply.ExecutionID, err
 }
@@ -295,7 +301,7 @@ func (s *Scheduler) TriggerWith(
 // ForgetTask removes an orphan because an operator says that it has ended (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error {
 	_, err := s.order(ctx, scope, explain.Reader.SeesTask, taskID, func(token uint64) core.Request {
-		return core.ForgetRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
+		return operator.ForgetRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
 	})
 	return err
 }
@@ -303,7 +309,7 @@ func (s *Scheduler) ForgetTask(ctx context.Context, scope explain.Scope, taskID 
 // KillTask ends a task on the cluster; its job and the other shards of its execution go on.
 func (s *Scheduler) KillTask(ctx context.Context, scope explain.Scope, taskID string) error {
 	_, err := s.order(ctx, scope, explain.Reader.SeesTask, taskID, func(token uint64) core.Request {
-		return core.KillRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
+		return operator.KillRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
 	})
 	return err
 }
@@ -311,7 +317,7 @@ func (s *Scheduler) KillTask(ctx context.Context, scope explain.Scope, taskID st
 // KillExecution ends what runs of an execution and what waits of it; its job goes on.
 func (s *Scheduler) KillExecution(ctx context.Context, scope explain.Scope, id string) error {
 	_, err := s.order(ctx, scope, explain.Reader.SeesExecution, id, func(token uint64) core.Request {
-		return core.KillRequested{Token: token, ExecutionID: id, Actor: actorOf(ctx)}
+		return operator.KillRequested{Token: token, ExecutionID: id, Actor: actorOf(ctx)}
 	})
 	return err
 }
@@ -360,8 +366,8 @@ func (s *Scheduler) Health() Health {
 
 // Stats returns counters and gauges. While this process does not lead, they are zero but for those of its commits. It waits for no
 // commit: during one that takes long it gives what was measured last.
-func (s *Scheduler) Stats() core.Stats {
-	st := core.NewStats()
+func (s *Scheduler) Stats() stats.Stats {
+	st := stats.New()
 	if r, err := s.current(); err == nil {
 		st = r.measure()
 		st.Term, st.Subscribed = r.term.Number(), r.subscribed.Load()

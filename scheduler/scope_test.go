@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -69,7 +69,7 @@ func TestAScopeBoundsWhatIsDone(t *testing.T) {
 			writes++
 			err := call(others)
 			e := refused(err)
-			if isHidden := e != nil && (e.Kind == core.NotFound || e.Kind == core.Forbidden); !isHidden && !errors.Is(err, denied) {
+			if isHidden := e != nil && (e.Kind == problem.NotFound || e.Kind == problem.Forbidden); !isHidden && !errors.Is(err, denied) {
 				t.Errorf("%s for those who may see another app: %v", name, err)
 			}
 		}

@@ -19,7 +19,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -69,7 +72,7 @@ func leading(t *testing.T, set func(*stage), play func(t *testing.T, s *stage)) 
 func newStage(t *testing.T) *stage {
 	d, log := &diary{names: scenario.NewNames()}, &logged{}
 	s := &stage{registry: newRegistry(d), cluster: newCluster(d), diary: d, log: log, stop: func() {}, end: func() {}, ended: make(chan error, 1)}
-	s.opt = scheduler.Options{Registry: s.registry, Driver: s.cluster, Core: core.DefaultOptions(), Advertise: "me:1", Random: rand.NewPCG(1, 2),
+	s.opt = scheduler.Options{Registry: s.registry, Driver: s.cluster, Core: step.DefaultOptions(), Advertise: "me:1", Random: rand.NewPCG(1, 2),
 		Logger: slog.New(slog.NewTextHandler(log, nil)), Point: d.note}
 	return s
 }
@@ -125,16 +128,16 @@ func publish(t *testing.T, l *scheduler.Scheduler) {
 }
 
 // runToEnd triggers the job and waits for the execution's end.
-func runToEnd(t *testing.T, l *scheduler.Scheduler) core.ExecutionView {
+func runToEnd(t *testing.T, l *scheduler.Scheduler) views.ExecutionView {
 	t.Helper()
 	id, err := l.Trigger(t.Context(), explain.All(), "my_job", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var v core.ExecutionView
+	var v views.ExecutionView
 	eventually(t, "the execution ends", func() bool {
 		v, err = see(t.Context(), l, explain.Reader.Execution, id)
-		return err == nil && v.State != core.Waiting && v.State != core.Running
+		return err == nil && v.State != executions.Waiting && v.State != executions.Running
 	})
 	return v
 }
@@ -155,8 +158,8 @@ func list[V any](ctx context.Context, s *scheduler.Scheduler, say func(explain.R
 }
 
 // refused is the error of a request as the scheduler's own, or nil.
-func refused(err error) *core.Error {
-	var e *core.Error
+func refused(err error) *problem.Error {
+	var e *problem.Error
 	errors.As(err, &e)
 	return e
 }

@@ -10,6 +10,9 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 // beginTerm stands for election and takes up what the last term left (rule T1:
@@ -22,7 +25,7 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	s.taking.Store(term.Number())
 	s.opt.Point(pointTermBegun)
 	var stored core.Stored
-	for _, path := range core.Paths() {
+	for _, path := range store.Paths() {
 		entries, err := term.List(ctx, path)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("load %s: %w", path, err), resign(term))
@@ -48,8 +51,8 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 }
 
 // readDocuments reads the documents among the entries on all processors.
-func readDocuments(opt *core.Options, wall time.Time, entries []registry.Entry) []core.Document {
-	out := make([]core.Document, len(entries))
+func readDocuments(opt *step.Options, wall time.Time, entries []registry.Entry) []config.Document {
+	out := make([]config.Document, len(entries))
 	const few = 500
 	var wg sync.WaitGroup
 	size := max(len(entries)/runtime.GOMAXPROCS(0)+1, few)
@@ -57,7 +60,7 @@ func readDocuments(opt *core.Options, wall time.Time, entries []registry.Entry) 
 		to := min(from+size, len(entries))
 		wg.Go(func() {
 			for i := from; i < to; i++ {
-				out[i] = core.ReadDocument(opt, wall, entries[i])
+				out[i] = config.ReadDocument(opt, wall, entries[i])
 			}
 		})
 	}

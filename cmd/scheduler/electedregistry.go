@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/database"
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 	"github.com/elasticjob-go/elasticjob/release"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 )
 
 // electedRegistry is a registry that several servers share, as the commands about all of it see it. The nodes of a backup are the same ones
@@ -60,7 +60,7 @@ func (r inZooKeeper) restore(ctx context.Context, header backupHeader, nodes []z
 		return errors.New("the backup is of nodes that one user could read, and without --zk-digest-file everybody who reaches ZooKeeper could read its keys: " +
 			"give the file that the servers have, or --open if that is what you want")
 	}
-	return zookeeper.Restore(ctx, r.Options, nodes, core.NotRestored()...)
+	return zookeeper.Restore(ctx, r.Options, nodes, recording.NotRestored()...)
 }
 
 func (r inZooKeeper) accept(context.Context) (string, error) {
@@ -83,7 +83,7 @@ func (r inSQL) backup(ctx context.Context) (backupHeader, []zookeeper.Node, erro
 func (r inSQL) restore(ctx context.Context, _ backupHeader, nodes []zookeeper.Node, _ bool) error {
 	var c database.Copy
 	var err error
-	if c.Term, c.Entries, c.Shared, err = zookeeper.Entries(nodes, core.NotRestored()...); err != nil {
+	if c.Term, c.Entries, c.Shared, err = zookeeper.Entries(nodes, recording.NotRestored()...); err != nil {
 		return fmt.Errorf("the backup is damaged: %w", err)
 	}
 	return database.Restore(ctx, r.Options, c)

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/release"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // config is what the command line, the environment and the file of --config say.
@@ -180,7 +180,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
-	c.documents = documentLimits{all: byteSize(core.DefaultOptions().DocumentsLimit), perApp: byteSize(core.DefaultOptions().DocumentsPerAppLimit)}
+	c.documents = documentLimits{all: byteSize(step.DefaultOptions().DocumentsLimit), perApp: byteSize(step.DefaultOptions().DocumentsPerAppLimit)}
 	f.Var(&c.documents.all, "documents-limit", "how large the documents of all apps and jobs may be together: what would make them larger is refused, what is stored is kept. Each leader has all of them in memory")
 	f.Var(&c.documents.perApp, "documents-per-app-limit", "the same of each app and its jobs")
 	f.IntVar(&c.jobMetrics, "job-metrics", 1000, "of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")

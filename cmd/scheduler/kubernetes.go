@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podevent"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podlog"
 	"github.com/elasticjob-go/elasticjob/release"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // kubernetesFlags say how jobs run on Kubernetes.
@@ -102,7 +102,7 @@ func accountNamespace(file string) string {
 const clusterKind = "Kubernetes"
 
 // core sets what the core is to know of Kubernetes.
-func (k *kubernetesFlags) core(o *core.Options) {
+func (k *kubernetesFlags) core(o *step.Options) {
 	o.ClusterKind, o.TaskExecutors, o.Unfit = clusterKind, true, k.pods().Unfit
 }
 

@@ -19,8 +19,8 @@ const tablesWithin = 5 * time.Second
 // recorderEnd is how long a recorder is waited for whose database or disk does not answer.
 const recorderEnd = 5 * time.Second
 
-// recording is what a server keeps history with; nothing in it is set where there is no database for it.
-type recording struct {
+// recorder is what a server keeps history with; nothing in it is set where there is no database for it.
+type recorder struct {
 	scheduler scheduler.History
 	reads     api.History
 	stats     func() api.HistoryStats
@@ -30,13 +30,13 @@ type recording struct {
 
 // startRecorder has what the scheduler records kept, if there is a database for it. It is to be ended after the scheduler: what is not
 // in the database by then stays in the outbox, for the next start.
-func startRecorder(c config, log *slog.Logger) (recording, error) {
+func startRecorder(c config, log *slog.Logger) (recorder, error) {
 	db, err := openHistory(c, log)
 	if db == nil || err != nil {
 		if err == nil {
 			warnOfRows(c, log)
 		}
-		return recording{end: func() error { return nil }}, err
+		return recorder{end: func() error { return nil }}, err
 	}
 	if c.db == "" {
 		// Its first readers are to find its tables. The recorder tries again what fails or takes longer, and logs it.
@@ -49,7 +49,7 @@ func startRecorder(c config, log *slog.Logger) (recording, error) {
 		Days: c.historyDays, Rows: c.historyRows, Logger: log,
 	})
 	if err != nil {
-		return recording{}, errors.Join(err, db.Close())
+		return recorder{}, errors.Join(err, db.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -66,7 +66,7 @@ func startRecorder(c config, log *slog.Logger) (recording, error) {
 			return nil
 		}
 	}
-	return recording{
+	return recorder{
 		scheduler: r, reads: db,
 		stats:   func() api.HistoryStats { return historyStats(r.Status(), time.Now()) },
 		warning: func() string { return r.Status().Warning(time.Now()) },

@@ -25,7 +25,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/release"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	console "github.com/elasticjob-go/elasticjob/web"
 )
@@ -200,8 +200,8 @@ func (c *config) user() string {
 // localKillAnswer is rule K3's with --local: the agent is in this process, so nothing but the executor can be silent.
 const localKillAnswer = 5 * time.Second
 
-func coreOptions(c config, zone *time.Location, binary string) core.Options {
-	o := core.DefaultOptions()
+func coreOptions(c config, zone *time.Location, binary string) step.Options {
+	o := step.DefaultOptions()
 	o.Release = release.Version()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
@@ -221,7 +221,7 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 		o.HostnameVariable = executor.HostnameVariable
 	}
 	if c.zk != "" {
-		o.Documents = core.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
+		o.Documents = step.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
 	}
 	for _, limit := range c.executorLimits {
 		o.ExecutorCommand = append(o.ExecutorCommand, "--"+limit)

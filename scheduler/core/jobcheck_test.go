@@ -27,7 +27,7 @@ func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 }
 
 // checkJob checks a registration, and that it has changed nothing: the stage would write it with the next step.
-func (s *stage) checkJob(c jobs.Config) (JobCheck, error) {
+func (s *stage) checkJob(c jobs.Config) (views.JobCheck, error) {
 	s.t.Helper()
 	before := s.core.views.Jobs()
 	check, err := s.core.views.CheckJob(config.RegisterJob{Config: c})

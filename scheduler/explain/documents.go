@@ -4,69 +4,70 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // App is one app.
-func (r Reader) App(name string) (core.AppView, error) {
-	return find(r, "app", name, r.core.App, func(v *core.AppView) bool { return r.scope.Covers(v.AppName) })
+func (r Reader) App(name string) (views.AppView, error) {
+	return find(r, "app", name, r.core.App, func(v *views.AppView) bool { return r.scope.Covers(v.AppName) })
 }
 
 // Apps lists all apps, by name.
-func (r Reader) Apps() []core.AppView {
-	return filter(r, r.core.Apps(), func(v core.AppView) bool { return r.scope.Covers(v.AppName) })
+func (r Reader) Apps() []views.AppView {
+	return filter(r, r.core.Apps(), func(v views.AppView) bool { return r.scope.Covers(v.AppName) })
 }
 
 // Job is one job.
-func (r Reader) Job(name string) (core.JobView, error) {
-	return find(r, "job", name, r.core.Job, func(v *core.JobView) bool { return r.scope.Covers(v.AppName) })
+func (r Reader) Job(name string) (views.JobView, error) {
+	return find(r, "job", name, r.core.Job, func(v *views.JobView) bool { return r.scope.Covers(v.AppName) })
 }
 
 // Jobs lists all jobs, by name.
-func (r Reader) Jobs() []core.JobView {
-	return filter(r, r.core.Jobs(), func(v core.JobView) bool { return r.scope.Covers(v.AppName) })
+func (r Reader) Jobs() []views.JobView {
+	return filter(r, r.core.Jobs(), func(v views.JobView) bool { return r.scope.Covers(v.AppName) })
 }
 
 // Explain says what a job is doing and why.
-func (r Reader) Explain(job string) (core.Explanation, error) {
+func (r Reader) Explain(job string) (views.Explanation, error) {
 	return ifSeen(r.SeesJob(job), job, r.core.Explain)
 }
 
 // CheckJob says what publishing a job would lead to, which the scope must allow. cfg must have been checked.
-func (r Reader) CheckJob(cfg jobs.Config) (core.JobCheck, error) {
+func (r Reader) CheckJob(cfg jobs.Config) (views.JobCheck, error) {
 	if err := r.scope.MayPublish(cfg.AppName); err != nil {
-		return core.JobCheck{}, err
+		return views.JobCheck{}, err
 	}
-	return r.core.CheckJob(core.RegisterJob{Config: cfg})
+	return r.core.CheckJob(config.RegisterJob{Config: cfg})
 }
 
 // JobToUpdate is the job that an update begins with. That there is none it says as the update would.
-func (r Reader) JobToUpdate(name string) (core.JobView, error) {
+func (r Reader) JobToUpdate(name string) (views.JobView, error) {
 	v, err := r.Job(name)
 	if err != nil && r.scope.all {
-		_, err = r.core.CheckJob(core.UpdateJob{Config: jobs.Config{JobName: name}})
+		_, err = r.core.CheckJob(config.UpdateJob{Config: jobs.Config{JobName: name}})
 	}
 	return v, err
 }
 
 // CheckJobUpdate says what an update of a job would lead to.
-func (r Reader) CheckJobUpdate(name string, change func(jobs.Config) (jobs.Config, error)) (core.JobCheck, error) {
+func (r Reader) CheckJobUpdate(name string, change func(jobs.Config) (jobs.Config, error)) (views.JobCheck, error) {
 	old, err := r.JobToUpdate(name)
 	if err != nil {
-		return core.JobCheck{}, err
+		return views.JobCheck{}, err
 	}
 	update, err := r.scope.Update(old, change)
 	if err != nil {
-		return core.JobCheck{}, err
+		return views.JobCheck{}, err
 	}
 	return r.core.CheckJob(update)
 }
 
 // FaultyDocuments lists the documents in the registry that can't be used, by path. Of a job without a good one nobody
 // knows the app: a scope of some apps has none of those.
-func (r Reader) FaultyDocuments() []core.FaultyView {
+func (r Reader) FaultyDocuments() []views.FaultyView {
 	covered := r.covered()
-	return filter(r, r.core.FaultyDocuments(), func(v core.FaultyView) bool {
+	return filter(r, r.core.FaultyDocuments(), func(v views.FaultyView) bool {
 		if v.Kind == "app" {
 			return r.scope.Covers(v.Name)
 		}
@@ -75,7 +76,7 @@ func (r Reader) FaultyDocuments() []core.FaultyView {
 }
 
 // Sandboxes lists where the executors of an app keep their files.
-func (r Reader) Sandboxes(app string) ([]core.SandboxView, error) {
+func (r Reader) Sandboxes(app string) ([]views.SandboxView, error) {
 	return ifSeen(r.SeesApp(app), app, r.core.Sandboxes)
 }
 

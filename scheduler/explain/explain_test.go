@@ -13,6 +13,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -35,14 +40,14 @@ func coreOfTwo(t *testing.T) *core.Core {
 		put("/config/app/"+name, a)
 		put("/config/job/"+job, j)
 	}
-	c := core.New(core.DefaultOptions())
+	c := core.New(step.DefaultOptions())
 	if err := c.Load(time.Unix(1_800_000_000, 0), stored); err != nil {
 		t.Fatal(err)
 	}
 	rows := []event.Audit{{ID: "1", Target: "job", TargetName: "mine_job", App: "mine"},
 		{ID: "2", Target: "job", TargetName: "mine_job", App: "theirs"},
 		{ID: "3", Target: "user", TargetName: "alice"}}
-	now := core.Now{Wall: time.Unix(1_800_000_000, 0)}
+	now := clock.Now{Wall: time.Unix(1_800_000_000, 0)}
 	c.Step(now, rand.NewPCG(1, 2), []core.Event{core.AuditRequested{Token: 1, Rows: rows}})
 	return c
 }
@@ -54,8 +59,8 @@ func mine() explain.Scope {
 }
 
 // kindOf is what a refusal of the scheduler's own is of.
-func kindOf(err error) core.Kind {
-	if e := new(core.Error); errors.As(err, &e) {
+func kindOf(err error) problem.Kind {
+	if e := new(problem.Error); errors.As(err, &e) {
 		return e.Kind
 	}
 	return 0
@@ -104,20 +109,20 @@ func TestWhatBelongsToNoAppIsForAll(t *testing.T) {
 			return err
 		},
 	} {
-		if err := read(some); kindOf(err) != core.Forbidden {
+		if err := read(some); kindOf(err) != problem.Forbidden {
 			t.Errorf("%s for some apps: %v", name, err)
 		}
 		if err := read(all); err != nil {
 			t.Errorf("%s for all apps: %v", name, err)
 		}
 	}
-	if _, err := some.Agent("S0"); kindOf(err) != core.Forbidden {
+	if _, err := some.Agent("S0"); kindOf(err) != problem.Forbidden {
 		t.Errorf("an agent for some apps: %v", err)
 	}
 	if ids, err := audits(some, search.Audits{Target: "job", TargetName: "mine_job"}); ids != "1" || err != nil {
 		t.Errorf("rows of their job: %s, %v", ids, err)
 	}
-	if _, err := audits(some, search.Audits{Target: "job", TargetName: "their_job"}); kindOf(err) != core.NotFound {
+	if _, err := audits(some, search.Audits{Target: "job", TargetName: "their_job"}); kindOf(err) != problem.NotFound {
 		t.Errorf("rows of another's job: %v", err)
 	}
 }
@@ -135,7 +140,7 @@ func TestAnUpdateStaysInTheScope(t *testing.T) {
 			return c, nil
 		}
 	}
-	if _, err := r.CheckJobUpdate("their_job", to("mine")); kindOf(err) != core.NotFound {
+	if _, err := r.CheckJobUpdate("their_job", to("mine")); kindOf(err) != problem.NotFound {
 		t.Errorf("a job of others is brought over: %v", err)
 	}
 	if _, err := r.CheckJobUpdate("mine_job", to("theirs")); !errors.Is(err, errDenied) {
@@ -152,7 +157,7 @@ func TestAnUpdateStaysInTheScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, asRead := all.Job("none")
-	if _, err := all.JobToUpdate("none"); kindOf(err) != core.NotFound || err.Error() == asRead.Error() {
+	if _, err := all.JobToUpdate("none"); kindOf(err) != problem.NotFound || err.Error() == asRead.Error() {
 		t.Errorf("an update of no job: %v, which a read says", err)
 	}
 }
@@ -162,8 +167,8 @@ func TestAListIsAsLongAsItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	c := coreOfTwo(t)
 	for i, job := range []string{"mine_job", "mine_job", "their_job", "their_job"} {
-		now := core.Now{Wall: time.Unix(1_800_000_000+int64(i), 0), Elapsed: time.Duration(i) * time.Second}
-		c.Step(now, rand.NewPCG(3, uint64(i)), []core.Event{core.TriggerRequested{Token: 1, Job: job}})
+		now := clock.Now{Wall: time.Unix(1_800_000_000+int64(i), 0), Elapsed: time.Duration(i) * time.Second}
+		c.Step(now, rand.NewPCG(3, uint64(i)), []core.Event{operator.TriggerRequested{Token: 1, Job: job}})
 	}
 	for want, scope := range map[string]explain.Scope{
 		"mine_job mine_job": mine(), "their_job their_job": explain.All(),
@@ -172,7 +177,7 @@ func TestAListIsAsLongAsItIsAskedFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := r.Executions(core.ExecutionFilter{Limit: 2})
+		list, err := r.Executions(views.ExecutionFilter{Limit: 2})
 		if err != nil || len(list) != 2 || list[0].JobName+" "+list[1].JobName != want {
 			t.Errorf("%+v, %v, want %s", list, err, want)
 		}

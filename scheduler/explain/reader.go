@@ -7,35 +7,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// Core is what a Reader reads; *core.Core has it. Errors are *core.Error, of what is not there.
+// Core is what a Reader reads; *core.Core has it. Errors are *problem.Error, of what is not there.
 type Core interface {
-	Apps() []core.AppView
-	App(name string) (core.AppView, error)
-	Sandboxes(app string) ([]core.SandboxView, error)
+	Apps() []views.AppView
+	App(name string) (views.AppView, error)
+	Sandboxes(app string) ([]views.SandboxView, error)
 
-	Jobs() []core.JobView
-	Job(name string) (core.JobView, error)
-	CheckJob(ch core.Change) (core.JobCheck, error)
-	Explain(job string) (core.Explanation, error)
-	FaultyDocuments() []core.FaultyView
+	Jobs() []views.JobView
+	Job(name string) (views.JobView, error)
+	CheckJob(ch config.Change) (views.JobCheck, error)
+	Explain(job string) (views.Explanation, error)
+	FaultyDocuments() []views.FaultyView
 	Audits(q search.Audits) []event.Audit
 
-	Executions(f core.ExecutionFilter) ([]core.ExecutionSummary, error)
-	Execution(id string) (core.ExecutionView, error)
+	Executions(f views.ExecutionFilter) ([]views.ExecutionSummary, error)
+	Execution(id string) (views.ExecutionView, error)
 	Cells(job string, ids []string) map[string][]search.Cell
-	RunningTasks() []core.TaskView
-	ReadyJobs() []core.ReadyView
-	FailoverShards() []core.FailoverView
-	LogPlace(taskID string) (core.LogPlace, error)
+	RunningTasks() []views.TaskView
+	ReadyJobs() []views.ReadyView
+	FailoverShards() []views.FailoverView
+	LogPlace(taskID string) (views.LogPlace, error)
 	LongestKillGrace() time.Duration
 
-	AgentNames() []core.AgentName
-	Cluster(agents []string) core.ClusterView
-	Agent(id string) (core.AgentDetail, error)
-	Schedules() []core.ScheduleView
+	AgentNames() []views.AgentName
+	Cluster(agents []string) views.ClusterView
+	Agent(id string) (views.AgentDetail, error)
+	Schedules() []config.ScheduleView
 	Activity(from time.Time) []search.Activity
 }
 

@@ -4,7 +4,9 @@ import (
 	"errors"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // Scope says for whom the scheduler does something: which apps they may see. All and Apps make one; the zero Scope is
@@ -54,21 +56,21 @@ func (s Scope) RequireAll() error {
 	if err := s.Check(); err != nil || s.all {
 		return err
 	}
-	return core.Errorf(core.Forbidden, "not_allowed", "this needs a grant for all apps")
+	return problem.Errorf(problem.Forbidden, "not_allowed", "this needs a grant for all apps")
 }
 
 // Update makes an update of a job as it is by what change makes of its document. The scope must allow the app that the
 // job comes to.
-func (s Scope) Update(old core.JobView, change func(jobs.Config) (jobs.Config, error)) (core.UpdateJob, error) {
+func (s Scope) Update(old views.JobView, change func(jobs.Config) (jobs.Config, error)) (config.UpdateJob, error) {
 	cfg, err := change(old.Config)
 	if err == nil {
 		err = s.MayPublish(cfg.AppName)
 	}
-	return core.UpdateJob{Config: cfg, Version: old.Version}, err
+	return config.UpdateJob{Config: cfg, Version: old.Version}, err
 }
 
 // Hidden is the answer for what is not there, or not in the asker's scope. What is one of the words app, job,
 // execution and task.
 func Hidden(what, name string) error {
-	return core.Errorf(core.NotFound, what+"_not_found", "there is no %s %q among those of your apps", what, name)
+	return problem.Errorf(problem.NotFound, what+"_not_found", "there is no %s %q among those of your apps", what, name)
 }

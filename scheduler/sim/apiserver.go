@@ -6,7 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -127,31 +127,31 @@ func (s *apiServer) sayPod(p *simPod) {
 	}
 }
 
-func (s *apiServer) arrives(by *session, call core.Call, done func(error)) {
-	if launch, ok := call.(core.CallLaunch); ok {
+func (s *apiServer) arrives(by *session, call step.Call, done func(error)) {
+	if launch, ok := call.(step.CallLaunch); ok {
 		s.create(by, launch.Launch, done)
 		return
 	}
 	defer done(nil)
 	current := s.holder == by.stream
 	switch c := call.(type) {
-	case core.CallDecline:
+	case step.CallDecline:
 		if current {
 			s.decline(c.Offers, c.Refuse)
 		}
-	case core.CallRequestOffers:
+	case step.CallRequestOffers:
 		if current {
 			s.stopped = false
 			clear(s.filters)
 			s.allocate(s.w.latency())
 		}
-	case core.CallStopOffers:
+	case step.CallStopOffers:
 		s.stopped = s.stopped || current
-	case core.CallKill:
+	case step.CallKill:
 		s.delete(c.Kill)
-	case core.CallReconcile:
+	case step.CallReconcile:
 		s.reconcile(c.Tasks)
-	case core.CallAcknowledge:
+	case step.CallAcknowledge:
 		s.acknowledge(c.Ack)
 	}
 }

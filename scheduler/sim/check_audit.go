@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -299,7 +300,7 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 		case dir == pathExecution && (killed || !check.ever[name]) && !wr.Delete:
 			var r record
 			_ = json.Unmarshal(wr.Value, &r)
-			if !check.ever[name] && r.Source == string(core.Triggered) && !strings.Contains(name, "@import-") {
+			if !check.ever[name] && r.Source == string(executions.Triggered) && !strings.Contains(name, "@import-") {
 				must("job.trigger " + name)
 			}
 			if was := check.execs[name]; r.Kill.Is(reason.KilledOnRequest) && (was == nil || !was.Kill.Is(reason.KilledOnRequest)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -113,7 +113,7 @@ func (c *checker) daemonDown(name string) string {
 			return fmt.Sprintf("execution %s is open%s", id, c.explained(name))
 		}
 		e.all(func(s shardRecord) {
-			up[s.Item] = s.State == core.Running && s.KillSince.IsZero() && c.runsAs(s, j.cfg)
+			up[s.Item] = s.State == executions.Running && s.KillSince.IsZero() && c.runsAs(s, j.cfg)
 		})
 	}
 	for item := range j.cfg.ShardingTotalCount {

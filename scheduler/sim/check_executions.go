@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // execution is a header that was committed.
@@ -53,10 +53,10 @@ func (c *checker) execution(r record) {
 		switch {
 		case !terminal(s.State):
 			open++
-		case s.State != core.Finished && s.State != core.Killed:
+		case s.State != executions.Finished && s.State != executions.Killed:
 			failed = true
 		}
-		if s.State == core.Waiting {
+		if s.State == executions.Waiting {
 			waiting++
 		}
 	})
@@ -137,19 +137,19 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if i < len(was) {
 			c.limits(e, was[i], s)
 		}
-		if s.State == core.Failed && strings.Contains(s.Cause.String(), notCompatible) {
+		if s.State == executions.Failed && strings.Contains(s.Cause.String(), notCompatible) {
 			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s", e.ID, s.Item, s.Cause)
 		}
-		if e.done[s.Item] && s.State != core.Finished {
+		if e.done[s.Item] && s.State != executions.Finished {
 			c.w.fail("nothing runs twice: what finished has finished", "execution %s, item %d: now %s", e.ID, s.Item, s.State)
 		}
-		if s.State == core.Finished {
+		if s.State == executions.Finished {
 			e.done[s.Item] = true
 		}
-		if i < len(was) && !was[i].Kill.IsZero() && !e.daemon() && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != core.Killed && s.State != core.Finished) {
+		if i < len(was) && !was[i].Kill.IsZero() && !e.daemon() && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != executions.Killed && s.State != executions.Finished) {
 			c.w.fail("K1 a shard that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
 		}
-		if i < len(was) && e.killed && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != core.Killed && s.State != core.Finished) {
+		if i < len(was) && e.killed && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != executions.Killed && s.State != executions.Finished) {
 			c.w.fail("K1 an execution that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
 		}
 		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // wordInText matches what a name may be in an encoded text.
@@ -46,7 +47,7 @@ func othersNamed(c *core.Core) (found []string) {
 			look("task "+t.TaskID, app, t, nil)
 		}
 	}
-	list, _ := c.Views().Executions(core.ExecutionFilter{Limit: 1 << 20})
+	list, _ := c.Views().Executions(views.ExecutionFilter{Limit: 1 << 20})
 	for _, e := range list {
 		if app, there := appOf[e.JobName]; there {
 			v, err := c.Views().Execution(e.ExecutionID)

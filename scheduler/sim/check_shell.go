@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -24,13 +24,13 @@ type outgoing struct {
 const acksAtOnce = 4
 
 // queueOf is the queue of a call that leaves only after the one before it was answered, "" for none.
-func queueOf(call core.Call) string {
+func queueOf(call step.Call) string {
 	switch c := call.(type) {
-	case core.CallLaunch:
+	case step.CallLaunch:
 		return "ACCEPT on " + c.Launch.AgentID
-	case core.CallKill, core.CallEndExecutor, core.CallReconcile:
+	case step.CallKill, step.CallEndExecutor, step.CallReconcile:
 		return "commands"
-	case core.CallAcknowledge:
+	case step.CallAcknowledge:
 		return ""
 	}
 	return "flow"

@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// views are what people see of a leader's core after a step, as far as Decision.Changed answers for it: texts that only count
+// seenViews is what people see of a leader's core after a step, as far as Decision.Changed answers for it: texts that only count
 // time, and fires that have passed, are left out.
-type views struct {
+type seenViews struct {
 	wall time.Time
 	jobs map[string]jobViews
 	// execs and apps are encoded views; the first of two leaves out what one execution has in common with others.
@@ -36,7 +39,7 @@ func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
 	if c.w.cfg.Seed%viewsEvery != 0 {
 		return
 	}
-	var ch core.Changed
+	var ch step.Changed
 	steps := 0
 	for _, e := range effects {
 		if d, ok := e.(term.Decided); ok {
@@ -105,14 +108,14 @@ func sameFires(a, b []time.Time, after time.Time) bool {
 	return slices.EqualFunc(a[:n], b[:n], time.Time.Equal)
 }
 
-func viewsOf(c *core.Core, wall time.Time) *views {
-	v := &views{wall: wall, jobs: map[string]jobViews{}, execs: map[string][2]string{}, apps: map[string][2]string{}}
+func viewsOf(c *core.Core, wall time.Time) *seenViews {
+	v := &seenViews{wall: wall, jobs: map[string]jobViews{}, execs: map[string][2]string{}, apps: map[string][2]string{}}
 	for _, a := range c.Views().Apps() {
 		view, err := c.Views().App(a.AppName)
 		text := encoded(view, err)
 		v.apps[a.AppName] = [2]string{text, text}
 	}
-	list, _ := c.Views().Executions(core.ExecutionFilter{Limit: 1 << 20})
+	list, _ := c.Views().Executions(views.ExecutionFilter{Limit: 1 << 20})
 	names := map[string]bool{}
 	for _, f := range c.Views().FaultyDocuments() {
 		if f.Kind == "job" {
@@ -131,12 +134,12 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 			}
 		}
 		whole := encoded(view, err)
-		if view.State == core.Waiting {
-			view.Why = core.Why{}
+		if view.State == executions.Waiting {
+			view.Why = views.Why{}
 		}
 		for i := range view.Shards {
-			if view.Shards[i].State == core.Waiting {
-				view.Shards[i].OptionalWhy = core.OptionalWhy{}
+			if view.Shards[i].State == executions.Waiting {
+				view.Shards[i].OptionalWhy = views.OptionalWhy{}
 			}
 		}
 		v.execs[e.ExecutionID] = [2]string{whole, encoded(view, err)}
@@ -144,9 +147,9 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 	for name := range names {
 		x, err := c.Views().Explain(name)
 		of := jobViews{fires: x.NextFires}
-		x.NextFires, x.NotesView = nil, core.NotesView{Notes: timelessNotes(x.Notes)}
+		x.NextFires, x.NotesView = nil, views.NotesView{Notes: timelessNotes(x.Notes)}
 		job, _ := c.Views().Job(name)
-		job.NotesView = core.NotesView{} // among those of the explanation
+		job.NotesView = views.NotesView{} // among those of the explanation
 		row := rowOf(c, name)
 		if row.State != x.State && (row.NextFire.IsZero() || row.NextFire.After(wall)) {
 			v.differs = append(v.differs, name+"'s row says "+row.State+", its explanation "+x.State)
@@ -155,7 +158,7 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 		of.whole = encoded([]any{x, job, row}, err)
 		row.WaitingSince, x.Notes = time.Time{}, nil
 		for i := range x.Waiting {
-			x.Waiting[i].Why, x.Waiting[i].Since = core.Why{}, time.Time{}
+			x.Waiting[i].Why, x.Waiting[i].Since = views.Why{}, time.Time{}
 		}
 		for i := range x.Running {
 			x.Running[i].Since = time.Time{}
@@ -167,7 +170,7 @@ func viewsOf(c *core.Core, wall time.Time) *views {
 }
 
 // rowOf is a job's row without what moves with the clock, and what Job has.
-func rowOf(c *core.Core, name string) core.JobRow {
+func rowOf(c *core.Core, name string) views.JobRow {
 	row, _ := c.Views().JobRow(name)
 	row.Config, row.Schedule = nil, nil
 	return row

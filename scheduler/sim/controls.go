@@ -12,6 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
 // control pauses or resumes a job, or shuts it down, and mostly undoes that later.
@@ -27,7 +30,7 @@ func (u *users) control(name string) {
 		u.pauseJob(name, false)
 	default:
 		w.count(JobShutDown)
-		u.ask("shut down "+name, core.ShutDownJob{Name: name})
+		u.ask("shut down "+name, config.ShutDownJob{Name: name})
 		w.after(later, func() { u.disableJob(name, false) })
 	}
 }
@@ -39,7 +42,7 @@ func (u *users) pauseJob(name string, paused bool) {
 	}
 	u.w.trace.add("a user pauses %s: %v", name, paused)
 	l.request(func(token uint64) core.Request {
-		return core.PauseRequested{Token: token, Job: name, Paused: paused, Actor: byUser}
+		return operator.PauseRequested{Token: token, Job: name, Paused: paused, Actor: byUser}
 	}, nil)
 }
 
@@ -108,13 +111,13 @@ func (c *checker) limits(e *execRecord, was, now shardRecord) {
 	}
 	sameTask := was.TaskID == now.TaskID
 	switch {
-	case was.TimedOut && !sameTask, now.State == core.TimedOut && was.State != core.TimedOut && !was.TimedOut:
+	case was.TimedOut && !sameTask, now.State == executions.TimedOut && was.State != executions.TimedOut && !was.TimedOut:
 		tell("K4 what timed out was killed for it")
 	case was.TimedOut && !live(now.State):
 		switch now.State {
-		case core.TimedOut, core.Finished, core.Killed:
-		case core.Waiting:
-			if now.Fails != was.Fails+1 && now.Type != core.FailoverSource {
+		case executions.TimedOut, executions.Finished, executions.Killed:
+		case executions.Waiting:
+			if now.Fails != was.Fails+1 && now.Type != executions.FailoverSource {
 				tell("K4 what timed out is run again as a failure")
 			}
 		default:
@@ -136,7 +139,7 @@ func (c *checker) limits(e *execRecord, was, now shardRecord) {
 	if now.Fails > e.Settings.Job.MaxRetries && !e.daemon() {
 		tell("E6 no shard is run again more than maxRetries times")
 	}
-	if was.State == core.Waiting && now.State == core.Launching {
+	if was.State == executions.Waiting && now.State == executions.Launching {
 		if w.lastJump < 0 && w.leading != nil && w.leading.termTime().Before(was.NotBefore) {
 			tell("E6 a shard waits for its backoff")
 		}

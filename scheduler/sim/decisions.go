@@ -10,6 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // watch is what the checks know of one leader.
@@ -60,7 +62,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 			}
 		case core.LaunchAnswered:
 			maps.DeleteFunc(v.outstanding, func(_ string, seq int64) bool { return seq == e.Seq })
-		case core.ForgetRequested:
+		case operator.ForgetRequested:
 			delete(c.alive, e.TaskID) // an operator said that it has ended
 		case core.ClusterEvent:
 			if e.Session == v.session {
@@ -82,9 +84,9 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	for _, n := range d.Notes {
 		w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Text())
 		switch n.Kind {
-		case core.NoteExecutionMade:
+		case step.NoteExecutionMade:
 			fires++
-		case core.NoteExecutionEnded:
+		case step.NoteExecutionEnded:
 			c.endNoted[n.Execution] = true // may be pushed out of the ring in the same step
 		}
 	}
@@ -92,8 +94,8 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 		w.count(ManyFiresAtOnce)
 	}
 	for _, u := range v.acks {
-		if !slices.ContainsFunc(d.Calls, func(call core.Call) bool {
-			a, ok := call.(core.CallAcknowledge)
+		if !slices.ContainsFunc(d.Calls, func(call step.Call) bool {
+			a, ok := call.(step.CallAcknowledge)
 			return ok && a.Ack.TaskID == u.TaskID && bytes.Equal(a.Ack.UUID, u.UUID)
 		}) {
 			w.fail("S3 every update with a uuid is acknowledged", "task %s, %s", u.TaskID, u.State)
@@ -199,10 +201,10 @@ func (c *checker) stagedHold() {
 	}
 }
 
-func (c *checker) called(l *leader, call core.Call) {
+func (c *checker) called(l *leader, call step.Call) {
 	w, v := c.w, &l.watch
 	switch call := call.(type) {
-	case core.CallLaunch:
+	case step.CallLaunch:
 		a := call.Launch
 		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
 			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
@@ -233,11 +235,11 @@ func (c *checker) called(l *leader, call core.Call) {
 			}
 			v.outstanding[t.TaskID] = call.Seq
 		}
-	case core.CallDecline:
+	case step.CallDecline:
 		c.used(l, call, call.Offers)
-	case core.CallKill:
+	case step.CallKill:
 		c.named(l, "KILL", call.Kill.TaskID)
-	case core.CallReconcile:
+	case step.CallReconcile:
 		for _, t := range call.Tasks {
 			c.named(l, "RECONCILE", t.TaskID)
 		}
@@ -245,7 +247,7 @@ func (c *checker) called(l *leader, call core.Call) {
 }
 
 // used takes offers from those that are held.
-func (c *checker) used(l *leader, call core.Call, offers []string) {
+func (c *checker) used(l *leader, call step.Call, offers []string) {
 	for _, id := range offers {
 		if _, ok := l.watch.held[id]; !ok {
 			c.w.fail("only offers that are held are used", "%s uses %s", shown{call}, id)
@@ -284,8 +286,8 @@ func (c *checker) endIsCommitted(u cluster.Update) {
 }
 
 // leaves looks at a call as it leaves.
-func (c *checker) leaves(l *leader, call core.Call) {
-	if a, ok := call.(core.CallLaunch); ok {
+func (c *checker) leaves(l *leader, call step.Call) {
+	if a, ok := call.(step.CallLaunch); ok {
 		for _, t := range a.Launch.Tasks {
 			if old, ok := c.infos[t.Executor.ID]; ok && !sameExecutor(old, t.Executor) {
 				c.w.fail("X4 ExecutorInfo is kept byte for byte", "%+v, then %+v", old, t.Executor)

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	historyevent "github.com/elasticjob-go/elasticjob/history/event"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -227,7 +228,7 @@ func (r *row) says() string { return strconv.Itoa(r.revision) + r.text }
 func (h *history) executionEnded(e *execRecord) {
 	keys := []string{"execution " + e.record.ID}
 	e.all(func(s shardRecord) {
-		if s.TaskID != "" && !e.record.daemon() && (!s.Start.IsZero() || s.State == core.Failed) {
+		if s.TaskID != "" && !e.record.daemon() && (!s.Start.IsZero() || s.State == executions.Failed) {
 			keys = append(keys, "run "+historyevent.ID(s.TaskID))
 		}
 	})
@@ -240,7 +241,7 @@ func (h *history) forgotten(id string) {
 	if h.ended[id] == nil || h.lost[key] || h.rows[key] == historyevent.Ended {
 		return
 	}
-	if h.w.opt.UnstoredKept < core.DefaultOptions().UnstoredKept { // such a world has too many at times
+	if h.w.opt.UnstoredKept < step.DefaultOptions().UnstoredKept { // such a world has too many at times
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
 				if h.isTrue(&b.Batch) && slices.ContainsFunc(b.Executions, func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {

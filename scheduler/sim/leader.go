@@ -7,6 +7,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -32,7 +34,7 @@ type leader struct {
 	session     *session // the last that was opened, until it has ended
 	token       uint64
 	asks        map[uint64]func(core.Reply)
-	views       *views // what people saw after its last step
+	views       *seenViews // what people saw after its last step
 	watch       watch
 	out         outgoing
 	drained     bool
@@ -81,8 +83,8 @@ func (w *world) campaign(delay time.Duration) {
 }
 
 // clocks are what the process reads from its clocks.
-func (l *leader) clocks() core.Now {
-	return core.Now{Wall: l.w.wall(), Elapsed: l.w.now - l.loadedAt}
+func (l *leader) clocks() clock.Now {
+	return clock.Now{Wall: l.w.wall(), Elapsed: l.w.now - l.loadedAt}
 }
 
 // termTime is the time that its core reckons in.
@@ -201,11 +203,11 @@ func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 		return CrashBeforeNotify, CrashAfterNotify, true
 	case term.Call:
 		switch e.Call.(type) {
-		case core.CallLaunch:
+		case step.CallLaunch:
 			return CrashBeforeAccept, CrashAfterAccept, true
-		case core.CallAcknowledge:
+		case step.CallAcknowledge:
 			return CrashBeforeAck, CrashAfterAck, true
-		case core.CallKill:
+		case step.CallKill:
 			return CrashBeforeKill, CrashAfterKill, true
 		}
 		return NumFaults, NumFaults, true

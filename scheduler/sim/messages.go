@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -85,6 +85,6 @@ func (m *master) message(framework string, e cluster.Message) {
 }
 
 // ofReports are the notes that only reports make: a world without them has none.
-func ofReports(n *core.Note) bool {
-	return n.Kind == core.NoteAgentClock || n.Kind == core.NoteExecutorQuiet
+func ofReports(n *step.Note) bool {
+	return n.Kind == step.NoteAgentClock || n.Kind == step.NoteExecutorQuiet
 }

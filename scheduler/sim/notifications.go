@@ -8,12 +8,12 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
 // notify sends a message of a leader's. What has left arrives, or not, whatever becomes of the leader.
-func (l *leader) notify(n core.Notification) {
+func (l *leader) notify(n notifications.Notification) {
 	w, job := l.w, n.Job.JobName
 	tells := w.check.notified(l, n)
 	took := w.between(time.Millisecond, 300*time.Millisecond)
@@ -69,7 +69,7 @@ func (c *checker) notificationRemoved(job string) {
 
 // notified looks at a message as it leaves, and returns the failures that it tells of: the oldest. What its step found
 // only after it had made the message is counted in the record that was written with it, and told by the next.
-func (c *checker) notified(l *leader, n core.Notification) []string {
+func (c *checker) notified(l *leader, n notifications.Notification) []string {
 	w, job := c.w, n.Job.JobName
 	if l.out.telling[job] {
 		w.fail("N2 a job has one message under way", "leader %d tells of %s", l.no, job)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
 // A step may make a message that is due, and find another failure of the job only then: both are in one commit.
@@ -34,7 +34,7 @@ func TestAMessageTellsOfFailuresOrTheyAreCounted(t *testing.T) {
 			w.check.untold["job"] = tt.untold
 			w.store.entries[pathNotification+"/job"] = registry.Entry{Value: fmt.Appendf(nil, `{"further":%d}`, tt.record)}
 			l := &leader{w: w, term: w.store.term, out: outgoing{telling: map[string]bool{}, told: map[string]time.Duration{}}}
-			tells := w.check.notified(l, core.Notification{Job: jobs.Config{JobName: "job"}, Further: tt.further})
+			tells := w.check.notified(l, notifications.Notification{Job: jobs.Config{JobName: "job"}, Further: tt.further})
 			if !slices.Equal(tells, tt.tells) || (w.failure != nil) != tt.fails {
 				t.Errorf("it tells of %v, want %v; %v, want a failure: %v", tells, tt.tells, w.failure, tt.fails)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -142,7 +143,7 @@ func (w *world) forgetSome(l *leader) bool {
 		w.forgotten[task] = true
 	}
 	l.request(func(token uint64) core.Request {
-		return core.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
+		return operator.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
 	}, func(r core.Reply) {
 		switch {
 		case r.Err == nil && w.check.live[task] != "":

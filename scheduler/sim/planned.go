@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
 // planFault has one of this world's planned faults happen, and plans the next.
@@ -97,7 +98,7 @@ func (w *world) happens(f Fault) bool {
 	case OperatorReconciles:
 		explicit := w.rng.IntN(2) == 0
 		l.request(func(token uint64) core.Request {
-			return core.ReconcileRequested{Token: token, Explicit: explicit, Actor: byUser}
+			return operator.ReconcileRequested{Token: token, Explicit: explicit, Actor: byUser}
 		}, nil)
 	case OperatorForgets:
 		return w.forgetSome(l)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // platform is the cluster of a world: a master of Mesos, or a Kubernetes. Agents report to it, and sessions call it.
@@ -16,7 +16,7 @@ type platform interface {
 	voids(s *stream) bool
 	lost(s *stream)
 	// arrives takes a call; done hears what is answered.
-	arrives(s *session, call core.Call, done func(error))
+	arrives(s *session, call step.Call, done func(error))
 
 	register(a *agent)
 	disconnected(a *agent, was int)

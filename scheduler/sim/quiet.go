@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -77,7 +79,7 @@ func (w *world) settle() {
 	if w.kept != "" && w.check.job(w.kept).daemon() {
 		if why := w.check.daemonDown(w.kept); why == "" {
 			w.count(DaemonUp)
-			w.users.ask("deregister "+w.kept, core.DeregisterJob{Name: w.kept})
+			w.users.ask("deregister "+w.kept, config.DeregisterJob{Name: w.kept})
 		} else if since := w.now - max(w.quietSince, w.check.lastEnd); since > time.Hour && since < time.Hour+time.Minute {
 			w.users.disableJob(w.kept, true) // larger shards may not fit beside the former ones: then all have to be placed again
 		} else if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
@@ -131,7 +133,7 @@ func (w *world) forgetOrphans(l *leader) {
 		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || a.tasks[task].process == nil) {
 			w.count(Forgotten)
 			l.request(func(token uint64) core.Request {
-				return core.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
+				return operator.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
 			}, nil)
 		}
 	}

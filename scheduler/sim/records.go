@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
 // Where the scheduler core keeps what the checks read. They read what is committed, as
@@ -52,10 +52,10 @@ type record struct {
 }
 
 type shardRecord struct {
-	Item   int           `json:"i"`
-	State  core.State    `json:"s"`
-	TaskID string        `json:"t"`
-	Cause  reason.Reason `json:"ca"`
+	Item   int              `json:"i"`
+	State  executions.State `json:"s"`
+	TaskID string           `json:"t"`
+	Cause  reason.Reason    `json:"ca"`
 
 	Executor  string    `json:"x"`
 	KillSince time.Time `json:"ks"`
@@ -66,9 +66,9 @@ type shardRecord struct {
 	// Replacing is set while a daemon's shard is brought to new settings.
 	Replacing bool `json:"rp"`
 
-	Type      core.Source `json:"y"`
-	NotBefore time.Time   `json:"nb"`
-	Fails     int         `json:"nf"`
+	Type      executions.Source `json:"y"`
+	NotBefore time.Time         `json:"nb"`
+	Fails     int               `json:"nf"`
 	// RunningAt and TimedOut are those of rule K4.
 	RunningAt time.Time `json:"ra"`
 	TimedOut  bool      `json:"to"`
@@ -76,16 +76,16 @@ type shardRecord struct {
 	Start time.Time `json:"st"`
 }
 
-func (r *record) daemon() bool { return r.Source == string(core.DaemonSource) }
+func (r *record) daemon() bool { return r.Source == string(executions.DaemonSource) }
 
 // failover reports whether the execution may have two attempts of a shard while one is unreachable.
 func (r *record) failover() bool { return r.daemon() || r.Settings != nil && r.Settings.Job.Failover }
 
-func terminal(s core.State) bool {
-	return s == core.Finished || s == core.Failed || s == core.Killed || s == core.Lost || s == core.TimedOut
+func terminal(s executions.State) bool {
+	return s == executions.Finished || s == executions.Failed || s == executions.Killed || s == executions.Lost || s == executions.TimedOut
 }
 
-func live(s core.State) bool { return s == core.Launching || s == core.Running }
+func live(s executions.State) bool { return s == executions.Launching || s == executions.Running }
 
 // execRecord is an execution with what was seen of it.
 type execRecord struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
@@ -48,7 +48,7 @@ func (l *leader) send(c term.Call) {
 	late := max(s.stream.slowUntil-w.now, 0)
 	answerLate := time.Duration(0)
 	lost := CallLost
-	if _, isAccept := c.Call.(core.CallLaunch); isAccept {
+	if _, isAccept := c.Call.(step.CallLaunch); isAccept {
 		lost = AcceptLost
 		if w.dice(AcceptLate) {
 			late += w.between(50*time.Millisecond, 4*time.Second)
@@ -91,28 +91,28 @@ func (l *leader) send(c term.Call) {
 }
 
 // arrives is a call as the master takes it.
-func (m *master) arrives(s *session, call core.Call, done func(error)) {
+func (m *master) arrives(s *session, call step.Call, done func(error)) {
 	defer done(nil)
 	switch c := call.(type) {
-	case core.CallLaunch:
+	case step.CallLaunch:
 		if last := s.arrived[c.Launch.AgentID]; c.Seq < last {
 			s.l.w.fail("L3 ACCEPTs for one agent keep their order", "%d on %s arrives after %d", c.Seq, c.Launch.AgentID, last)
 		}
 		s.arrived[c.Launch.AgentID] = c.Seq
 		m.accept(c.Launch)
-	case core.CallDecline:
+	case step.CallDecline:
 		m.decline(c.Offers, c.Refuse)
-	case core.CallRequestOffers:
+	case step.CallRequestOffers:
 		m.revive()
-	case core.CallStopOffers:
+	case step.CallStopOffers:
 		m.suppressed = true
-	case core.CallKill:
+	case step.CallKill:
 		m.kill(c.Kill)
-	case core.CallEndExecutor:
+	case step.CallEndExecutor:
 		m.shutdown(c.ExecutorID, c.AgentID)
-	case core.CallReconcile:
+	case step.CallReconcile:
 		m.reconcile(c.Tasks)
-	case core.CallAcknowledge:
+	case step.CallAcknowledge:
 		m.acknowledge(c.Ack)
 	}
 }

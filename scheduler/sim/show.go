@@ -7,6 +7,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // shown is a call or events as traces show them. It is made a text only where a trace is kept.
@@ -14,13 +16,13 @@ type shown struct{ what any }
 
 func (s shown) String() string {
 	switch v := s.what.(type) {
-	case core.CallLaunch:
+	case step.CallLaunch:
 		var tasks []string
 		for _, t := range v.Launch.Tasks {
 			tasks = append(tasks, t.TaskID+" on "+t.Executor.ID)
 		}
 		return fmt.Sprintf("ACCEPT %d on %s, %v: %s", v.Seq, v.Launch.AgentID, v.Launch.OfferIDs, strings.Join(tasks, ", "))
-	case core.CallAcknowledge:
+	case step.CallAcknowledge:
 		return fmt.Sprintf("ACKNOWLEDGE %s of %s", v.Ack.UUID, v.Ack.TaskID)
 	case cluster.Update:
 		return fmt.Sprintf("UPDATE %s %s from %s %s %q uuid %s", v.TaskID, v.State, v.Source, v.Reason, v.Message, v.UUID)
@@ -32,7 +34,7 @@ func (s shown) String() string {
 		return strings.Join(all, " | ")
 	case core.ClusterEvent:
 		return shown{v.Event}.String()
-	case core.AppChanged, core.JobChanged: // with their documents, as people write them
+	case config.AppChanged, config.JobChanged: // with their documents, as people write them
 		data, err := json.Marshal(v)
 		if err != nil {
 			return err.Error()

@@ -10,6 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // users are those who register, change and trigger, and what their jobs are like.
@@ -77,17 +81,17 @@ func (u *users) wish() {
 		u.disableJob(name, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableJob(name, false) })
 	case n < 82:
-		u.ask("deregister "+name, core.DeregisterJob{Name: name})
+		u.ask("deregister "+name, config.DeregisterJob{Name: name})
 		w.after(w.between(0, 20*time.Second), func() { u.registerJob(name) })
 	case n < 88:
-		if old, ok := view(u, (*core.Views).App, appName); ok {
-			u.ask("update app "+appName, core.UpdateApp{Config: u.app(appName), Version: old.Version})
+		if old, ok := view(u, (*views.Views).App, appName); ok {
+			u.ask("update app "+appName, config.UpdateApp{Config: u.app(appName), Version: old.Version})
 		}
 	case n < 91:
 		u.disableApp(appName, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableApp(appName, false) })
 	case n < 93:
-		u.ask("delete app "+appName, core.DeleteApp{Name: appName, WithJobs: w.rng.IntN(2) == 0})
+		u.ask("delete app "+appName, config.DeleteApp{Name: appName, WithJobs: w.rng.IntN(2) == 0})
 		w.after(w.between(0, 20*time.Second), func() { u.registerApp(appName) })
 	case n < 95:
 		u.registerApp(appName)
@@ -111,9 +115,9 @@ func (u *users) kill() {
 	}
 	w.count(KillRequested)
 	id := w.check.live[task]
-	ask := core.KillRequested{TaskID: task, Actor: byUser}
+	ask := operator.KillRequested{TaskID: task, Actor: byUser}
 	if w.rng.IntN(2) == 0 {
-		ask = core.KillRequested{ExecutionID: id, Actor: byUser}
+		ask = operator.KillRequested{ExecutionID: id, Actor: byUser}
 	}
 	w.trace.add("a user kills %+v", ask)
 	w.after(w.between(0, 3*time.Second), func() {
@@ -140,19 +144,19 @@ func (u *users) updateJob(name string) {
 
 // changeJob has the leader replace a job's document, and tries again if it has changed meanwhile.
 func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
-	old, ok := view(u, (*core.Views).Job, name)
+	old, ok := view(u, (*views.Views).Job, name)
 	if !ok {
 		return
 	}
-	u.askAnd("update job "+name, core.UpdateJob{Config: change(old.Config), Version: old.Version}, func(err *core.Error) {
-		if err != nil && err.Code == core.StaleVersion {
+	u.askAnd("update job "+name, config.UpdateJob{Config: change(old.Config), Version: old.Version}, func(err *problem.Error) {
+		if err != nil && err.Code == config.StaleVersion {
 			u.changeJob(name, change)
 		}
 	})
 }
 
 // view is an app or a job as the leader shows it, if there is one.
-func view[T any](u *users, show func(*core.Views, string) (T, error), name string) (v T, ok bool) {
+func view[T any](u *users, show func(*views.Views, string) (T, error), name string) (v T, ok bool) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return v, false
@@ -162,10 +166,12 @@ func view[T any](u *users, show func(*core.Views, string) (T, error), name strin
 }
 
 // ask hands a request to the leader; without one it is refused.
-func (u *users) ask(name string, change core.Change) { u.askAnd(name, change, func(*core.Error) {}) }
+func (u *users) ask(name string, change config.Change) {
+	u.askAnd(name, change, func(*problem.Error) {})
+}
 
 // askAnd does something with the answer.
-func (u *users) askAnd(name string, change core.Change, then func(*core.Error)) {
+func (u *users) askAnd(name string, change config.Change, then func(*problem.Error)) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return
@@ -180,7 +186,7 @@ func (u *users) askAnd(name string, change core.Change, then func(*core.Error)) 
 }
 
 func (u *users) registerApp(name string) {
-	u.ask("register app "+name, core.RegisterApp{Config: u.app(name)})
+	u.ask("register app "+name, config.RegisterApp{Config: u.app(name)})
 }
 
 func (u *users) app(name string) app.Config {
@@ -194,7 +200,7 @@ func (u *users) app(name string) app.Config {
 }
 
 func (u *users) registerJob(name string) {
-	u.ask("register job "+name, core.RegisterJob{Config: u.job(name)})
+	u.ask("register job "+name, config.RegisterJob{Config: u.job(name)})
 }
 
 var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?", "0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
@@ -247,11 +253,11 @@ func (u *users) job(name string) jobs.Config {
 const neverCPUs = 1000
 
 func (u *users) disableJob(name string, disabled bool) {
-	u.ask(fmt.Sprintf("disable %s: %v", name, disabled), core.DisableJob{Name: name, Disabled: disabled})
+	u.ask(fmt.Sprintf("disable %s: %v", name, disabled), config.DisableJob{Name: name, Disabled: disabled})
 }
 
 func (u *users) disableApp(name string, disabled bool) {
-	u.ask(fmt.Sprintf("disable app %s: %v", name, disabled), core.DisableApp{Name: name, Disabled: disabled})
+	u.ask(fmt.Sprintf("disable app %s: %v", name, disabled), config.DisableApp{Name: name, Disabled: disabled})
 }
 
 // trigger asks once.
@@ -262,7 +268,7 @@ func (u *users) trigger(job, key string, done func(core.Reply)) {
 	}
 	u.w.trace.add("a user triggers %s, key %q", job, key)
 	l.request(func(token uint64) core.Request {
-		return core.TriggerRequested{Token: token, Job: job, Key: key, Actor: byUser}
+		return operator.TriggerRequested{Token: token, Job: job, Key: key, Actor: byUser}
 	}, func(r core.Reply) {
 		if r.Err == nil {
 			u.w.check.promised(r.ExecutionID)
@@ -303,7 +309,7 @@ func (u *users) stop() {
 		u.pauseJob(name, false)
 		if j := u.w.check.job(name); j.daemon() {
 			if name != u.w.kept {
-				u.ask("deregister "+name, core.DeregisterJob{Name: name})
+				u.ask("deregister "+name, config.DeregisterJob{Name: name})
 			}
 			continue
 		}

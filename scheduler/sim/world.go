@@ -13,6 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -117,7 +118,7 @@ type world struct {
 	queue eventQueue
 	seq   uint64
 
-	opt       core.Options
+	opt       step.Options
 	store     *store
 	master    *master    // of a world with a Mesos, else nil
 	api       *apiServer // of one with a Kubernetes
@@ -164,7 +165,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)
 	w.history, w.audits = newHistory(w), newAudits(w)
-	w.opt = core.DefaultOptions()
+	w.opt = step.DefaultOptions()
 	w.opt.History = true
 	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
 	if w.rng.IntN(3) == 0 {
@@ -269,7 +270,7 @@ func (w *world) mix(format string, args ...any) {
 }
 
 // mixLaunch takes the tasks as executors get them, and returns what else there is to a launch.
-func (w *world) mixLaunch(l core.CallLaunch) core.Call {
+func (w *world) mixLaunch(l step.CallLaunch) step.Call {
 	l.Launch.Tasks = slices.Clone(l.Launch.Tasks)
 	for i := range l.Launch.Tasks {
 		t := &l.Launch.Tasks[i]
@@ -286,7 +287,7 @@ func (w *world) mixDecision(events []core.Event, d *core.Decision) {
 		w.mix("%s %s", d.Writes[i].Path, d.Writes[i].Value)
 	}
 	for _, call := range d.Calls {
-		if l, ok := call.(core.CallLaunch); ok { // its tasks have pointers
+		if l, ok := call.(step.CallLaunch); ok { // its tasks have pointers
 			call = w.mixLaunch(l)
 		}
 		w.mix("%T%+v", call, call)

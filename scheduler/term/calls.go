@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // calls are the calls to the cluster. Calls of one queue keep their order, for each leaves when the one before was answered. The ACCEPTs
@@ -32,29 +33,29 @@ type sessionQueues struct {
 const ackQueues = 4
 
 type callQueue struct {
-	waiting []core.Call
+	waiting []step.Call
 	busy    bool // one is under way
 }
 
 type sentCall struct {
 	of    *sessionQueues
 	queue *callQueue
-	call  core.Call
+	call  step.Call
 }
 
-func (p *sessionQueues) queueOf(call core.Call) *callQueue {
+func (p *sessionQueues) queueOf(call step.Call) *callQueue {
 	switch c := call.(type) {
-	case core.CallLaunch:
+	case step.CallLaunch:
 		q := p.accepts[c.Launch.AgentID]
 		if q == nil {
 			q = &callQueue{}
 			p.accepts[c.Launch.AgentID] = q
 		}
 		return q
-	case core.CallAcknowledge:
+	case step.CallAcknowledge:
 		p.nextAck = (p.nextAck + 1) % ackQueues
 		return &p.acks[p.nextAck]
-	case core.CallKill, core.CallEndExecutor, core.CallReconcile:
+	case step.CallKill, step.CallEndExecutor, step.CallReconcile:
 		return &p.command
 	default:
 		return &p.flow
@@ -62,8 +63,8 @@ func (p *sessionQueues) queueOf(call core.Call) *callQueue {
 }
 
 // call has a call leave after those before it in its queue. Without a session it is dropped: the session's end is reported to the core.
-func (m *Machine) call(call core.Call) {
-	if c, ok := call.(core.CallSubscribe); ok {
+func (m *Machine) call(call step.Call) {
+	if c, ok := call.(step.CallSubscribe); ok {
 		m.subscribe(c)
 		return
 	}
@@ -94,7 +95,7 @@ func (m *Machine) Called(id int64, err error) {
 	}
 	delete(m.underWay, id)
 	p := sent.of
-	accept, isAccept := sent.call.(core.CallLaunch)
+	accept, isAccept := sent.call.(step.CallLaunch)
 	if isAccept {
 		m.acceptAnswered(p.session, accept.Seq, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // change has the core plan a change of configuration, commits that alone, so that no part of it is there without the rest, and
@@ -27,21 +28,21 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 	case err == nil:
 		m.step([]core.Event{core.ChangeCommitted{Token: ch.Token}}, func(_ *core.Decision, err error) {
 			if err != nil {
-				m.refuse(ch.Token, core.Errorf(core.OutcomeUnknown, "term_ended", "the change was stored; the next leader acts on it: %v", err))
+				m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended", "the change was stored; the next leader acts on it: %v", err))
 			}
 		})
 	case errors.As(err, &conflict):
 		m.changeConflicts(ch, conflict.Path)
 	case errors.Is(err, registry.ErrTooLarge):
-		m.refuse(ch.Token, core.Errorf(core.Invalid, "too_large", "a document of the change is too large to be stored; make it smaller"))
+		m.refuse(ch.Token, problem.Errorf(problem.Invalid, "too_large", "a document of the change is too large to be stored; make it smaller"))
 	case isLost(err) && !unknown:
-		m.refuse(ch.Token, core.Errorf(core.Unavailable, "registry_lost", "the change was not made: %v", err))
+		m.refuse(ch.Token, problem.Errorf(problem.Unavailable, "registry_lost", "the change was not made: %v", err))
 		m.fail(err)
 	case unknown || errors.Is(err, registry.ErrTermEnded):
-		m.refuse(ch.Token, core.Errorf(core.OutcomeUnknown, "term_ended", "the change may have been done; look again when a leader is back: %v", err))
+		m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended", "the change may have been done; look again when a leader is back: %v", err))
 		m.fail(err)
 	default: // such as a missing permission: nothing was written, and the term goes on
-		m.refuse(ch.Token, core.Errorf(core.Unavailable, "not_stored", "the change was not made: %v", err))
+		m.refuse(ch.Token, problem.Errorf(problem.Unavailable, "not_stored", "the change was not made: %v", err))
 	}
 }
 
@@ -52,7 +53,7 @@ func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
 	m.onRead = func(read []Document) {
 		edits, err := m.reloaded(read[0])
 		if err != nil {
-			m.refuse(ch.Token, core.Errorf(core.Unavailable, "term_ended", "the change was not made: %v", err))
+			m.refuse(ch.Token, problem.Errorf(problem.Unavailable, "term_ended", "the change was not made: %v", err))
 			m.fail(err)
 			return
 		}
@@ -60,7 +61,7 @@ func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
 			if err == nil {
 				m.logExternalEdits(edits)
 			}
-			m.refuse(ch.Token, core.Errorf(core.Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", path))
+			m.refuse(ch.Token, problem.Errorf(problem.Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", path))
 		})
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -37,24 +39,24 @@ func commands() map[string]func(*scene, *scenario.Words) {
 			a := app.Default()
 			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
 			s.request(func(token uint64) core.Request {
-				return core.ChangeRequested{Token: token, Change: core.RegisterApp{Config: a}}
+				return core.ChangeRequested{Token: token, Change: config.RegisterApp{Config: a}}
 			})
 		},
 		"job": func(s *scene, w *scenario.Words) {
 			j := job(w)
 			s.request(func(token uint64) core.Request {
-				return core.ChangeRequested{Token: token, Change: core.RegisterJob{Config: j}}
+				return core.ChangeRequested{Token: token, Change: config.RegisterJob{Config: j}}
 			})
 		},
 		"disable": func(s *scene, w *scenario.Words) {
 			name := w.Next()
 			s.request(func(token uint64) core.Request {
-				return core.ChangeRequested{Token: token, Change: core.DisableJob{Name: name, Disabled: true}}
+				return core.ChangeRequested{Token: token, Change: config.DisableJob{Name: name, Disabled: true}}
 			})
 		},
 		"trigger": func(s *scene, w *scenario.Words) {
 			name := w.Next()
-			s.request(func(token uint64) core.Request { return core.TriggerRequested{Token: token, Job: name} })
+			s.request(func(token uint64) core.Request { return operator.TriggerRequested{Token: token, Job: name} })
 		},
 		"drain": func(s *scene, _ *scenario.Words) { s.machine.Drain() },
 		"offer": func(s *scene, w *scenario.Words) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // externalEdits are the paths that somebody else may have changed in the registry.
@@ -71,7 +73,7 @@ func (f *externalEdits) retry(now time.Duration, paths []string) time.Duration {
 		tries = max(tries, f.tried[path])
 		f.tried[path]++
 	}
-	pause := core.Backoff(editRetryFirst, editRetryMost, tries)
+	pause := step.Backoff(editRetryFirst, editRetryMost, tries)
 	at := now + pause
 	after := slices.IndexFunc(f.later, func(l laterEdits) bool { return l.at > at })
 	if after < 0 {
@@ -129,7 +131,7 @@ func (m *Machine) reloaded(doc Document) ([]core.Event, error) {
 // logExternalEdits logs the external edits that are in force now. The core reports those that can't be used (NoteFaulty).
 func (m *Machine) logExternalEdits(edits []core.Event) {
 	for _, e := range edits {
-		if edit, ok := core.EditOf(e); ok {
+		if edit, ok := config.EditOf(e); ok {
 			m.do(Log{Message: "external edit applied", Attrs: []any{"path", edit.Path, "edit", edit.What, edit.Kind, edit.Name}})
 		}
 	}

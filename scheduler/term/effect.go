@@ -4,6 +4,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // Effect is something that the machine wants done: one of the types below.
@@ -31,7 +33,7 @@ type Read struct{ Paths []string }
 // Call is sent once to a session. Called answers it. A caller who knows by then that the term or the session has ended does not send it.
 type Call struct {
 	ID, Session int64
-	Call        core.Call
+	Call        step.Call
 }
 
 // Subscribe opens a session of that number, and ends the watch of WatchMaster. Opened and, at its end or without it, SessionEnded answer it.
@@ -53,13 +55,13 @@ type AskStandby struct{}
 type Answer struct{ core.Reply }
 
 // Notes are for the log and the history, after each step.
-type Notes []core.Note
+type Notes []step.Note
 
 // Changed is what people see otherwise from now on, after the commit that makes it true.
-type Changed struct{ core.Changed }
+type Changed struct{ step.Changed }
 
 // Notify has people be notified of a job's failures. Notified answers it.
-type Notify struct{ core.Notification }
+type Notify struct{ notifications.Notification }
 
 // Log is a line for the log. Attrs are keys and values in turn.
 type Log struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // ending is how a term comes to its end: what is under way is finished, what waits is refused, and what was committed may leave if
@@ -83,14 +84,14 @@ func (m *Machine) Done() bool {
 func isLost(err error) bool { return errors.Is(err, registry.ErrUnusable) }
 
 // NotMade answers who came too late for the term.
-func NotMade() *core.Error {
-	return core.Errorf(core.Unavailable, "term_ended", "the term has ended; the change was not made: try again shortly")
+func NotMade() *problem.Error {
+	return problem.Errorf(problem.Unavailable, "term_ended", "the term has ended; the change was not made: try again shortly")
 }
 
 // endedMeanwhile answers a request whose step could not be committed.
-func endedMeanwhile(err error) *core.Error {
+func endedMeanwhile(err error) *problem.Error {
 	if isLost(err) {
-		return core.Errorf(core.OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
+		return problem.Errorf(problem.OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
 	}
-	return core.Errorf(core.OutcomeUnknown, "term_ended", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+	return problem.Errorf(problem.OutcomeUnknown, "term_ended", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
 }

@@ -6,6 +6,9 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // Options are what people may set of a term.
@@ -19,7 +22,7 @@ type Machine struct {
 	core *core.Core
 	rnd  rand.Source
 	opt  Options
-	now  core.Now
+	now  clock.Now
 
 	effects []Effect // that the next Ready returns
 
@@ -60,7 +63,7 @@ const linger = 2 * time.Millisecond
 const batch = 5000
 
 // Tick tells the machine the time, which holds until the next Tick.
-func (m *Machine) Tick(now core.Now) { m.now = now }
+func (m *Machine) Tick(now clock.Now) { m.now = now }
 
 // Request hands in what somebody asks for. It is answered once, whatever the end of the term.
 func (m *Machine) Request(q core.Request) {
@@ -80,7 +83,7 @@ func (m *Machine) Drain() { m.event(core.Drain{}) }
 
 // Notified answers a Notify: nil when people were told.
 func (m *Machine) Notified(job string, seq int64, err error) {
-	sent := core.NotificationSent{Job: job, Seq: seq}
+	sent := notifications.NotificationSent{Job: job, Seq: seq}
 	if err != nil {
 		sent.Problem = err.Error()
 	}
@@ -212,4 +215,6 @@ func (m *Machine) do(e Effect) { m.effects = append(m.effects, e) }
 
 func (m *Machine) answer(r core.Reply) { m.do(Answer{r}) }
 
-func (m *Machine) refuse(token uint64, err *core.Error) { m.answer(core.Reply{Token: token, Err: err}) }
+func (m *Machine) refuse(token uint64, err *problem.Error) {
+	m.answer(core.Reply{Token: token, Err: err})
+}

@@ -14,6 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -49,7 +51,7 @@ type scene struct {
 var epoch = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 func newScene() *scene {
-	c := core.New(core.DefaultOptions())
+	c := core.New(step.DefaultOptions())
 	s := &scene{words: scenario.NewNames(), entries: map[string]registry.Entry{}, hold: map[string]bool{}}
 	if err := c.Load(epoch, core.Stored{}); err != nil {
 		panic(err)
@@ -91,7 +93,7 @@ func (s *scene) say(format string, args ...any) {
 	s.out.WriteString(s.words.InWords(fmt.Sprintf(format, args...)) + "\n")
 }
 
-func (s *scene) tick() { s.machine.Tick(core.Now{Wall: epoch.Add(s.now), Elapsed: s.now}) }
+func (s *scene) tick() { s.machine.Tick(clock.Now{Wall: epoch.Add(s.now), Elapsed: s.now}) }
 
 // run lets time pass, and the machine have its turn whenever it wants one.
 func (s *scene) run(d time.Duration) {
@@ -225,32 +227,32 @@ func (s *scene) task(id string) string {
 	return s.words.Called(id, fmt.Sprintf("%s/%d#", parsed.Job, parsed.Item))
 }
 
-func (s *scene) showCall(call core.Call) string {
+func (s *scene) showCall(call step.Call) string {
 	switch c := call.(type) {
-	case core.CallLaunch:
+	case step.CallLaunch:
 		var tasks []string
 		for _, t := range c.Launch.Tasks {
 			tasks = append(tasks, s.task(t.TaskID))
 		}
 		return fmt.Sprintf("ACCEPT on %s: launch %s", c.Launch.AgentID, strings.Join(tasks, ", "))
-	case core.CallKill:
+	case step.CallKill:
 		return "KILL " + c.Kill.TaskID
-	case core.CallAcknowledge:
+	case step.CallAcknowledge:
 		return "ACKNOWLEDGE " + string(c.Ack.UUID) + " of " + c.Ack.TaskID
-	case core.CallEndExecutor:
+	case step.CallEndExecutor:
 		return "SHUTDOWN " + c.ExecutorID
-	case core.CallReconcile:
+	case step.CallReconcile:
 		var tasks []string
 		for _, t := range c.Tasks {
 			tasks = append(tasks, s.task(t.TaskID))
 		}
 		return "RECONCILE " + cmp.Or(strings.Join(tasks, ", "), "everything")
-	case core.CallRequestOffers:
+	case step.CallRequestOffers:
 		return "REVIVE"
-	case core.CallStopOffers:
+	case step.CallStopOffers:
 		return "SUPPRESS"
 	}
-	return strings.ToUpper(strings.TrimPrefix(strings.SplitN(fmt.Sprintf("%T", call), " ", 2)[0], "core.Call"))
+	return strings.ToUpper(strings.TrimPrefix(strings.SplitN(fmt.Sprintf("%T", call), " ", 2)[0], "step.Call"))
 }
 
 // failures are what a commit, a read, a call or SUBSCRIBE may be answered with.

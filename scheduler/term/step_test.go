@@ -8,18 +8,20 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // TestACoreThatPanicsEndsTheTerm: nothing of the step is committed, and who asked for something is answered.
 func TestACoreThatPanicsEndsTheTerm(t *testing.T) {
 	t.Parallel()
 	m := New(&core.Core{}, rand.NewPCG(1, 2), Options{}) // it has no parts
-	m.Request(core.TriggerRequested{Token: 7, Job: "my_job"})
+	m.Request(operator.TriggerRequested{Token: 7, Job: "my_job"})
 	var answered, logged, ended bool
 	for _, e := range m.Ready() {
 		switch e := e.(type) {
 		case Answer:
-			answered = e.Reply.Token == 7 && e.Reply.Err.Kind == core.Unavailable
+			answered = e.Reply.Token == 7 && e.Reply.Err.Kind == problem.Unavailable
 		case Ended:
 			ended = errors.Is(e.Err, ErrContradiction)
 		case Log:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // ErrRefused is wrapped by the error of a term that was ended because the cluster did nothing but refuse this scheduler for
@@ -48,7 +49,7 @@ func (m *Machine) Subscribed() bool { return m.subscribed }
 // Outage says why the last session ended or could not begin, "" before that.
 func (m *Machine) Outage() string { return m.outage }
 
-func (m *Machine) subscribe(c core.CallSubscribe) {
+func (m *Machine) subscribe(c step.CallSubscribe) {
 	if !m.lost {
 		m.do(Subscribe{Session: c.Session, FrameworkID: c.FrameworkID})
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -55,7 +55,7 @@ func BenchmarkPage(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			i := 0
 			for b.Loop() {
-				var ch core.Changed
+				var ch step.Changed
 				for range 100 {
 					i = (i + 1) % 100_000
 					ch.Jobs = append(ch.Jobs, fmt.Sprintf("job_%06d", i))
@@ -80,7 +80,7 @@ func BenchmarkOverview(b *testing.B) {
 // BenchmarkNote is what a decision of ten changes costs in the loop.
 func BenchmarkNote(b *testing.B) {
 	s := manyRows(b, 1000)
-	var ch core.Changed
+	var ch step.Changed
 	for i := range 10 {
 		ch.Jobs, ch.Executions = append(ch.Jobs, fmt.Sprintf("job_%06d", i)), append(ch.Executions, fmt.Sprintf("job_%06d@20260501T120000Z", i))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -61,7 +62,7 @@ func New(read Reader) *Jobs {
 }
 
 // Note takes what a decision has changed, once that is committed. It does not wait.
-func (j *Jobs) Note(ch core.Changed) {
+func (j *Jobs) Note(ch step.Changed) {
 	j.pendingMu.Lock()
 	j.pending.take(&ch)
 	j.pendingMu.Unlock()

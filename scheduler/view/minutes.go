@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // hour is how many full minutes rates are made of.
@@ -14,7 +16,7 @@ const hour = 60
 // minutes are the core's counts at the last minutes' ends, the oldest first.
 type minutes struct {
 	mu sync.Mutex
-	at []core.Counts
+	at []views.Counts
 }
 
 // sample reads the counts each minute until ctx ends; a minute in which they can't be read is left out.
@@ -22,7 +24,7 @@ func (m *minutes) sample(ctx context.Context, read Reader) {
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for {
-		var now core.Counts
+		var now views.Counts
 		if read(ctx, func(c *core.Core) { now = c.Views().Counts() }) == nil {
 			m.mu.Lock()
 			m.at = append(m.at, now)
@@ -45,14 +47,14 @@ type rates struct {
 }
 
 // upTo takes the counts of now for those since the last sample.
-func (m *minutes) upTo(now *core.Counts) rates {
+func (m *minutes) upTo(now *views.Counts) rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := rates{}
 	if n := len(m.at); n >= 2 {
 		r.perMinute = m.at[n-1].Launched - m.at[n-2].Launched
 	}
-	from := core.Counts{FireDelay: core.NewLatencies()}
+	from := views.Counts{FireDelay: stats.NewLatencies()}
 	if len(m.at) > 0 { // the first of them is the term's begin, or an hour ago
 		from = m.at[0]
 	}

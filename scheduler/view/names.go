@@ -3,7 +3,7 @@ package view
 import (
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // namesMost bounds what is kept of executions and apps that were named: beyond it who watches looks at everything again.
@@ -27,7 +27,7 @@ func add(set *map[string]struct{}, name string) {
 }
 
 // take adds what a decision names. Of jobs each is kept, whose rows are to be read.
-func (n *names) take(ch *core.Changed) {
+func (n *names) take(ch *step.Changed) {
 	n.cluster, n.all = n.cluster || ch.Cluster, n.all || ch.All
 	for _, name := range ch.Jobs {
 		add(&n.jobs, name)

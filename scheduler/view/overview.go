@@ -7,6 +7,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -80,8 +82,8 @@ const factsFor = 500 * time.Millisecond
 
 // facts are what the core says, and when it said it.
 type facts struct {
-	core.Facts
-	counts core.Counts
+	views.Facts
+	counts views.Counts
 	at     time.Time
 	old    atomic.Bool // something was named as changed since
 }
@@ -139,7 +141,7 @@ func (j *Jobs) summary(ctx context.Context, scope explain.Scope, now time.Time, 
 	return s, nil
 }
 
-func queueOf(kind string, q *core.Queue) Queue {
+func queueOf(kind string, q *stats.Queue) Queue {
 	return Queue{Kind: kind, Depth: q.Depth, OldestSeconds: q.Oldest.Seconds()}
 }
 

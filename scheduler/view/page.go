@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/secrets"
 )
@@ -82,15 +84,15 @@ type LastRun struct {
 	Run
 	StartTime    *time.Time `json:"startTime"`
 	CompleteTime *time.Time `json:"completeTime"`
-	core.Why
+	views.Why
 }
 
 // Run is one execution in the strip of a job.
 type Run struct {
-	ExecutionID    string     `json:"executionId"`
-	State          core.State `json:"state"`
-	FireTime       time.Time  `json:"fireTime"`
-	DurationMillis *int64     `json:"durationMillis"`
+	ExecutionID    string           `json:"executionId"`
+	State          executions.State `json:"state"`
+	FireTime       time.Time        `json:"fireTime"`
+	DurationMillis *int64           `json:"durationMillis"`
 }
 
 // runsShown is how many of a job's last runs a page has.
@@ -106,7 +108,7 @@ func (j *Jobs) Page(ctx context.Context, scope explain.Scope, q Query) (Page, er
 	if len(names) == 0 {
 		return p, nil
 	}
-	var details []core.JobDetail
+	var details []views.JobDetail
 	if err := j.read(ctx, func(c *core.Core) { details = c.Views().JobDetails(names, runsShown) }); err != nil {
 		return Page{}, err
 	}
@@ -260,7 +262,7 @@ func (r *row) shown() Row {
 }
 
 // fill adds what the core has of a row.
-func (v *Row) fill(d *core.JobDetail) {
+func (v *Row) fill(d *views.JobDetail) {
 	v.NextFire = moment(millis(d.NextFire))
 	why := d.WaitingFor
 	v.WaitingFor, v.WaitingForCode, v.WaitingForArgs = why.String(), string(why.Code()), why.Args()

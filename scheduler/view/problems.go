@@ -10,6 +10,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -45,15 +47,15 @@ const (
 
 // kinds are all kinds, the worst first, and their severities.
 var kinds = []struct{ kind, severity string }{
-	{string(core.TroubleNotSubscribed), "error"},
-	{string(core.TroubleAgentUnreachable), "error"},
+	{string(views.TroubleNotSubscribed), "error"},
+	{string(views.TroubleAgentUnreachable), "error"},
 	{Failing, "error"},
 	{Late, "error"},
-	{string(core.TroubleFaulty), "error"},
-	{string(core.TroubleStartFailures), "error"},
+	{string(views.TroubleFaulty), "error"},
+	{string(views.TroubleStartFailures), "error"},
 	{Waiting, "warning"},
-	{string(core.TroubleDaemonSilent), "warning"},
-	{string(core.TroubleUnnotified), "warning"},
+	{string(views.TroubleDaemonSilent), "warning"},
+	{string(views.TroubleUnnotified), "warning"},
 	{Missed, "warning"},
 	{Warning, "warning"},
 }
@@ -130,7 +132,7 @@ func (r *row) problems(all []Problem, now int64) []Problem {
 		all = append(all, Problem{Kind: kind, Job: r.name, App: r.app(), Count: count, Since: moment(since)})
 	}
 	long := now - longAfter.Milliseconds()
-	if runStates[r.lastState] == string(core.Failed) {
+	if runStates[r.lastState] == string(executions.Failed) {
 		put(Failing, int(r.failures), r.failingSince)
 	}
 	if r.waiting > 0 && r.waitingSince < long {
@@ -157,7 +159,7 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 		shorten(shown)
 		return nil
 	}
-	var details []core.JobDetail
+	var details []views.JobDetail
 	if err := j.read(ctx, func(c *core.Core) { details = c.Views().JobDetails(names, 0) }); err != nil {
 		return err
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -70,7 +73,7 @@ func TestProblems(t *testing.T) {
 			s.none("FAILING")
 		},
 		"WAITING": func(t *testing.T, s *stage) {
-			s.step(core.TriggerRequested{Token: 1, Job: "large"})
+			s.step(operator.TriggerRequested{Token: 1, Job: "large"})
 			s.offer("o2")
 			s.none("WAITING")
 			s.now = s.now.Add(61 * time.Second)
@@ -88,7 +91,7 @@ func TestProblems(t *testing.T) {
 			}
 		},
 		"AGENT_UNREACHABLE": func(t *testing.T, s *stage) {
-			s.step(core.TriggerRequested{Token: 1, Job: "job"})
+			s.step(operator.TriggerRequested{Token: 1, Job: "job"})
 			s.offer("o2")
 			task := launches(s.last).Launch.Tasks[0]
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},
@@ -102,13 +105,13 @@ func TestProblems(t *testing.T) {
 			}
 		},
 		"FAULTY": func(t *testing.T, s *stage) {
-			s.step(core.DocumentFaulty{Path: "/config/job/job", Why: reason.FromText("no JSON\nat line 1")})
+			s.step(config.DocumentFaulty{Path: "/config/job/job", Why: reason.FromText("no JSON\nat line 1")})
 			if p := s.problem("FAULTY"); p.Job != "job" || p.App != "a" || p.Path != "/config/job/job" || p.Message != "no JSON at line 1" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
 		},
 		"START_FAILURES": func(t *testing.T, s *stage) {
-			s.step(core.TriggerRequested{Token: 1, Job: "job"})
+			s.step(operator.TriggerRequested{Token: 1, Job: "job"})
 			s.offer("o2")
 			task := launches(s.last).Launch.Tasks[0]
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},
@@ -130,7 +133,7 @@ func TestProblems(t *testing.T) {
 			if len(s.last.Notifications) != 1 {
 				t.Fatalf("%+v", s.last.Notifications)
 			}
-			s.step(core.NotificationSent{Job: "tells", Seq: s.last.Notifications[0].Seq, Problem: "the mail server is away"})
+			s.step(notifications.NotificationSent{Job: "tells", Seq: s.last.Notifications[0].Seq, Problem: "the mail server is away"})
 			if p := s.problem("UNNOTIFIED"); p.Job != "tells" || p.Count != 1 || p.Message != "the mail server is away" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
@@ -157,7 +160,7 @@ func TestProblemsOfSomeApps(t *testing.T) {
 	s.subscribed()
 	s.run("mine", cluster.Failed)
 	s.run("theirs", cluster.Failed)
-	s.step(core.DocumentFaulty{Path: "/config/job/unknown", Why: reason.FromText("no JSON")}, core.SessionEnded{Session: 1, Reason: "away"})
+	s.step(config.DocumentFaulty{Path: "/config/job/unknown", Why: reason.FromText("no JSON")}, core.SessionEnded{Session: 1, Reason: "away"})
 	o, err := s.Overview(t.Context(), of("a"), s.now)
 	if err != nil || len(o.Problems) != 1 || o.Problems[0].Job != "mine" {
 		t.Errorf("%+v, %v", o.Problems, err)

@@ -12,6 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -61,17 +63,17 @@ func (w *world) happens() {
 	session := w.session + 1
 	switch w.rnd.IntN(12) {
 	case 0, 1, 2:
-		w.step(core.TriggerRequested{Token: 1, Job: name})
+		w.step(operator.TriggerRequested{Token: 1, Job: name})
 	case 3:
-		w.step(core.JobChanged{Name: name})
+		w.step(config.JobChanged{Name: name})
 	case 4:
 		doc := w.document(name)
-		w.step(core.JobChanged{Name: name, Config: &doc, Version: int64(w.now.Unix()), Disabled: w.rnd.IntN(4) == 0})
+		w.step(config.JobChanged{Name: name, Config: &doc, Version: int64(w.now.Unix()), Disabled: w.rnd.IntN(4) == 0})
 	case 5:
 		doc := anApp("b")
-		w.step(core.AppChanged{Name: "b", Config: &doc, Version: int64(w.now.Unix()), Disabled: w.rnd.IntN(3) == 0})
+		w.step(config.AppChanged{Name: "b", Config: &doc, Version: int64(w.now.Unix()), Disabled: w.rnd.IntN(3) == 0})
 	case 6:
-		w.step(core.PauseRequested{Token: 1, Job: name, Paused: w.rnd.IntN(2) == 0})
+		w.step(operator.PauseRequested{Token: 1, Job: name, Paused: w.rnd.IntN(2) == 0})
 	case 7:
 		if w.rnd.IntN(3) == 0 {
 			w.step(core.SessionEnded{Session: session, Reason: "cut"})
@@ -80,7 +82,7 @@ func (w *world) happens() {
 			w.step(core.SessionBegan{Session: session + 1, MasterID: "m"})
 		}
 	case 8:
-		w.step(core.DocumentFaulty{Path: "/config/job/" + name, Why: reason.FromText("it is no JSON"), Version: int64(w.now.Unix())})
+		w.step(config.DocumentFaulty{Path: "/config/job/" + name, Why: reason.FromText("it is no JSON"), Version: int64(w.now.Unix())})
 	case 9:
 		w.step(core.ClusterEvent{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("r", w.now.UnixNano(), w.rnd.Uint32()), AgentID: "S1",
 			Hostname: "h1", AgentURL: "http://h1:5051", Resources: resources.New(4, 4096)}}}})

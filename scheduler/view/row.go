@@ -6,7 +6,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -31,7 +32,7 @@ var (
 	// jobStates are the states of an explanation, by name.
 	jobStates = []string{"", "APP_DISABLED", "DISABLED", "FAULTY", "NEVER", "ON_TRIGGER", "PAUSED", "READY", "RUNNING", "SHUTTING_DOWN", "WAITING"}
 	// runStates are those of a run that ended.
-	runStates = []string{"", string(core.Failed), string(core.Finished), string(core.Killed)}
+	runStates = []string{"", string(executions.Failed), string(executions.Finished), string(executions.Killed)}
 )
 
 // JobStates are the states that a job can be in, as an explanation has them.
@@ -58,7 +59,7 @@ func moment(at int64) *time.Time {
 	return &t
 }
 
-func compact(r *core.JobRow) *row {
+func compact(r *views.JobRow) *row {
 	beyond := !isASCII(r.Name)
 	if c := r.Config; c != nil {
 		beyond = beyond || !isASCII(c.AppName, c.Description)

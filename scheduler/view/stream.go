@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -40,7 +40,7 @@ func (j *Jobs) Follow(scope explain.Scope) (*Stream, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.streams == nil {
-		return nil, core.Errorf(core.Unavailable, "term_ended", "the term has ended: try again shortly")
+		return nil, problem.Errorf(problem.Unavailable, "term_ended", "the term has ended: try again shortly")
 	}
 	j.streams[s] = struct{}{}
 	return s, nil

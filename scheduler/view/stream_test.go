@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -56,11 +59,11 @@ func TestStreamsMerge(t *testing.T) {
 		settled(s)
 		all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
 		for range 3 { // more than once: named once
-			s.step(core.TriggerRequested{Token: 1, Job: "one"})
-			s.step(core.TriggerRequested{Token: 1, Job: "two"})
+			s.step(operator.TriggerRequested{Token: 1, Job: "one"})
+			s.step(operator.TriggerRequested{Token: 1, Job: "two"})
 		}
 		cfg := anApp("b")
-		s.step(core.AppChanged{Name: "b", Config: &cfg})
+		s.step(config.AppChanged{Name: "b", Config: &cfg})
 		settled(s)
 		<-all.Changed()
 		e, ok := all.Take()
@@ -75,7 +78,7 @@ func TestStreamsMerge(t *testing.T) {
 		if e, ok := some.Take(); ok {
 			t.Errorf("twice: %+v", e)
 		}
-		s.step(core.TriggerRequested{Token: 1, Job: "one"})
+		s.step(operator.TriggerRequested{Token: 1, Job: "one"})
 		settled(s)
 		if e, ok := some.Take(); ok {
 			t.Errorf("of another app: %+v", e)
@@ -89,8 +92,8 @@ func TestMovedAndGoneJobsAreNamed(t *testing.T) {
 		settled(s)
 		some := follow(t, s, of("a"))
 		moved := aJob("moves", "b")
-		s.step(core.JobChanged{Name: "moves", Config: &moved})
-		s.step(core.JobChanged{Name: "goes"})
+		s.step(config.JobChanged{Name: "moves", Config: &moved})
+		s.step(config.JobChanged{Name: "goes"})
 		settled(s)
 		if e, _ := some.Take(); !slices.Equal(e.Jobs, []string{"goes", "moves"}) {
 			t.Errorf("%+v", e)
@@ -106,7 +109,7 @@ func TestMovedJobsAreNamedAfterAReadThatFailed(t *testing.T) {
 	for i := range 201 { // more than are read at once, and than an event names
 		name := fmt.Sprintf("job%03d", i)
 		moved := aJob(name, "b")
-		docs, moves = append(docs, aJob(name, "a")), append(moves, core.JobChanged{Name: name, Config: &moved})
+		docs, moves = append(docs, aJob(name, "a")), append(moves, config.JobChanged{Name: name, Config: &moved})
 	}
 	s := newStage(t, docs...)
 	failing := -1 // after so many reads
@@ -141,7 +144,7 @@ func TestSlowReadersTakeNoMemory(t *testing.T) {
 		settled(s)
 		all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
 		for i := range 201 {
-			s.step(core.TriggerRequested{Token: 1, Job: fmt.Sprintf("job%03d", i)})
+			s.step(operator.TriggerRequested{Token: 1, Job: fmt.Sprintf("job%03d", i)})
 			settled(s)
 		}
 		if e, ok := all.Take(); !ok || !e.All || len(e.Jobs)+len(e.Executions)+len(e.Apps) != 0 {
@@ -151,7 +154,7 @@ func TestSlowReadersTakeNoMemory(t *testing.T) {
 			t.Errorf("what others have done is told: %+v", e)
 		}
 		cfg := aJob("job000", "a")
-		s.step(core.JobChanged{Name: "job000", Config: &cfg})
+		s.step(config.JobChanged{Name: "job000", Config: &cfg})
 		settled(s)
 		if e, _ := all.Take(); e.All || !slices.Contains(e.Jobs, "job000") {
 			t.Errorf("after that: %+v", e)
@@ -176,6 +179,6 @@ func TestNoteWaitsForNobody(t *testing.T) {
 	s.mu.Lock() // nobody can read
 	defer s.mu.Unlock()
 	for range 100 {
-		s.Note(core.Changed{Jobs: []string{"one"}, Cluster: true})
+		s.Note(step.Changed{Jobs: []string{"one"}, Cluster: true})
 	}
 }

@@ -17,6 +17,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -40,7 +45,7 @@ type stage struct {
 func (s *stage) Uint64() uint64 { s.rnd++; return s.rnd * 0x9e3779b97f4a7c15 }
 
 func newStage(t testing.TB, docs ...any) *stage {
-	s := &stage{t: t, now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), core: core.New(core.DefaultOptions())}
+	s := &stage{t: t, now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), core: core.New(step.DefaultOptions())}
 	s.began = s.now
 	var stored core.Stored
 	for _, d := range docs {
@@ -77,7 +82,7 @@ func (s *stage) read(_ context.Context, fn func(*core.Core)) error {
 
 func (s *stage) step(events ...core.Event) {
 	s.mu.Lock()
-	s.last = s.core.Step(core.Now{Wall: s.now, Elapsed: s.now.Sub(s.began)}, s, events)
+	s.last = s.core.Step(clock.Now{Wall: s.now, Elapsed: s.now.Sub(s.began)}, s, events)
 	s.mu.Unlock()
 	s.Note(s.last.Changed)
 }
@@ -152,7 +157,7 @@ func (s *stage) offer(id string) {
 func (s *stage) run(job string, state cluster.State) {
 	s.t.Helper()
 	s.now = s.now.Add(time.Second)
-	s.step(core.TriggerRequested{Token: 1, Job: job})
+	s.step(operator.TriggerRequested{Token: 1, Job: job})
 	if launches(s.last) == nil {
 		s.offer(fmt.Sprint("o", s.rnd))
 	}
@@ -167,9 +172,9 @@ func (s *stage) run(job string, state cluster.State) {
 		Source: cluster.FromExecutor, UUID: []byte(fmt.Sprint(s.rnd)), Timestamp: s.now}})
 }
 
-func launches(d core.Decision) *core.CallLaunch {
+func launches(d core.Decision) *step.CallLaunch {
 	for _, call := range d.Calls {
-		if l, ok := call.(core.CallLaunch); ok {
+		if l, ok := call.(step.CallLaunch); ok {
 			return &l
 		}
 	}
@@ -225,7 +230,7 @@ func TestRowsFollow(t *testing.T) {
 	if r := row(); r.State != "ON_TRIGGER" || r.LastRun != nil || len(r.Runs) != 0 || r.NextFire != nil {
 		t.Errorf("at first %+v", r)
 	}
-	s.step(core.TriggerRequested{Token: 1, Job: "job"})
+	s.step(operator.TriggerRequested{Token: 1, Job: "job"})
 	r := row()
 	if r.State != "WAITING" || r.Waiting != 1 || r.WaitingSince == nil || !strings.Contains(r.WaitingFor, "connecting to the cluster") || len(r.Runs) != 1 {
 		t.Errorf("triggered: %+v", r)
@@ -238,7 +243,7 @@ func TestRowsFollow(t *testing.T) {
 	if err != nil || totals.Running != 1 || totals.RunningExecutions != 1 || totals.ByState["RUNNING"] != 1 || totals.ByState["ON_TRIGGER"] != 1 {
 		t.Errorf("totals %+v, %v", totals, err)
 	}
-	s.step(core.JobChanged{Name: "job"})
+	s.step(config.JobChanged{Name: "job"})
 	if p := s.page(view.Query{}); namesOf(p) != "other" {
 		t.Errorf("deregistered, and still there: %s", namesOf(p))
 	}
@@ -259,7 +264,7 @@ func TestFailuresInARow(t *testing.T) {
 		}
 	}
 	p := s.page(view.Query{Last: []string{"FAILED"}})
-	if len(p.Rows) != 1 || len(p.Rows[0].Runs) != 4 || p.Rows[0].Runs[2].State != core.Finished || p.Rows[0].LastRun.ExecutionID != p.Rows[0].Runs[3].ExecutionID {
+	if len(p.Rows) != 1 || len(p.Rows[0].Runs) != 4 || p.Rows[0].Runs[2].State != executions.Finished || p.Rows[0].LastRun.ExecutionID != p.Rows[0].Runs[3].ExecutionID {
 		t.Errorf("%+v", p.Rows)
 	}
 	if p := s.page(view.Query{Last: []string{"FINISHED"}}); p.Total != 0 {
@@ -273,7 +278,7 @@ func TestUnreadRowsAreReadAgain(t *testing.T) {
 	s := newStage(t, anApp("a"), aJob("job", "a"))
 	s.page(view.Query{})
 	s.silent = errors.New("the registry is silent")
-	s.step(core.TriggerRequested{Token: 1, Job: "job"})
+	s.step(operator.TriggerRequested{Token: 1, Job: "job"})
 	if _, err := s.Page(t.Context(), explain.All(), view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.silent) {
 		t.Fatalf("%v", err)
 	}
@@ -329,14 +334,14 @@ func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 		}
 		return sum.Queues[0].Depth
 	}
-	s.step(core.TriggerRequested{Token: 1, Job: "job"})
+	s.step(operator.TriggerRequested{Token: 1, Job: "job"})
 	if n := depth(); n != 1 {
 		t.Errorf("at first %d", n)
 	}
 	before := s.reads
 	for range 10 {
 		cfg := anApp("a")
-		s.step(core.AppChanged{Name: "a", Config: &cfg, Disabled: true})
+		s.step(config.AppChanged{Name: "a", Config: &cfg, Disabled: true})
 		depth()
 	}
 	if n := s.reads - before; n != 10 { // the rows alone

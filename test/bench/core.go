@@ -10,6 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // coreSteps measures decisions alone, which need no disk and no process: what a fire costs
@@ -63,12 +65,12 @@ func newFiring(n int) (*firing, error) {
 	for _, w := range append(documents(n), jobDocument("my_job", "* * * * * ?")) {
 		stored.Entries = append(stored.Entries, registry.Entry{Path: w.Path, Value: w.Value})
 	}
-	f := &firing{core.New(core.DefaultOptions()), rand.NewPCG(1, 2), benchBegan}
+	f := &firing{core.New(step.DefaultOptions()), rand.NewPCG(1, 2), benchBegan}
 	if err := f.core.Load(f.now, stored); err != nil {
 		return nil, err
 	}
-	f.core.Step(core.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
-	f.core.Step(core.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, []core.Event{core.SessionBegan{Session: 1, MasterID: "m"}})
+	f.core.Step(clock.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
+	f.core.Step(clock.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, []core.Event{core.SessionBegan{Session: 1, MasterID: "m"}})
 	return f, nil
 }
 
@@ -77,7 +79,7 @@ func (f *firing) run(steps int) float64 {
 	begin := time.Now()
 	for range steps {
 		f.now = f.now.Add(time.Second)
-		f.core.Step(core.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
+		f.core.Step(clock.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
 	}
 	return time.Since(begin).Seconds() * 1e6 / float64(steps)
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/test/quietsession"
 )
@@ -37,7 +38,7 @@ func measureScheduler(ctx context.Context, _ string, d time.Duration, r *results
 		return err
 	}
 	pretend := &pretended{agents: 10_000}
-	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: core.DefaultOptions(), Advertise: "bench"})
+	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: step.DefaultOptions(), Advertise: "bench"})
 	working, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	begin := time.Now()
@@ -69,8 +70,8 @@ func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration, r *r
 	begin := time.Now()
 	for i := 0; time.Since(begin) < d; i = (i + 1) % running {
 		_, err := s.Trigger(ctx, explain.All(), fmt.Sprintf("load_%d", i), "")
-		var full *core.Error
-		if err != nil && !(errors.As(err, &full) && full.Kind == core.Conflict) {
+		var full *problem.Error
+		if err != nil && !(errors.As(err, &full) && full.Kind == problem.Conflict) {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // TestTheConsolesNumbers compares the numbers that the console's help texts say with those that hold.
@@ -30,7 +30,7 @@ func TestTheConsolesNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	options := core.DefaultOptions()
+	options := step.DefaultOptions()
 	held := map[string]int64{
 		"name": int64(app.Hints()["appName"].MaxLength), "shards": jobs.MaxShards, "retries": jobs.MaxRetries,
 		"queuedFires": int64(options.QueuedFires), "password": auth.MinPassword,

@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 	"github.com/elasticjob-go/elasticjob/test/quietsession"
@@ -83,7 +83,7 @@ func lead(b *testing.B, h scheduler.History) *leader {
 		b.Fatal(err)
 	}
 	p := &pretended{launched: make(chan time.Time, 1), want: shards}
-	l := &leader{cluster: p, Scheduler: scheduler.New(scheduler.Options{Registry: reg, Driver: p, Core: core.DefaultOptions(), Advertise: "bench", History: h})}
+	l := &leader{cluster: p, Scheduler: scheduler.New(scheduler.Options{Registry: reg, Driver: p, Core: step.DefaultOptions(), Advertise: "bench", History: h})}
 	ctx, stop := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.Lead(ctx) }()

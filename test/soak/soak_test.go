@@ -33,6 +33,8 @@ type soak struct {
 	until  time.Time
 	did    map[string]int
 	asked  int
+	// finished are the executions that were seen to have finished: the servers forget those that ended long ago.
+	finished map[string]bool
 }
 
 func begin(m *system.Machine) *soak {
@@ -43,7 +45,7 @@ func begin(m *system.Machine) *soak {
 	m.Logf("seed %d", *seed)
 	fmt.Fprintf(os.Stderr, "soak: seed %d, %v on %s\n", *seed, *duration, *kind)
 	return &soak{
-		Machine: m, random: rand.New(rand.NewPCG(*seed, 0)), until: time.Now().Add(*duration), did: map[string]int{},
+		Machine: m, random: rand.New(rand.NewPCG(*seed, 0)), until: time.Now().Add(*duration), did: map[string]int{}, finished: map[string]bool{},
 		// With failover what is lost with an executor runs again.
 		storm: system.NewStorm(m, system.Doc{"failover": true}),
 	}
@@ -68,6 +70,7 @@ func (s *soak) run(faults []fault) {
 		s.did[f.name]++
 		if time.Since(reported) > time.Minute {
 			reported = time.Now()
+			s.look()
 			fmt.Fprintf(os.Stderr, "soak: %v to go; so far %v\n", time.Until(s.until).Round(time.Second), s.did)
 		}
 	}
@@ -80,11 +83,26 @@ func (s *soak) run(faults []fault) {
 		if ends[part] > 1 {
 			s.Errorf("promise 2: %+v ended %d times", part, ends[part])
 		}
+		if s.finished[part.Execution] {
+			continue
+		}
 		if e := s.Execution(part.Execution); e.State != "FINISHED" {
 			s.Errorf("%+v: want FINISHED", e)
 		}
+		s.finished[part.Execution] = true
 	}
 	fmt.Fprintf(os.Stderr, "soak: seed %d: %v: %s\n", *seed, s.did, said)
+}
+
+// look notes which executions have finished since it was called last.
+func (s *soak) look() {
+	s.Helper()
+	_, ends := s.Ran()
+	for part := range ends {
+		if !s.finished[part.Execution] && s.Execution(part.Execution).State == "FINISHED" {
+			s.finished[part.Execution] = true
+		}
+	}
 }
 
 // wait lets a random time up to most pass.
