@@ -41,25 +41,48 @@ func TestImportsFollowTheLayout(t *testing.T) {
 // A pure package begins nothing and asks no clock: what its imports don't show.
 func TestPurePackagesOnlyDecide(t *testing.T) {
 	t.Parallel()
-	for name := range pure {
-		files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", name, len(files), err)
+	looked := map[string]int{}
+	eachSource(t, func(path string) error {
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
 		}
-		for _, path := range files {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
+		i := slices.IndexFunc(pure, func(whole string) bool { return in(dir, whole) })
+		if i < 0 || strings.HasSuffix(dir, "test") {
+			return nil
+		}
+		looked[pure[i]]++
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for n := range ast.Preorder(file) {
+			if sentence := begins(n); sentence != "" {
+				t.Errorf("%s: %s is pure, and %s", fset.Position(n.Pos()), dir, sentence)
 			}
-			fset := token.NewFileSet()
-			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for n := range ast.Preorder(file) {
-				if sentence := begins(n); sentence != "" {
-					t.Errorf("%s: %s is pure, and %s", fset.Position(n.Pos()), name, sentence)
-				}
-			}
+		}
+		return nil
+	})
+	for _, whole := range pure {
+		if looked[whole] == 0 {
+			t.Errorf("%s has no file that was looked at", whole)
+		}
+	}
+}
+
+// The order of the core's packages is held by refusePart, which this shows to refuse.
+func TestPartsOfTheCoreImportDownwards(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ from, to, says string }{
+		{"placement", "executions", ""},
+		{"views", "placement", ""},
+		{"placement", "views", "within the core imports go down only, and views stands above placement"},
+		{"executions", "state", "within the core imports go down only, and state stands above executions"},
+		{"elsewhere", "step", "give it a place in the table parts of test/imports/rules.go"},
+	} {
+		if says := refuse("scheduler/core/"+tt.from, module+"/scheduler/core/"+tt.to); says != tt.says {
+			t.Errorf("%s imports %s: %q, want %q", tt.from, tt.to, says, tt.says)
 		}
 	}
 }
