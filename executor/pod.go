@@ -85,6 +85,10 @@ func NotStarted(err error) Ending {
 	return Ending{Message: readable(err.Error(), messageLength), Status: status}
 }
 
+// Begin puts an empty line in the place of the termination message. Without a message the kubelet takes the end of the container's output, which
+// is right only as long as there is no job: what jobs write may have secrets in it, which are hidden in what Leave writes.
+func (p Pod) Begin() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
+
 // Leave writes the termination message.
 func (p Pod) Leave(e Ending) error {
 	status := e.Status

@@ -1,6 +1,7 @@
 package executor_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -71,7 +72,8 @@ func TestPodStartedTwice(t *testing.T) {
 	})
 }
 
-// shot ends the container's first process, and with it all that is in the container.
+// shot ends the container's first process, and with it all that is in the container. It leaves a message without words: without one the kubelet
+// would take the job's output for it.
 func (p *podTry) shot() {
 	p.t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -82,6 +84,9 @@ func (p *podTry) shot() {
 		p.t.Fatal(err)
 	}
 	mustBeEmpty(p.t, p.cmd.Process.Pid)
+	if message, err := os.ReadFile(filepath.Join(p.dir, "message")); err != nil || len(message) == 0 || len(bytes.TrimSpace(message)) > 0 {
+		p.t.Errorf("termination message %q, %v; want white space", message, err)
+	}
 }
 
 // isSecond waits for the end of a container that must find that its task was begun before.

@@ -50,6 +50,7 @@ func pod(args []string) int {
 		level = slog.LevelWarn
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	_ = p.Begin() // where it can't be written, Leave says so
 	var ending executor.Ending
 	switch {
 	case err != nil:

@@ -2,6 +2,8 @@ package kubernetes_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,6 +36,31 @@ func TestOnKubernetesEnds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOnKubernetesExecutorDoesNotStart: a container runtime notices that a node can't execute a program when the container counts as started. It
+// says so in the container's output only, from which the cause is taken.
+func TestOnKubernetesExecutorDoesNotStart(t *testing.T) {
+	w := onShared(t)
+	noProgram := filepath.Join(t.TempDir(), "executor")
+	if err := os.WriteFile(noProgram, []byte("of another kind of machine"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	image := kubernetesserver.Image{Name: "docker.io/local/foreign:1", User: "65532:65532", Folders: []string{"/elasticjob"}, Files: map[string]string{"/opt/elasticjob/executor": noProgram}}
+	w.k.Nodes[0].Load(t, image)
+	w.flags = append(w.flags, "--kubernetes-image", image.Name)
+	w.serve()
+	w.App("foreign", only("exit 0"), nil)
+	w.App("init", only("exit 0"), system.Doc{"image": kubernetesserver.Box.Name, "podTemplate": system.Doc{"spec": system.Doc{"securityContext": system.Doc{"runAsUser": 1000}}}})
+	for _, app := range []string{"foreign", "init"} {
+		w.job(app, app, nil)
+		cause := w.Run(app, "FAILED").Shards[0].FailureCause
+		for _, want := range []string{"status 1", "/opt/elasticjob/executor: exec format error"} {
+			if !strings.Contains(cause, want) {
+				t.Errorf("%s: the cause is %q, want %q in it", app, cause, want)
+			}
+		}
 	}
 }
 

@@ -119,8 +119,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}
 }
 
-// TestBadPackages: each fails its task with the reason; the executor lives on, and the next good package
-// of the same app runs.
+// TestBadPackages: each fails its task with the reason, and the next good package of the same app runs. It compares
+// no executors: every update of the app makes another one, and the obsolete ones end at some time of their own.
 func TestBadPackages(t *testing.T) {
 	m := start(t)
 	good := system.Tar(m, "", only("echo good"))
@@ -151,8 +151,13 @@ func TestBadPackages(t *testing.T) {
 			t.Errorf("after %s: %+v", test.name, e)
 		}
 	}
+}
 
-	// On one and the same executor: a job without its script fails, a good one beside it runs.
+// TestMissingScript: a job whose script is not in the package fails, and its app's only executor runs the next job.
+func TestMissingScript(t *testing.T) {
+	m := start(t)
+	m.App("p", only("echo good"), nil)
+	m.Job("p", "p", nil)
 	m.Job("missing", "p", system.Doc{"props": env("script.command.line", "bin/missing.sh")})
 	m.Run("p", "FINISHED")
 	before := fmt.Sprint(m.Executors())
@@ -160,7 +165,7 @@ func TestBadPackages(t *testing.T) {
 		t.Errorf("missing script: %+v", s)
 	}
 	m.Run("p", "FINISHED")
-	if after := fmt.Sprint(m.Executors()); after != before {
+	if after := fmt.Sprint(m.Executors()); after != before || len(m.Executors()) != 1 {
 		t.Errorf("executors %s before a task failed, %s after", before, after)
 	}
 }

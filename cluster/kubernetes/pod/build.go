@@ -162,7 +162,8 @@ func decideContainer(c *corev1.Container, image string, command []string, need r
 	c.Image, c.Command, c.Args, c.ImagePullPolicy = image, command, nil, ""
 	c.Resources = requirements(need)
 	c.RestartPolicy, c.RestartPolicyRules = nil, nil
-	c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault, corev1.TerminationMessageReadFile
+	// The executor leaves the message. If it could not be executed, only the container's output says why.
+	c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault, corev1.TerminationMessageFallbackToLogsOnError
 	c.TTY, c.Stdin, c.StdinOnce = false, false, false
 	c.Env = append(without(c.Env, func(v corev1.EnvVar) bool { return isOurVariable(v.Name) }), task.variables...)
 	c.VolumeMounts = append(without(c.VolumeMounts, func(m corev1.VolumeMount) bool { return isOurPath(m.MountPath) || isOurVolume(m.Name) }), task.mounts...)

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -123,7 +124,11 @@ var (
 	wayLost   = []string{"ttrpc", "dial unix", "deadline exceeded", "context canceled", "unavailable", "transport", "shim exited"}
 )
 
+// messageUnread is what a kubelet adds to that where it could not read a termination message, maybe because there is no such file.
+const messageUnread = "Error on reading termination "
+
 func nothingRan(message string) bool {
+	message, _, _ = strings.Cut(message, messageUnread)
 	within := func(words []string) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(message), word) })
 	}
@@ -221,9 +226,24 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 		}
 		u.Status = statusAtEnd(p, t, "over the memory limit of its container: "+u.Message)
 	default:
-		u.State, u.Source, u.Message = cluster.Failed, cluster.FromExecutor, fmt.Sprintf("its container ended with status %d (%s)", t.ExitCode, t.Reason)
+		u.State, u.Source, u.Message = cluster.Failed, cluster.FromExecutor, endOf("its container", t)
 		u.Status = statusAtEnd(p, t, "")
 	}
+}
+
+// endOf says how a container ended.
+func endOf(what string, t *corev1.ContainerStateTerminated) string {
+	return fmt.Sprintf("%s ended with status %d (%s)", what, t.ExitCode, t.Reason)
+}
+
+// causeOf is the cause in a termination message that is not the executor's, "" if it is empty: a job has written it, or it is the end of the
+// output of a container in which the executor could not be executed, where a container runtime says why.
+func causeOf(what string, t *corev1.ContainerStateTerminated) string {
+	words := strings.TrimSpace(t.Message)
+	if words == "" {
+		return ""
+	}
+	return endOf(what, t) + ": " + words
 }
 
 // neverBegan says why a pod is over whose shard's container was not started.
@@ -246,10 +266,10 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 	case failed:
 		ended := prepare.State.Terminated
 		u.State, u.Source, u.Timestamp = cluster.Failed, cluster.FromExecutor, ended.FinishedAt.UTC()
-		u.Message = fmt.Sprintf("the init container %s ended with status %d (%s)", prepare.Name, ended.ExitCode, ended.Reason)
+		u.Message = endOf("the init container "+prepare.Name, ended)
 		said, ok := wire.DecodeStatus([]byte(ended.Message))
 		if !ok {
-			said = wire.Status{Phase: wire.PhaseFetch, Cause: strings.TrimSpace(u.Message + " " + ended.Message)}
+			said = wire.Status{Phase: wire.PhaseFetch, Cause: cmp.Or(causeOf("the init container "+prepare.Name, ended), u.Message)}
 		}
 		said.Dir, said.StartTime = Dir(p), time.Time{}
 		u.Status = &said
@@ -313,7 +333,7 @@ func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string
 		said, ok = wire.DecodeStatus([]byte(t.Message))
 		beforeRun := ok && said.StartTime.IsZero() && (said.Phase == wire.PhaseFetch || said.Phase == wire.PhaseUnpack || said.Phase == wire.PhaseStart)
 		if !ok && t.ExitCode != 0 {
-			said.Cause = strings.TrimSpace(t.Message)
+			said.Cause = causeOf("its container", t)
 		}
 		if !beforeRun {
 			if said.ExitStatus == nil && said.Signal == "" {
