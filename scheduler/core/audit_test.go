@@ -55,8 +55,8 @@ func TestA1TheNewestRowsAreKept(t *testing.T) {
 				handIn(s, n, 100, c.size)
 			}
 			stored, bytes := storedAudits(s)
-			if stored != len(s.core.audit.Rows()) || bytes != s.core.audit.Bytes() || len(s.core.audit.Ids()) != stored {
-				t.Fatalf("%d of %d bytes are stored, %d of %d bytes with %d ids kept", stored, bytes, len(s.core.audit.Rows()), s.core.audit.Bytes(), len(s.core.audit.Ids()))
+			if stored != len(s.core.audit.Rows()) || bytes != s.core.audit.Bytes() || s.core.audit.NumIDs() != stored {
+				t.Fatalf("%d of %d bytes are stored, %d of %d bytes with %d ids kept", stored, bytes, len(s.core.audit.Rows()), s.core.audit.Bytes(), s.core.audit.NumIDs())
 			}
 			if stored > c.kept || stored < c.kept-40 || bytes > audit.AuditBytes {
 				t.Errorf("%d rows of %d bytes are kept, want about %d", stored, bytes, c.kept)
@@ -104,7 +104,7 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 		t.Errorf("%d rows are left, want those of the last batch", n)
 	}
 	s.step(HistoryStored{Batches: s.core.recording.Batches()})
-	if n, _ := storedAudits(s); n != 0 || len(s.core.audit.Ids()) != 0 || s.core.audit.Bytes() != 0 {
+	if n, _ := storedAudits(s); n != 0 || s.core.audit.NumIDs() != 0 || s.core.audit.Bytes() != 0 {
 		t.Errorf("%d rows are left with all stored", n)
 	}
 }

@@ -107,8 +107,8 @@ func BenchmarkLoadYAML(b *testing.B) {
 	opt.Documents = step.YAMLDocuments
 	for b.Loop() {
 		c := New(opt)
-		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || len(c.config.Faulty()) > 0 {
-			b.Fatal(err, len(c.config.Faulty()))
+		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || c.config.NumFaults() > 0 {
+			b.Fatal(err, c.config.NumFaults())
 		}
 	}
 }

@@ -87,8 +87,8 @@ func (c *Core) applyJobState(j *config.Job) {
 		c.MatchAgain() // its shards may have been held back
 	}
 	c.executions.HeadOfQueue(j.Name())
-	if len(c.executions.Queue(j.Name())) > 0 && !c.executions.Queue(j.Name())[0].Launched() {
-		c.executions.SetUnplaced(c.executions.Queue(j.Name())[0], executions.Unplaced{}) // it may take something else now
+	if first := c.executions.First(j.Name()); first != nil && !first.Launched() {
+		c.executions.SetUnplaced(first, executions.Unplaced{}) // it may take something else now
 		c.MatchAgain()
 	}
 }
@@ -182,7 +182,7 @@ func (c *Core) endWaiting(j *config.Job, why reason.Reason) {
 	}
 }
 
-// Reloaded says what an external edit means for the core: the events to step with. See configuration.reloaded.
+// Reloaded says what an external edit means for the core: the events to step with. See config.Set.Reloaded.
 func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 	return c.config.Reloaded(path, entry, found)
 }

@@ -33,14 +33,14 @@ func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	s.until(time.Minute)
 	s.skew = time.Hour
 	s.step()
-	if s.core.fires.Missed() == nil {
+	if _, crosses := s.core.fires.Crossing(); !crosses {
 		t.Fatal("there is no missed window, or one step crossed it")
 	}
 	s.skew = 0
 	s.step()
 	made := s.core.views.Stats().Fires
 	s.until(20 * time.Second)
-	if cursor := s.core.fires.Cursor().Time; cursor.After(s.now) {
+	if cursor := s.core.fires.MadeUpTo(); cursor.After(s.now) {
 		t.Errorf("the cursor is at %s, now it is %s", cursor, s.now)
 	}
 	if s.core.views.Stats().Fires == made {
@@ -75,7 +75,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	s.skew = time.Hour
 	s.step()
 	since := s.core.config.Job("j0").Since()
-	if s.core.fires.Missed() == nil || !since.After(right) {
+	if _, crosses := s.core.fires.Crossing(); !crosses || !since.After(right) {
 		t.Fatal("the first job's part of the missed window is not crossed, or the whole window is")
 	}
 	s.skew = 0
@@ -91,7 +91,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)
-	for end := s.now.Add(time.Minute); s.core.fires.Due() == nil; s.after(100 * time.Millisecond) {
+	for end := s.now.Add(time.Minute); !s.core.fires.InBatch(); s.after(100 * time.Millisecond) {
 		if s.now.After(end) {
 			t.Fatal("no moment's fires take more than one step")
 		}
@@ -101,8 +101,8 @@ func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	}
 	s.skew = -time.Hour
 	s.step()
-	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); all || s.core.fires.Due() == nil {
-		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.fires.Due() != nil)
+	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); all || !s.core.fires.InBatch() {
+		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.fires.InBatch())
 	}
 }
 

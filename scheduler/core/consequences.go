@@ -20,7 +20,7 @@ func (c *Core) follow(ch executions.Change) {
 	switch ch.Kind {
 	case executions.ExecutionMade:
 		c.recording.Changed(e)
-		if j := c.config.Job(e.Job()); c.executions.Queue(e.Job())[0] != e {
+		if j := c.config.Job(e.Job()); c.executions.First(e.Job()) != e {
 			c.recording.Waits(e, c.views.WaitReason(j, e))
 		}
 	case executions.ExecutionLaunched:

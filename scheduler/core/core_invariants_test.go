@@ -79,21 +79,6 @@ func (s *stage) contradiction() string {
 
 // contradictionOfParts holds the indexes of the smaller parts against what they index.
 func contradictionOfParts(c *Core) string {
-	for name, j := range c.config.AllJobs() {
-		if j.Name() != name {
-			return "a job is misfiled " + name
-		}
-		if j.Config() != nil && c.config.App(j.Config().AppName) != nil && c.config.App(j.Config().AppName).Jobs()[name] != j {
-			return "an app lacks its job " + name
-		}
-	}
-	for name, a := range c.config.AllApps() {
-		for jobName, j := range a.Jobs() {
-			if c.config.Job(jobName) != j || j.Config() == nil || j.Config().AppName != name {
-				return "an app has another's job " + jobName
-			}
-		}
-	}
 	if why := c.starts.Contradiction(); why != "" {
 		return why
 	}
@@ -132,7 +117,7 @@ func (s *stage) everything() string {
 		j := c.config.Job(id)
 		out += fmt.Sprintln(id, j.IsStored(), j.Since(), j.Mark(), j.Stored().Paused, j.Config() != nil, j.Schedule() != nil)
 	}
-	out += fmt.Sprintln(c.fires.Cursor(), c.executors.Counter(), c.subscription.FrameworkID(), c.executions.KeyIDs())
+	out += fmt.Sprintln(c.fires.MadeUpTo(), c.executors.Counter(), c.subscription.FrameworkID(), c.executions.KeyIDs())
 	for _, id := range c.config.AppNames() {
 		out += fmt.Sprintln(id, c.config.App(id).ExecutorKey(), c.config.App(id).Disabled())
 	}

@@ -91,8 +91,8 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount{} }
 
 // failure takes the word that an agent was removed, or that an executor ended. The tasks of an agent end by updates of their own
-// (update.go) or by time-outs (sweep.go), and its executors stay until they are idle or their SHUTDOWN was repeated often
-// enough (executorshutdown.go).
+// (attempts.Update) or by timeouts (attempts.Sweep), and its executors stay until they are idle or their SHUTDOWN was
+// repeated often enough (package retire).
 func (c *Core) failure(f cluster.Failure) {
 	c.NeedChanged()
 	if f.ExecutorID == "" {

@@ -258,7 +258,7 @@ func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 // a job wait that does not fit into the rest.
 func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	b.Helper()
-	j := *p.core.config.Jobs()["job_000"].Config()
+	j := *p.core.config.Job("job_000").Config()
 	j.JobName, j.Cron, j.Failover = "squeezed", "", false
 	change(&j)
 	plan, err := p.core.planRegisterJob(j)

@@ -1,3 +1,9 @@
+// Package agents holds what the scheduler knows of each agent: whether the master has it registered, where it is
+// reached, how much it can hold, its maintenance window, its attributes and how far its clock is off.
+//
+// Everything here follows from what the cluster reports, and only the methods of Set change it. Nothing of it is
+// stored: a new term learns it again from offers and status updates. The package decides neither what is placed on
+// an agent nor what becomes of tasks there.
 package agents
 
 import (
@@ -13,17 +19,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Agent is what is known of an agent.
+// Agent is what is known of one agent. Its methods only read; Set owns it, and alone changes it.
 type Agent struct {
 	id, host, url string
-	// capacity is the most ever seen free plus used by us.
+	// capacity is the largest amount ever seen as free plus used by this framework, or what the cluster states as
+	// the total.
 	capacity resources.Amount
-	// settled is the most ever seen when nothing was counted twice: what people are shown as all that there is. Capacity may be a
-	// little too much, which does no harm where it says what could ever fit, and settled too little while an agent is never quiet.
+	// settled is the largest amount seen while nothing was counted twice; it is what people are shown as the total.
+	// Capacity may be a little too large, which does no harm where it says what could ever fit; settled may be too
+	// small while an agent is never quiet.
 	settled resources.Amount
-	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
+	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high
+	// (rule L2).
 	reservable resources.Amount
-	// registered is set when this very master has had it in this session, since registeredAt.
+	// registered is set while the present master has the agent registered, as far as this session shows;
+	// registeredAt is since when.
 	registered   bool
 	registeredAt time.Time
 	clock        remoteClock
@@ -31,29 +41,30 @@ type Agent struct {
 	// registered; question is the invented task that is reconciled to find that out (orphans of removed frameworks).
 	registeredSince, registeredSeen  time.Time
 	question                         string
-	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins and ends; zero when the master named no time
+	maintenanceStart, maintenanceEnd time.Time // by the wall clock; zero if the master named no time
 	lastSeen                         time.Time
 	// attributes are those of its last offer, nil without any.
 	attributes *cluster.Attributes
-	// closed is why the cluster has no tasks placed there, "" if it has; it counts for people, and for what is expected of the agent.
+	// closed is why the cluster has no tasks placed there, "" if it has; it counts for people, and for what is
+	// expected of the agent.
 	closed string
-	// own is what tasks with an executor of their own take here (Options.TaskExecutors).
+	// own is the account of tasks that bring an executor of their own and run here (Options.TaskExecutors).
 	own resources.Account
-	// unreachable is since when the master says, of a task there, that the agent does not answer it; removedAt is when the master
-	// had it no more. Both are zero while it is registered, and nothing is decided by them.
+	// unreachable is since when the master has reported the agent as unreachable; removedAt is when the master
+	// removed it. Both are zero while it is registered, and nothing is decided by them.
 	unreachable, removedAt time.Time
 }
 
-// agents are all that were seen. These hold between any two calls of its methods:
+// Set holds every agent that was seen. These hold between any two calls of its methods:
 //
-//   - maintained has at least the ids of those with maintenanceStart;
-//   - questions has, by the task that was invented for it, the id of every one with a question.
+//   - maintained has at least the ids of the agents with a maintenanceStart;
+//   - questions has, by the task that was invented for it, the id of every agent with a question.
 type Set struct {
 	*step.Shared
 	byID       map[string]*Agent
 	maintained map[string]bool
 	questions  map[string]string
-	// back has those that have registered, until it is asked about the tasks of those that came back.
+	// back has the agents that have registered since TakeBack was last called.
 	back map[string]bool
 	// allClosed is why no agent takes tasks, none if one does or no agent is known.
 	allClosed reason.Reason
@@ -63,29 +74,31 @@ type Set struct {
 	attributes int64
 }
 
+// New returns a Set without agents.
 func New(s *step.Shared) *Set {
 	return &Set{Shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
 }
 
-// Get is the agent of that id, or nil.
+// Get returns the agent with that id, or nil if it was never seen or is forgotten.
 func (as *Set) Get(id string) *Agent { return as.byID[id] }
 
-// All are the agents by their ids, in no order.
+// All iterates over the agents by id, in no order.
 func (as *Set) All() iter.Seq2[string, *Agent] { return maps.All(as.byID) }
 
-// Len is how many there are.
+// Len is the number of known agents, those that are away included.
 func (as *Set) Len() int { return len(as.byID) }
 
-// IDs are those of all agents, sorted.
+// IDs lists the ids of all known agents, sorted.
 func (as *Set) IDs() []string { return step.SortedKeys(as.byID) }
 
-// Asked is the agent that an invented task is a question about; false for any other task.
+// Asked returns the agent that the invented task taskID asks about (see Ask), and false for any other task.
 func (as *Set) Asked(taskID string) (agentID string, is bool) {
 	agentID, is = as.questions[taskID]
 	return agentID, is
 }
 
-// TakeBack returns the agents that have registered since it was called last.
+// TakeBack returns the agents that have registered since the last call, as a set of ids, and forgets them. The tasks
+// there are to be reconciled, because the master may report nothing more of them by itself.
 func (as *Set) TakeBack() map[string]bool {
 	back := as.back
 	if len(back) > 0 {
@@ -94,7 +107,8 @@ func (as *Set) TakeBack() map[string]bool {
 	return back
 }
 
-// Offered takes what an offer says of its agent, and returns whether it is back: calls to it meanwhile were lost.
+// Offered applies what an offer says of its agent. It returns true if the agent was not registered before: calls to
+// it were lost meanwhile.
 func (as *Set) Offered(o cluster.Offer) (back bool) {
 	a := as.See(o.AgentID)
 	back = !a.registered
@@ -109,8 +123,8 @@ func (as *Set) Offered(o cluster.Offer) (back bool) {
 	return back
 }
 
-// ClosedNow takes note that the cluster has no tasks placed on an agent, or has them placed there again, and returns whether
-// that is news.
+// ClosedNow notes that the cluster has stopped placing tasks on an agent, or places them there again, and returns
+// whether that is a change.
 func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
 	a := as.See(e.AgentID)
 	if e.Why != "" {
@@ -125,33 +139,37 @@ func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
 	return news
 }
 
-// Restore takes from a stored task what it says of its agent.
+// Restore applies what a stored task says of its agent: that there is one, and the address of its API.
 func (as *Set) Restore(id, url string) {
 	if a := as.See(id); a.url == "" {
 		a.url = url
 	}
 }
 
-// MeasureAgain takes an agent for as large as it looks now.
+// MeasureAgain sets what can be reserved on an agent to the amount seen now, because the former estimate was too
+// high (rule L2).
 func (as *Set) MeasureAgain(id string, seen resources.Amount) {
 	as.See(id).reservable = resources.Amount{}
 	as.Grow(id, seen)
 }
 
-// NotRegistered notes that an agent was not registered when it was asked about: it may have been away before, too.
+// NotRegistered notes that the master answered a question about an agent with "not registered". The count of
+// StillRegistered starts again, because the agent may have been away before, too.
 func (as *Set) NotRegistered(id string) { as.See(id).registeredSince = time.Time{} }
 
-// Allot puts a task that brings its executor on the account of its agent, and release takes it off.
+// Allot puts a task that brings its own executor on the account of its agent. Each call is matched by one of Release
+// with the same arguments.
 func (as *Set) Allot(id string, need resources.Amount, daemon bool) {
 	as.See(id).own.Allot(need, daemon)
 }
 
+// Release takes such a task off the account of its agent.
 func (as *Set) Release(id string, need resources.Amount, daemon bool) {
 	as.See(id).own.Release(need, daemon)
 }
 
-// ClockReported takes the time by an agent's clock, and returns whether people see that clock otherwise now: it is off, or
-// right again.
+// ClockReported applies the time its that an agent reports by its own clock, and returns whether what people see of
+// that clock changes: it is off by another amount, or right again. It ignores an unknown agent and a zero time.
 func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
 	a := as.byID[id]
 	if a == nil || its.IsZero() {
@@ -174,7 +192,8 @@ func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
 	return true
 }
 
-// ClockNote says that the clock of an agent is off, or nothing.
+// ClockNote says by how much the clock of an agent is off; it is empty while the clock is right or the agent
+// unknown.
 func (as *Set) ClockNote(id string) reason.Reason {
 	a := as.byID[id]
 	if a == nil || a.clock.off == 0 {
@@ -183,7 +202,7 @@ func (as *Set) ClockNote(id string) reason.Reason {
 	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
 }
 
-// See is the agent of that id, seen now.
+// See returns the agent with that id, adding it if it is new, and notes that it was seen now.
 func (as *Set) See(id string) *Agent {
 	a := as.byID[id]
 	if a == nil {
@@ -194,11 +213,13 @@ func (as *Set) See(id string) *Agent {
 	return a
 }
 
-// Registered reports whether this very master has had the agent in this session, and has not removed it since.
+// Registered reports whether the present master has had the agent registered in this session, and has not removed it
+// or lost contact since.
 func (as *Set) Registered(id string) bool { return as.byID[id] != nil && as.byID[id].registered }
 
-// Register notes that this very master has an agent. If it was away, the master may report nothing more of the tasks that it
-// called unreachable or unknown meanwhile: the agent may have come back without them. So they are asked about at once.
+// Register notes that the present master has an agent registered. If the agent was away, the master may report
+// nothing more of the tasks that it called unreachable or unknown meanwhile, because the agent may have come back
+// without them. So TakeBack returns it, and its tasks are reconciled at once.
 func (as *Set) Register(a *Agent) {
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
@@ -210,7 +231,7 @@ func (as *Set) Register(a *Agent) {
 	}
 }
 
-// Remove notes that the master has removed an agent.
+// Remove notes that the master has removed an agent. An unknown one is ignored.
 func (as *Set) Remove(id string) {
 	if a := as.byID[id]; a != nil {
 		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.Now(), ""
@@ -219,8 +240,8 @@ func (as *Set) Remove(id string) {
 	}
 }
 
-// Lost notes that the master says of a task of an agent that the agent does not answer since then. Its FAILURE, which
-// says the same, may get lost.
+// Lost records since when the master has reported an agent as unreachable. It is called for what the master says of
+// a task there, because the FAILURE event that says the same may get lost. An unknown agent is ignored.
 func (as *Set) Lost(id string, since time.Time) {
 	a := as.byID[id]
 	if a == nil {
@@ -233,7 +254,8 @@ func (as *Set) Lost(id string, since time.Time) {
 	}
 }
 
-// SessionBegan forgets what another master, or another session, said.
+// SessionBegan forgets what another master or an earlier session said. What an agent holds, its address and its
+// maintenance stay.
 func (as *Set) SessionBegan() {
 	for _, a := range as.byID {
 		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
@@ -244,7 +266,8 @@ func (as *Set) SessionBegan() {
 	as.allClosed = reason.Reason{}
 }
 
-// Ask is a task to ask the master about, which nobody has launched: what it answers says whether the agent is registered.
+// Ask returns the id of an invented task to reconcile. No such task was ever launched, so the answer of the master
+// shows whether the agent is registered. An agent has at most one such task in a session.
 func (as *Set) Ask(id string) (question string) {
 	a := as.See(id)
 	if a.question == "" {
@@ -254,10 +277,11 @@ func (as *Set) Ask(id string) (question string) {
 	return a.question
 }
 
-// QuestionPrefix is what the ids of invented tasks begin with.
+// QuestionPrefix begins the ids of invented tasks (see Ask).
 const QuestionPrefix = "question-"
 
-// StillRegistered notes a sign that an agent is registered, and returns for how long it has been without a gap.
+// StillRegistered notes a sign that an agent is registered, and returns for how long there have been such signs
+// without a gap.
 func (as *Set) StillRegistered(id string) time.Duration {
 	a := as.See(id)
 	if a.registeredSince.IsZero() || as.Now().Sub(a.registeredSeen) > registeredGap {
@@ -267,10 +291,11 @@ func (as *Set) StillRegistered(id string) time.Duration {
 	return as.Now().Sub(a.registeredSince)
 }
 
-// registeredGap is how far apart two signs may be that an agent is registered: with more, it may have been away meanwhile.
+// registeredGap is the longest time between two signs that an agent is registered. After a longer one it may have
+// been away meanwhile.
 const registeredGap = time.Minute
 
-// Grow remembers the most that was ever seen of an agent.
+// Grow raises the capacity of an agent, and what can be reserved there, to the amount seen if that is larger.
 func (as *Set) Grow(id string, seen resources.Amount) {
 	a := as.See(id)
 	most := a.capacity.Max(seen)
@@ -280,7 +305,8 @@ func (as *Set) Grow(id string, seen resources.Amount) {
 	a.capacity, a.reservable = most, a.reservable.Max(seen)
 }
 
-// Settle remembers the most that was seen of an agent with nothing counted twice.
+// Settle raises the total that people are shown of an agent to an amount that was seen while nothing was counted
+// twice.
 func (as *Set) Settle(id string, seen resources.Amount) {
 	a := as.See(id)
 	if most := a.settled.Max(seen); most != a.settled {
@@ -289,7 +315,7 @@ func (as *Set) Settle(id string, seen resources.Amount) {
 	}
 }
 
-// total takes the cluster's word for all that an agent has, zero where it says nothing.
+// total applies what the cluster states as the total of an agent; zero states nothing.
 func (as *Set) total(a *Agent, all resources.Amount) {
 	if all.IsZero() {
 		return
@@ -303,7 +329,7 @@ func (as *Set) total(a *Agent, all resources.Amount) {
 	}
 }
 
-// attribute takes what operators have said of an agent.
+// attribute replaces the attributes that operators have given an agent.
 func (as *Set) attribute(a *Agent, says *cluster.Attributes) {
 	if a.attributes != says {
 		a.attributes = says
@@ -311,7 +337,8 @@ func (as *Set) attribute(a *Agent, says *cluster.Attributes) {
 	}
 }
 
-// ForgetOld forgets agents that went away long ago, but those that are used.
+// ForgetOld removes the agents that have been away for longer than Kept and run nothing; used reports whether an
+// executor is still on an agent.
 func (as *Set) ForgetOld(used func(id string) bool) {
 	for id, a := range as.byID {
 		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.Now().Sub(a.lastSeen) > Kept && !used(id) {
@@ -322,7 +349,7 @@ func (as *Set) ForgetOld(used func(id string) bool) {
 	}
 }
 
-// agentKept is how long an agent that went away is remembered.
+// Kept is how long an agent that went away is remembered.
 const Kept = time.Hour
 
 // maintenance notes when an agent's maintenance begins and ends; zero is for a time that was not named.
@@ -336,14 +363,16 @@ func (as *Set) maintenance(a *Agent, begin, end time.Time) {
 // maintenanceSoon is how long before an agent's maintenance nothing new is placed there.
 const maintenanceSoon = time.Hour
 
-// InMaintenance reports whether an agent's maintenance has begun or begins soon.
+// InMaintenance reports whether an agent's maintenance has begun, or begins within the next hour, and has not ended.
+// It goes by the wall clock.
 func (as *Set) InMaintenance(id string) bool {
 	a := as.byID[id]
 	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(as.Wall().Add(maintenanceSoon)) &&
 		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.Wall())) // a schedule may stand long after its window
 }
 
-// AllInMaintenance are the agents whose maintenance has begun or begins soon, with the reason for people.
+// AllInMaintenance returns, by id, the agents for which InMaintenance holds, with the reason for people; nil if
+// there are none.
 func (as *Set) AllInMaintenance() map[string]reason.Reason {
 	var out map[string]reason.Reason
 	for id := range as.maintained {
@@ -363,12 +392,12 @@ func (as *Set) AllInMaintenance() map[string]reason.Reason {
 	return out
 }
 
-// IsAway reports whether the master has the agent no more, and does not wait for it either.
+// IsAway reports whether the master has removed the agent and does not wait for it to come back.
 func (a *Agent) IsAway() bool {
 	return !a.registered && a.unreachable.IsZero() && !a.removedAt.IsZero()
 }
 
-// lookAtClosed finds out why nothing is on offer where no agent takes tasks.
+// lookAtClosed sets allClosed to the reason that no agent takes tasks, or to none.
 func (as *Set) lookAtClosed() {
 	as.allClosed = reason.Reason{}
 	first, closed := "", 0
@@ -387,7 +416,8 @@ func (as *Set) lookAtClosed() {
 	}
 }
 
-// Contradiction says which of the promises of agents does not hold, "" if all do. Tests ask for it after each step.
+// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
+// step.
 func (as *Set) Contradiction() string {
 	for id, a := range as.byID {
 		if a.id != id || !a.maintenanceStart.IsZero() && !as.maintained[id] {
@@ -400,59 +430,66 @@ func (as *Set) Contradiction() string {
 	return ""
 }
 
-// Host is the host.
+// Host is the host name of the agent, "" until an offer or the cluster has named it.
 func (a *Agent) Host() string { return a.host }
 
-// Capacity is the most ever seen free plus used by us.
+// Capacity is the largest amount ever seen as free plus used by this framework, or the total that the cluster
+// states. It may be a little too large.
 func (a *Agent) Capacity() resources.Amount { return a.capacity }
 
-// Settled is the most ever seen when nothing was counted twice: what people are shown as all that there is. Capacity may be a little too much, which does no harm where it says what could ever fit, and settled too little while an agent is never quiet.
+// Settled is the largest amount seen while nothing was counted twice, which people are shown as the total. It may be
+// too small while an agent is never quiet.
 func (a *Agent) Settled() resources.Amount { return a.settled }
 
-// Reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
+// Reservable is the amount that a reservation may count on. It grows like Capacity, and is measured again when a
+// reservation ended without a launch, because it was estimated too high (rule L2).
 func (a *Agent) Reservable() resources.Amount { return a.reservable }
 
-// Registered is set when this very master has had it in this session, since registeredAt.
+// Registered reports whether the present master has had the agent registered in this session, and has not removed it
+// or lost contact since.
 func (a *Agent) Registered() bool { return a.registered }
 
-// RegisteredAt is the registeredAt.
+// RegisteredAt is when the agent was last seen to register, in the time of the term; zero if never.
 func (a *Agent) RegisteredAt() time.Time { return a.registeredAt }
 
-// Question is the question.
+// Question is the invented task that asks about the agent in this session (see Set.Ask), "" for none.
 func (a *Agent) Question() string { return a.question }
 
-// MaintenanceStart: when its maintenance begins and ends; zero when the master named no time
+// MaintenanceStart is when the maintenance of the agent begins, by the wall clock; zero for none.
 func (a *Agent) MaintenanceStart() time.Time { return a.maintenanceStart }
 
-// MaintenanceEnd: when its maintenance begins and ends; zero when the master named no time
+// MaintenanceEnd is when the maintenance of the agent ends, by the wall clock; zero if the master named no time.
 func (a *Agent) MaintenanceEnd() time.Time { return a.maintenanceEnd }
 
-// Attributes are those of its last offer, nil without any.
+// Attributes are the attributes in the agent's last offer, nil without any. They are not to be changed.
 func (a *Agent) Attributes() *cluster.Attributes { return a.attributes }
 
-// Closed is why the cluster has no tasks placed there, "" if it has; it counts for people, and for what is expected of the agent.
+// Closed is the reason, in the words of the cluster, that no tasks are placed on the agent; "" if they are.
 func (a *Agent) Closed() string { return a.closed }
 
-// Own is what tasks with an executor of their own take here (Options.TaskExecutors).
+// Own is the account of the tasks here that bring an executor of their own (Options.TaskExecutors).
 func (a *Agent) Own() resources.Account { return a.own }
 
-// Unreachable is since when the master says, of a task there, that the agent does not answer it; removedAt is when the master had it no more. Both are zero while it is registered, and nothing is decided by them.
+// Unreachable is since when the master has reported the agent as unreachable, zero while it is registered. It is for
+// people; nothing is decided by it.
 func (a *Agent) Unreachable() time.Time { return a.unreachable }
 
-// RemovedAt: unreachable is since when the master says, of a task there, that the agent does not answer it; removedAt is when the master had it no more. Both are zero while it is registered, and nothing is decided by them.
+// RemovedAt is when the master removed the agent, zero while it is registered. It is for people; nothing is decided
+// by it.
 func (a *Agent) RemovedAt() time.Time { return a.removedAt }
 
-// AllClosed is why no agent takes tasks, none if one does or no agent is known.
+// AllClosed is the reason that no agent takes tasks; none if one does or no agent is known.
 func (a *Set) AllClosed() reason.Reason { return a.allClosed }
 
-// Capacities counts the changes of what agents are known to hold, and of which agents are known.
+// Capacities counts the changes of capacities and of which agents are known. A result that was computed from them
+// holds while the count stays the same.
 func (a *Set) Capacities() int64 { return a.capacities }
 
-// Attributes counts the changes of the attributes of any of them.
+// Attributes counts the changes of the attributes of any agent, like Capacities.
 func (a *Set) Attributes() int64 { return a.attributes }
 
-// ID is its id.
+// ID is the id that the cluster gave the agent.
 func (a *Agent) ID() string { return a.id }
 
-// URL is its url.
+// URL is the address of the agent's API, "" while it is not known.
 func (a *Agent) URL() string { return a.url }

@@ -8,18 +8,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// remoteClock is what reports tell of the clock of an agent. A report that took long to arrive looks like one of a clock that is
-// behind; none can look like one of a clock further ahead than it is. So the newest of the last clockSamples, that is the one which was
-// the quickest on its way, is the nearest to the truth: if it is ahead, so is the clock, and the clock is taken
-// for behind only when all of them are.
+// remoteClock estimates from reports how far the clock of an agent is off. A report that took long to arrive looks
+// like one of a clock that is behind; none can look like one of a clock further ahead than it is. So the largest of
+// the last clockSamples, which took the shortest way, is the nearest to the truth: if it is ahead, so is the clock,
+// and the clock counts as behind only when all of them are.
 type remoteClock struct {
 	samples []clockSample // the oldest first
-	// off is how far it was noted to be ahead, or behind if negative; 0 while it is right. It is what people see, and follows what is
-	// heard by steps of clockOff: each of them changes all explanations of what runs there.
+	// off is how far it was noted to be ahead, or behind if negative; 0 while it is right. It is what people see,
+	// and follows what is heard by steps of clockOff: each of them changes all explanations of what runs there.
 	off time.Duration
 }
 
-// clockSample is the quickest of the reports that came close together: when a leader wakes up they all come at once, and all late.
+// clockSample is the quickest of the reports that came close together: when a leader wakes up they all come at once,
+// and all late.
 type clockSample struct {
 	at    time.Time
 	ahead time.Duration // of the time of the term
@@ -34,7 +35,7 @@ const (
 	clockOffMost = 100 * 365 * 24 * time.Hour
 )
 
-// hear takes the time by the agent's clock of a report that arrives now.
+// hear adds the time its of a report that arrives now.
 func (r *remoteClock) hear(now, its time.Time) {
 	ahead := its.Sub(now)
 	if ahead.Abs() > clockOffMost {
@@ -48,8 +49,9 @@ func (r *remoteClock) hear(now, its time.Time) {
 	r.samples = r.samples[max(len(r.samples)-clockSamples, 0):]
 }
 
-// drift is how far the clock is ahead of one that is wall when the term's is now; negative when it is behind, 0 while it is right
-// or too little is known. One that was off must come nearer than that to be right again.
+// drift is how far the clock is ahead of the wall clock; negative when it is behind, 0 while it is right or too
+// little is known. now is the time of the term and wall the wall clock at the same moment. A clock that was off must
+// come within half of clockOff to count as right again.
 func (r *remoteClock) drift(now, wall time.Time) time.Duration {
 	if len(r.samples) == 0 {
 		return 0

@@ -32,23 +32,24 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	as.Executions.ForgetTask(o.TaskID)
 }
 
-// killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as a Kubernetes keeps
-// that a pod is to be deleted. What is abandoned there is killed at once, and counts as reported only when its kill is known
-// to be kept: its agent may be back without having been given the task, and would start it beside the next attempt.
+// killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as a
+// Kubernetes keeps that a pod is to be deleted. An attempt that is abandoned there is killed at once, and counts as
+// reported only when its kill is known to be kept: its agent may be back without having been given the task, and
+// would start it beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
 	as.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.Opt.KillGrace), "it was given up while its agent did not answer")
 }
 
-// newOrphan is what is kept of an attempt that may still run.
+// newOrphan returns the record of an attempt that may still run after it was abandoned.
 func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
 	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(), Execution: ref.Exec.ID(), Since: as.Now(), Framework: as.Subscription.FrameworkID(),
 		Grace: as.Executions.TaskGrace(ref), Known: ref.Shard().Known()}
 }
 
-// updateOrphan takes a status update of an orphan (rule E5). One that is seen
-// alive blocks its shard even with failover until it has ended or its agent is away again for as
-// long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
+// updateOrphan applies a status update of an orphan (rule E5). An orphan that is seen alive blocks its shard, even
+// with failover, until it has ended or its agent has been away again for as long as E4 asks: till then no agent
+// counts as unreachable, and promise 2 has no exception.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	if u.State != cluster.Unreachable || u.KillKept || !as.Opt.TaskExecutors {
 		as.Orphans.Reported(o.TaskID)
@@ -73,15 +74,17 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 		}
 		as.killOrphan(o)
 	default:
-		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) { // a master says of what was removed that it is gone
+		// A master reports a removed task as gone before its processes have ended.
+		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) {
 			as.Orphans.Remove(o.TaskID)
 		}
 	}
 }
 
-// orphanStuck takes the state that was reported of an orphan, and reports whether it has been STAGING for as long as a
-// live attempt is given. Such a one counts as if its agent were away, as a live one does: nobody takes the task up,
-// and the master says so for as long as the agent is registered. If it begins nevertheless, it is seen alive.
+// orphanStuck notes the state that was reported of an orphan, and reports whether it has been STAGING for as long as
+// a live attempt is given. Such an orphan counts as if its agent were away, as a live attempt does: no executor
+// takes the task, and the master reports STAGING for as long as the agent is registered. If it begins nevertheless,
+// it is seen alive.
 func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	since := o.Staged
 	switch {
@@ -94,15 +97,16 @@ func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	return !since.IsZero() && as.Now().Sub(since) >= as.Opt.StagingLost
 }
 
-// addEnding keeps an attempt that the cluster has removed as an orphan until it has ended for sure: no later attempt of its shard, in the next execution of
-// its job either, begins before that (promise 2).
+// addEnding keeps an attempt that the cluster has removed as an orphan until its processes must have ended, which
+// they do within that time. Until then no later attempt of its shard begins, not even in the next execution of its
+// job (promise 2).
 func (as *Attempts) addEnding(o orphans.Orphan, within time.Duration) {
 	o.Blocks, o.Until = true, as.Now().Add(within)
 	as.Orphans.Add(o)
 }
 
-// sweepOrphans removes those that are too old, and unblocks the shards of those whose agent is away for long
-// (rules E4, E5).
+// sweepOrphans removes the orphans that are too old, and unblocks the shards of those whose agent has been away for
+// long enough (rules E4, E5).
 func (as *Attempts) sweepOrphans() {
 	for _, o := range as.Orphans.All() {
 		switch {

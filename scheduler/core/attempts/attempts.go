@@ -1,3 +1,10 @@
+// Package attempts follows the task of each attempt from its launch to its end: it applies status updates and
+// executor reports, sends kills, enforces timeouts, and decides what an end means and what follows from it (rules E1
+// to E6, K1 to K4, S1 to S5). What it gives up becomes an orphan.
+//
+// The records of attempts belong to package executions and those of orphans to package orphans; both are changed
+// here through their transitions only. The package owns no more than the times of its next checks, which are not
+// stored. It launches nothing: a shard that is to run again waits for package placement.
 package attempts
 
 import (
@@ -9,23 +16,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 )
 
-// Attempts follows the tasks of attempts: what reports of them mean, and what follows from that. It kills and times out, and
-// keeps what was given up as orphans.
+// Attempts applies what is reported of tasks to their attempts. It holds the rules; the state that they change
+// belongs to the parts of state.State.
 type Attempts struct {
 	*state.State
 	places    sandbox.Places
 	daemons   *daemons.Daemons
 	recording *recording.Recording
-	// nextSweep is the next look at the timeouts of all tasks; killsLookedAt is when it was last looked which kills are to be
-	// sent again, and agentsAskedAt when it was last asked whether the agents of orphans of removed frameworks are registered.
+	// nextSweep is when Sweep next checks all tasks. killsLookedAt is when ResendKills last ran, and agentsAskedAt
+	// when the agents of orphans of removed frameworks were last asked about.
 	nextSweep, killsLookedAt, agentsAskedAt time.Time
 }
 
+// New returns the Attempts of a term over its state.
 func New(s *state.State, p sandbox.Places, d *daemons.Daemons, r *recording.Recording) *Attempts {
 	return &Attempts{State: s, places: p, daemons: d, recording: r}
 }
 
-// wake is when tasks are to be looked at for their timeouts.
+// Wake is when Sweep is to be called next, in the time of the term; zero while there is neither a task nor an
+// orphan.
 func (as *Attempts) Wake() time.Time {
 	if as.Executions.NumTasks()+as.Orphans.Len() == 0 {
 		return time.Time{}

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// endOf is what people want to know of the end of an attempt.
+// endOf collects what an update says of the end of an attempt: when it ended, its exit status and its cause.
 func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 	s := ref.Shard()
 	end := executions.End{UUID: u.UUID, Complete: as.Said(u.Timestamp)}
@@ -36,7 +36,7 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 	return end
 }
 
-// describeEnd says what the cluster reported of an end.
+// describeEnd is the cause of an end in the words of the cluster.
 func describeEnd(u cluster.Update) reason.Reason {
 	switch u.Reason {
 	case cluster.ReasonContainerMemory:

@@ -5,7 +5,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// outcome is what the outcome of an attempt means (rules E1-E3).
+// outcome says what the end of an attempt means (rules E1-E3).
 type outcome int
 
 const (
@@ -19,8 +19,8 @@ const (
 	outcomeKilled                       // as wanted
 )
 
-// progressSoFar is what is known of an attempt before its end: how far it was seen to go, whether its executor fetches its
-// package, whether a master had its agent marked unreachable, and whether its kill is wanted.
+// progressSoFar is what is known of an attempt before its end: how far it was seen to go, whether its executor
+// fetches its package, whether a master had its agent marked unreachable, and whether its kill is wanted.
 type progressSoFar struct {
 	seen                       int
 	fetching, away, killWanted bool
@@ -31,7 +31,7 @@ func soFar(s *executions.Shard) progressSoFar {
 }
 
 // classify says what a terminal update means for an attempt. heard is whether an update of the attempt's executor,
-// about any of its tasks, was committed before (executor.Heard).
+// about any of its tasks, was committed before (executors.Executor.Heard).
 func classify(s progressSoFar, u cluster.Update, heard bool) outcome {
 	began := mayHaveBegun(s, u, heard)
 	switch u.State {
@@ -74,20 +74,22 @@ func classify(s progressSoFar, u cluster.Update, heard bool) outcome {
 	case began:
 		return outcomeLost
 	case u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated:
-		return outcomeExecutorStartFailed // the executor ended, or was never made, before the agent could hand the task over
+		// The executor ended, or was never made, before the agent could hand the task over.
+		return outcomeExecutorStartFailed
 	}
 	return outcomeNeverStarted
 }
 
-// mayHaveBegun is rule E1: what may have begun counts as begun. An attempt counts as never begun only where that is known,
-// and silence alone proves nothing: a process runs for 25 ms before its executor reports it, and a report can be lost
-// with the machine that holds it.
+// mayHaveBegun is rule E1: what may have begun counts as begun. An attempt counts as never begun only where that is
+// known, and silence alone proves nothing: a process runs for 25 ms before its executor reports it, and a report can
+// be lost with the machine that holds it.
 //
 // What can be known follows from what executors promise. No process is made before the agent has a STARTING of its
-// task, unless the scheduler has acknowledged an update of that executor before; and after a fetch, which is reported as
-// STARTING in the phase FETCH, none is made before the agent has another STARTING. The agent delivers the updates of one
-// task in order, its own about the task's end included. So an end that the agent itself reports, of a task
-// whose executor has not been heard, or whose last word was that it fetches, is the end of a task without a process.
+// task, unless the scheduler has acknowledged an update of that executor before; and after a fetch, which is
+// reported as STARTING in the phase FETCH, none is made before the agent has another STARTING. The agent delivers
+// the updates of one task in order, its own about the task's end included. So an end that the agent itself reports,
+// of a task whose executor has not been heard, or whose last word was that it fetches, is the end of a task without
+// a process.
 func mayHaveBegun(s progressSoFar, u cluster.Update, heard bool) bool {
 	if u.Source == cluster.FromExecutor {
 		if st := u.Status; st != nil {
@@ -105,9 +107,9 @@ func mayHaveBegun(s progressSoFar, u cluster.Update, heard bool) bool {
 	case u.Reason == cluster.ReasonReconciliation, u.Reason == cluster.ReasonAgentReregistered:
 		switch u.State {
 		case cluster.Gone, cluster.Unknown, cluster.Dropped:
-			// The task's agent is registered and does not know it. An agent writes a task down before it hands it over,
-			// so the launch was lost on the way there. Where the agent was away for long enough to be marked unreachable,
-			// its machine may have been started again, which loses what was written down.
+			// The task's agent is registered and does not know it. An agent writes a task down before it hands it
+			// over, so the launch was lost on the way there. Where the agent was away for long enough to be marked
+			// unreachable, its machine may have been started again, which loses what was written down.
 			return s.away
 		}
 	case u.State == cluster.Dropped, u.Reason == cluster.ReasonKilledDuringLaunch:

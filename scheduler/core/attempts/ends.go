@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// endAttempt ends the present attempt of a shard: the shard has ended with it, or waits for another attempt (next). Its
-// processes may live on for as long as it lingers: until then no other attempt of the shard begins (promise 2).
+// endAttempt ends the present attempt of a shard: the shard ends with it, or waits for another attempt (see next).
+// Its processes may live on for as long as lingers: until then no other attempt of the shard begins (promise 2).
 func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time.Duration) {
 	e, s := ref.Exec, ref.Shard()
 	var orphan orphans.Orphan
@@ -48,8 +48,9 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time
 	}
 }
 
-// launchAnswered takes the answer to the ACCEPT of that number, of those tasks that it named: answered 202, they are with the
-// master; refused, they never were (rules L3, L4).
+// LaunchAnswered applies the answer to the ACCEPT with number seq, which named these tasks. With ok the master has
+// them, so a kill that waited for the answer is sent. Without, they were never launched; message says why (rules L3,
+// L4). A task that is unknown, or was launched by another ACCEPT, is passed over.
 func (as *Attempts) LaunchAnswered(tasks []string, seq int64, ok bool, message string) {
 	for _, id := range tasks {
 		ref, known := as.Executions.Task(id)

@@ -12,11 +12,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// Between status updates executors say how far their tasks have come, and show that they live (wire.Report). These reports
-// may get lost, come late or be garbage, so they decide nothing: no call and no write depends on them. What they say is for people,
-// is kept in memory only, and goes with the attempt, the executor or the agent that it is about.
+// Between status updates executors say how far their tasks have come, and show that they live (wire.Report). These
+// reports may get lost, come late or be garbage, so they decide nothing: no call and no write depends on them. What
+// they say is for people, is kept in memory only, and goes with the attempt, the executor or the agent that it is
+// about.
 
-// reported takes what an executor reports of itself. Messages of others than our executors are ignored.
+// Reported applies a report of an executor: its clock and the progress of its tasks. Messages that are no reports,
+// or come from another agent than the one named, are ignored.
 func (as *Attempts) Reported(m cluster.Message) {
 	r := m.Report
 	if r == nil {
@@ -40,7 +42,7 @@ func (as *Attempts) Reported(m cluster.Message) {
 	as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
 
-// learnProgress takes the progress of those of the tasks that are the reporter's.
+// learnProgress records the progress of the live tasks among these that belong to the reporter.
 func (as *Attempts) learnProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
@@ -50,7 +52,8 @@ func (as *Attempts) learnProgress(tasks []wire.TaskReport, own func(*executions.
 	}
 }
 
-// progress is what a program says of its progress, within bounds, or nil: it can be anything.
+// progress is what a program reports of its progress, brought within bounds because it can be anything; nil if it
+// reports none.
 func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 	if p == nil || math.IsNaN(p.Fraction) {
 		return nil
@@ -66,7 +69,7 @@ func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 	return &v
 }
 
-// noteQuiet notes, once, that the executor of a daemon's shard has become quiet. Its next report ends that.
+// noteQuiet notes, once, that the executor of a shard has sent no report for too long. Its next report ends that.
 func (as *Attempts) noteQuiet(e *executions.Execution, s *executions.Shard) {
 	quiet := as.QuietFor(e, s)
 	if quiet == 0 {

@@ -11,19 +11,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 )
 
-// A framework that an operator tears down, or whose failover timeout has passed, is gone for the
-// master at once; its tasks are not. The master sends the agents word to end its executors,
-// which have their grace, and an agent that is away hears of it when it is back, if the master
-// that knows of it leads then. Nobody reports those tasks any more: what the master
-// says of them under another framework id is about the id, not about the task.
+// A framework that an operator tears down, or whose failover timeout has passed, is gone for the master at once; its
+// tasks are not. The master tells the agents to end its executors, which have their grace. An agent that is away is
+// told when it is back, if the master that knows of the removal leads then. No update reports those tasks any more:
+// what the master says of them under another framework id is about the id, not about the task.
 //
-// So each becomes an orphan that holds its shard (rules T7, E5), until its agent has been
-// registered for long enough to have heard and obeyed.
+// So each becomes an orphan that holds its shard (rules T7, E5), until its agent has been registered for long enough
+// to have been told and to have ended it.
 
-// formerAgentsEvery is the interval at which it is asked whether the agents of such orphans are registered.
+// formerAgentsEvery is the least time between two questions about the agents of such orphans.
 const formerAgentsEvery = 20 * time.Second
 
-// frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
+// FrameworkRemoved follows the removal of the framework id by the master with the id by, subscription.UnknownMaster
+// if that is not known (rule T7). Every live attempt is abandoned as an orphan of the old id, and every executor is
+// forgotten.
 func (as *Attempts) FrameworkRemoved(by string) {
 	old := as.Subscription.FrameworkID()
 	as.Executions.KeepFramework(old)
@@ -60,14 +61,15 @@ func (as *Attempts) FrameworkRemoved(by string) {
 	}
 }
 
-// orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
+// OrphanUnknownTask keeps a task of a former framework, which this scheduler did not launch and which may still run,
+// as an orphan that blocks its shard. A task whose id names no shard is ignored.
 func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework string) {
 	if id, err := jobs.ParseTaskID(f.ID); err == nil {
 		as.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.Now(), Blocks: true, Framework: framework})
 	}
 }
 
-// masterOfRemoved notes which master it was that has removed a framework.
+// MasterKnown fills in the present master as the one that removed a framework, for orphans where that was not known.
 func (as *Attempts) MasterKnown() {
 	for _, o := range as.Orphans.All() {
 		if o.RemovedBy == subscription.UnknownMaster {
@@ -76,8 +78,8 @@ func (as *Attempts) MasterKnown() {
 	}
 }
 
-// askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by a
-// question about a task that is invented.
+// askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by reconciling an
+// invented task for each (agents.Set.Ask).
 func (as *Attempts) askAboutFormerAgents() {
 	if !as.Subscription.Open() || as.Now().Before(as.agentsAskedAt.Add(formerAgentsEvery)) {
 		return
@@ -97,7 +99,7 @@ func (as *Attempts) askAboutFormerAgents() {
 	}
 }
 
-// agentAnswered takes the answer to such a question.
+// agentAnswered applies the answer to such a question.
 func (as *Attempts) agentAnswered(agentID string, u cluster.Update) {
 	switch u.State {
 	case cluster.Gone:
@@ -115,9 +117,9 @@ func (as *Attempts) agentAnswered(agentID string, u cluster.Update) {
 	}
 }
 
-// agentStillRegistered notes that an agent is registered. Orphans there of a removed framework have ended when it has
-// been so for long enough: to be found away by the master if its connection broke just when it was
-// told, to be told again, and to end the executors.
+// AgentStillRegistered notes a sign that an agent is registered. The orphans of a removed framework there have ended
+// once it has been registered for long enough: to be found away by the master if its connection broke just when it
+// was told, to be told again, and to end the executors.
 func (as *Attempts) AgentStillRegistered(agentID string) {
 	if as.Orphans.Len() == 0 {
 		return

@@ -6,7 +6,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// sendKill sends a kill, unless the task's ACCEPT is still under way (rule L4).
+// SendKill sends a kill of a live task, with the grace of that task, and counts it for the backoff. It does nothing
+// while the ACCEPT of the task is still under way (rule L4) or no session is open; the kill stays wanted and is sent
+// later.
 func (as *Attempts) SendKill(ref executions.TaskRef) {
 	s := ref.Shard()
 	if s.AcceptSeq() != 0 || !as.Subscription.Open() {
@@ -21,8 +23,8 @@ func (as *Attempts) SendKill(ref executions.TaskRef) {
 	as.WakeToResend(s.KillTry())
 }
 
-// resendKills repeats wanted kills with backoff: the master forgets kills of
-// unreachable tasks, and drops them while an agent is away (K1).
+// ResendKills repeats wanted kills with backoff, because the master forgets kills of unreachable tasks and drops
+// them while an agent is away (K1). It may be called in every step.
 func (as *Attempts) ResendKills() {
 	if !as.Subscription.Open() || as.Now().Before(as.killsLookedAt.Add(as.Opt.ResendFirst/2)) {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// ending is what decides what follows the end of an attempt.
+// ending is the input of next: all that decides what follows the end of an attempt.
 type ending struct {
 	how   outcome
 	cause reason.Reason // what was reported of the end
@@ -23,8 +23,8 @@ type ending struct {
 	timedOut bool
 	ran      time.Duration
 
-	// tries are the shard's attempts, this one included, and counts how many of them were refused, lost, failed or did
-	// not start. next is the source that the next one has unless its end gives it another.
+	// tries are the shard's attempts, this one included, and counts how many of them were refused, lost, failed or
+	// did not start. next is the source that the next one has unless its end gives it another.
 	tries  int
 	counts executions.Tries
 	next   executions.Source
@@ -36,27 +36,28 @@ type ending struct {
 	failover bool
 	retry    retryLimits
 
-	// servedElsewhere is set when its executor was to be fetched from the address of another leader, and ranBefore when
-	// its executor has run before.
+	// servedElsewhere is set when its executor was to be fetched from the address of another leader, and ranBefore
+	// when its executor has run before.
 	servedElsewhere, ranBefore bool
 	taskExecutors              bool
 	limits                     attemptLimits
 }
 
-// retryLimits are what a job says of shards that failed or timed out (rules E3, E6, K4).
+// retryLimits are the settings of a job for shards that failed or timed out (rules E3, E6, K4).
 type retryLimits struct {
 	max            int
 	first, most    time.Duration
 	timeoutSeconds int
 }
 
-// attemptLimits bound attempts that ended otherwise.
+// attemptLimits bound how often a shard is tried again after attempts that ended otherwise, and the delay before
+// that.
 type attemptLimits struct {
 	losses, errors, starts int
 	first, most            time.Duration
 }
 
-// verdict is what follows. The shard has ended when state is a terminal one, else it waits for another attempt.
+// verdict is the result of next. The shard has ended if state is terminal; else it waits for another attempt.
 type verdict struct {
 	state executions.State
 	cause reason.Reason
@@ -71,7 +72,8 @@ type verdict struct {
 	closeExecutor, mismatch, blameAgent bool
 }
 
-// next says what follows the end of an attempt: the shard has ended with it, or waits for another attempt.
+// next decides what follows the end of an attempt: the shard ends with it, or waits for another attempt. It depends
+// on nothing but its input.
 func next(in ending) verdict {
 	v := in.decide()
 	switch {
@@ -113,8 +115,8 @@ func (in *ending) decide() verdict {
 	return in.complete(executions.Killed, in.runEnds)
 }
 
-// afterOwnKill is what follows when this task alone was to be killed. Neither failover nor the stop of a server runs
-// it again, but a daemon's shard always goes on.
+// afterOwnKill decides after a kill of this task alone. Neither failover nor the stop of a server runs it again, but
+// a daemon's shard always goes on.
 func (in *ending) afterOwnKill() verdict {
 	switch {
 	case in.daemon && in.runGoesOn():
@@ -131,9 +133,9 @@ func (in *ending) afterOwnKill() verdict {
 // other (rule E2).
 func (in *ending) lostWithAgent() bool { return in.how == outcomeLost && in.failover && in.away }
 
-// afterTimeout is what follows when the task ran for too long (rule K4). One that its executor reports as finished
-// had finished before the kill came to it; an exit status of 0 after SIGTERM says only that the process ended as it
-// was asked to. What its executor says of the end includes that it killed the task: it does not know why.
+// afterTimeout decides after the task exceeded its timeout (rule K4). A task that its executor reports as finished
+// had finished before the kill reached it; an exit status of 0 after SIGTERM says only that the process ended as it
+// was asked to. The cause that the executor reports includes that it killed the task: it does not know why.
 func (in *ending) afterTimeout() verdict {
 	if in.how == outcomeFinished {
 		return in.complete(executions.Finished, in.cause)
@@ -141,8 +143,8 @@ func (in *ending) afterTimeout() verdict {
 	return in.failed(executions.TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
 }
 
-// afterOwnEnd is what follows when no kill was wanted (rules E1-E3, X1, L6). A daemon's shard is tried for ever, with
-// a growing delay: what keeps it from running may be mended, and explain says what it is.
+// afterOwnEnd decides when no kill was wanted (rules E1-E3, X1, L6). A daemon's shard is tried for ever, with a
+// growing delay: whatever keeps it from running may be mended, and explain says what it is.
 func (in *ending) afterOwnEnd() verdict {
 	before := in.tries - 1
 	if in.daemon {
@@ -180,8 +182,8 @@ func (in *ending) afterOwnEnd() verdict {
 		v.closeExecutor = in.ranBefore && counts.Errors > 1 // it may be for the executor, in words that we don't know
 		return v
 	case outcomeExecutorInfoMismatch:
-		// No fault of the job: the executor runs, but the master compares what it was started with, our role included,
-		// and will refuse every task for it.
+		// No fault of the job: the executor runs, but the master compares what it was started with, our role
+		// included, and will refuse every task for it.
 		v := in.requeue(in.cause, in.next, before)
 		v.closeExecutor, v.mismatch = true, true
 		return v
@@ -205,7 +207,7 @@ func (in *ending) afterOwnEnd() verdict {
 	return in.complete(executions.Killed, in.cause) // outcomeKilled is of an attempt whose kill was wanted
 }
 
-// failed ends the shard, or has it run again if its job's maxRetries allow that (rules E3, E6).
+// failed ends the shard, or requeues it if its job's maxRetries allow that (rules E3, E6).
 func (in *ending) failed(state executions.State, cause reason.Reason) verdict {
 	if in.counts.Fails >= in.retry.max {
 		return in.complete(state, cause)
@@ -225,7 +227,7 @@ func (in *ending) complete(state executions.State, cause reason.Reason) verdict 
 	return verdict{state: state, cause: cause, counts: in.counts}
 }
 
-// requeue is another attempt, after a delay that grows with the number of tries before.
+// requeue returns the verdict of another attempt, after a delay that grows with the number of tries before.
 func (in *ending) requeue(cause reason.Reason, source executions.Source, before int) verdict {
 	delay := step.Backoff(in.limits.first, in.limits.most, before)
 	return verdict{state: executions.Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
@@ -236,7 +238,7 @@ func (v verdict) counting(counts executions.Tries) verdict {
 	return v
 }
 
-// endingOf is what is known of a shard whose attempt has ended.
+// endingOf collects the input of next for a shard whose attempt has ended.
 func (as *Attempts) endingOf(ref executions.TaskRef, how outcome) ending {
 	e, s := ref.Exec, ref.Shard()
 	job := &e.Settings().Job

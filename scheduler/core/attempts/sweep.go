@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// sweepTasks looks at every live task for the timeouts of rules E4, S5 and the
-// table's STAGING row, and at orphans (E5), every few seconds. E4, S5 and E5 count from committed moments (F8); a staged
-// task must have been found so by this leader, too.
+// Sweep checks every live task for the timeouts of rules E4 and S5 and of the STAGING row of the table, and every
+// orphan (E5). It may be called in every step and does its work every step.SweepEvery. E4, S5 and E5 count from
+// committed moments (F8); a staged task must have been found so by this leader, too.
 func (as *Attempts) Sweep() {
 	if as.Now().Before(as.nextSweep) {
 		return
@@ -91,9 +91,10 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	}
 }
 
-// askAboutUnreachable asks about the tasks that have been unreachable for twice as long as when they were last asked about. An agent
-// may come back without a task of which the master knows nothing. Nobody reports that end, and while offers are suppressed nothing shows
-// that the agent is back. last is when tasks were swept before.
+// askAboutUnreachable reconciles the tasks that have been unreachable for twice as long as when they were last asked
+// about. An agent may come back without a task of which the master knows nothing. No update reports that the task
+// ended, and with offers suppressed there is no other sign of the agent. last is when the sweep before this one was
+// due.
 func (as *Attempts) askAboutUnreachable(last time.Time) {
 	if !as.Subscription.Open() {
 		return
@@ -109,19 +110,20 @@ func (as *Attempts) askAboutUnreachable(last time.Time) {
 	as.Reconcile(refs)
 }
 
-// stagedSweeps is how often a task must have been found staged by this leader
-// before it is killed for that: its next update may be on its way.
+// stagedSweeps is how often a task must have been found staged by this leader before it is killed for that: its next
+// update may be on its way.
 const stagedSweeps = 6
 
-// endSilentExecutor has the agent end an executor that does not answer a kill (rule K3): one that was stopped, or hangs. What else
-// runs on it is lost, as with any other end of an executor. It is called for a task whose kill is wanted, at each sweep:
-// sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
-// nobody can hear it. A task that it has not taken up counts as any other: an agent that has not yet handed it over
-// answers the kill itself.
+// endSilentExecutor closes an executor that does not answer a kill (rule K3), because it was stopped or hangs; its
+// agent then ends it with all its tasks. The other tasks on it are lost, as with any other end of an executor. It is
+// called for a task whose kill is wanted, at each sweep: sweeps are counted, not time, because this process may have
+// stood still meanwhile. An executor whose agent is away is not silent: no answer could arrive. A task that it has
+// not taken up counts as any other, because an agent that has not yet handed it over answers the kill itself.
 func (as *Attempts) endSilentExecutor(ref executions.TaskRef) {
 	s := ref.Shard()
 	x := as.Executors.Get(s.Executor())
-	there := as.Agents.Registered(s.Agent()) || s.Known() // an agent whose offers are not asked for is known by its tasks
+	// An agent without offers is known to be there by its tasks.
+	there := as.Agents.Registered(s.Agent()) || s.Known()
 	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable().IsZero() || s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {
 		return
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// beginTimeout counts a task's timeout from now: RUNNING was heard. The moment is committed with what the update has changed,
-// so that a new leader goes on counting from it (rule F8). beginTimeout reports whether it is news.
+// beginTimeout starts a task's timeout: RUNNING was reported. The moment is committed with what the update has
+// changed, so that a new leader continues to count from it (rule F8). beginTimeout returns false if the timeout had
+// begun before or there is none.
 func (as *Attempts) beginTimeout(ref executions.TaskRef) bool {
 	s := ref.Shard()
 	if !s.RunningAt().IsZero() || ref.Exec.Timeout() == 0 {
@@ -19,8 +20,9 @@ func (as *Attempts) beginTimeout(ref executions.TaskRef) bool {
 	return true
 }
 
-// watchTimeout has a task be looked at when its time is over, if that comes before the next sweep, which calls it again. So there
-// are never more timers than tasks that are about to be killed, however many short tasks have a long timeout.
+// watchTimeout schedules a check of the task at its timeout, if that comes before the next sweep, which calls it
+// again. So there are never more timers than tasks that are about to be killed, however many short tasks have a long
+// timeout.
 func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 	s := ref.Shard()
 	if s.RunningAt().IsZero() || !s.KillSince().IsZero() {
@@ -38,7 +40,8 @@ func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 	})
 }
 
-// killTimedOut wants a task killed that has run for too long, unless its kill is wanted already: then that reason holds (rule K1).
+// killTimedOut requests the kill of a task that has exceeded its timeout, unless its kill is wanted already: then
+// that reason holds (rule K1).
 func (as *Attempts) killTimedOut(ref executions.TaskRef) {
 	s := ref.Shard()
 	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() || as.Now().Before(s.RunningAt().Add(ref.Exec.Timeout())) {

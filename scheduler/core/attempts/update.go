@@ -17,9 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// update applies one status update (rules S1-S5 and the table of answers).
-// Every update with a uuid is acknowledged, after the commit that holds its
-// consequence (S3).
+// Update applies one status update (rules S1-S5 and the table of answers). Every update with a uuid is acknowledged,
+// after the commit that holds its consequence (S3).
 func (as *Attempts) Update(u cluster.Update) {
 	if len(u.UUID) > 0 {
 		as.Call(step.CallAcknowledge{Ack: cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
@@ -49,7 +48,7 @@ func (as *Attempts) Update(u cluster.Update) {
 	}
 }
 
-// learnAgent takes from an update whether its agent is registered.
+// learnAgent records what an update says of whether its agent is registered.
 func (as *Attempts) learnAgent(u cluster.Update) {
 	switch known := u.State == cluster.Gone && u.Reason == cluster.ReasonReconciliation; {
 	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
@@ -65,7 +64,8 @@ func (as *Attempts) learnAgent(u cluster.Update) {
 	}
 }
 
-// unreachableSince is since when the master says that an agent does not answer it.
+// unreachableSince is since when the master says that the agent of an update does not answer, in the time of the
+// term.
 func (as *Attempts) unreachableSince(u cluster.Update) time.Time {
 	if u.UnreachableSince.IsZero() {
 		return as.SinceReported(u.Timestamp)
@@ -73,7 +73,7 @@ func (as *Attempts) unreachableSince(u cluster.Update) time.Time {
 	return as.SinceReported(u.UnreachableSince)
 }
 
-// learnExecutor takes from an update that its executor lives, or lived.
+// learnExecutor records what an update says of its executor: that it runs, or has run.
 func (as *Attempts) learnExecutor(x *executors.Executor, u cluster.Update) {
 	if len(u.UUID) > 0 {
 		as.Executors.Reported(x, u.Source == cluster.FromExecutor)
@@ -115,7 +115,7 @@ func (as *Attempts) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 	}
 }
 
-// alive: the task is on its agent. The order of states never goes back (S2).
+// alive applies a report that the task is on its agent. The order of states never goes back (S2).
 func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	seen := map[cluster.State]int{cluster.Staging: executions.SeenStaging, cluster.Starting: executions.SeenStarting, cluster.Running: executions.SeenRunning, cluster.Killing: executions.SeenRunning}[u.State]
@@ -144,7 +144,8 @@ func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 		as.Executions.Running(ref, as.Said(u.Timestamp))
 		changed = true
 	}
-	if s.Seen() >= executions.SeenStarting && !(s.Fetching() && u.Source == cluster.FromAgent) { // an agent that fetches itself has started nothing yet
+	// An agent that fetches the package itself has started nothing yet.
+	if s.Seen() >= executions.SeenStarting && !(s.Fetching() && u.Source == cluster.FromAgent) {
 		as.Starts.Forget(ref.Exec.Settings().App.AppName, s.Agent())
 	}
 	if s.Seen() >= executions.SeenRunning {
@@ -159,8 +160,8 @@ func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	}
 }
 
-// learnWait keeps what the agent says of why a task has not begun, and reports whether that was news. What a master says when it is asked is
-// about the question, not the task.
+// learnWait records what the agent says of why a task has not begun, and reports whether that was news. A master
+// that is asked for the state of a task says why it was asked, not what the task waits for.
 func (as *Attempts) learnWait(ref executions.TaskRef, u cluster.Update) (changed bool) {
 	s, waits := ref.Shard(), ""
 	if s.Seen() < executions.SeenRunning {
@@ -172,8 +173,8 @@ func (as *Attempts) learnWait(ref executions.TaskRef, u cluster.Update) (changed
 	return as.Executions.WaitsFor(ref, waits)
 }
 
-// unreachable: the task's agent does not answer the master (rule E4); the
-// clock of the rule counts from since.
+// unreachable notes that the task's agent does not answer the master (rule E4); the clock of the rule counts from
+// since.
 func (as *Attempts) unreachable(ref executions.TaskRef, since time.Time) {
 	s := ref.Shard()
 	if !s.Unreachable().IsZero() {
@@ -184,8 +185,8 @@ func (as *Attempts) unreachable(ref executions.TaskRef, since time.Time) {
 	as.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
 }
 
-// unknown: the master does not know the task. It has ended only if this very
-// master has had the agent registered in this subscription.
+// unknown applies the report that the master does not know the task. It has ended only if the present master has had
+// the agent registered in this session.
 func (as *Attempts) unknown(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	if as.Agents.Registered(s.Agent()) {
@@ -238,22 +239,23 @@ func (as *Attempts) terminal(ref executions.TaskRef, u cluster.Update) {
 	as.endAttempt(ref, classify(soFar(s), u, as.Executors.Heard(s.Executor())), lingers)
 }
 
-// mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it is over.
+// mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it has
+// ended.
 func (as *Attempts) mayStillEnd(s *executions.Shard, u cluster.Update) bool {
 	switch u.Reason {
 	case cluster.ReasonAgentRemoved:
-		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
-		// the new one to let them in, and end their tasks (rule X6).
+		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when
+		// they ask the new one to let them in, and end their tasks (rule X6).
 		return true
 	case cluster.ReasonTaskRemoved:
 		return true
 	}
-	// No agent is asked where each task has an executor of its own: that the cluster does not know a task which was there
-	// means that it was removed while nobody watched.
+	// No agent is asked where each task has an executor of its own: that the cluster does not know a task which was
+	// there means that it was removed while nobody watched.
 	return as.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen() >= executions.SeenStarting
 }
 
-// packageFetched notes that a process of an attempt began, so that its package was there.
+// packageFetched notes that a process of an attempt began, so its package could be fetched.
 func (as *Attempts) packageFetched(ref executions.TaskRef) {
 	if a := as.Config.App(ref.Exec.Settings().App.AppName); a != nil && as.Starts.PackageFetched(*a.Config()) {
 		as.MatchAgain()
@@ -275,8 +277,8 @@ func (as *Attempts) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
 	}
 }
 
-// afterTheEnd: the first end is final; a later one may fill in its cause, and
-// a live state is answered with KILL (S2, S4).
+// afterTheEnd applies an update of a shard that has ended. The first end is final; a later one may fill in its
+// cause, and a live state is answered with KILL (S2, S4).
 func (as *Attempts) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	switch {
@@ -289,7 +291,7 @@ func (as *Attempts) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 	}
 }
 
-// unknownTask: a task that is not, or no longer, ours to know (S4).
+// unknownTask kills a live task that belongs to no shard, or no longer to one (S4).
 func (as *Attempts) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
@@ -302,7 +304,7 @@ func (as *Attempts) unknownTask(u cluster.Update) {
 	}
 }
 
-// learnPackage keeps which package an attempt runs with, and reports whether that was news.
+// learnPackage records which package an attempt runs with, and reports whether that was news.
 func (as *Attempts) learnPackage(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
 	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package() == st.PackageSHA256 {

@@ -1,3 +1,9 @@
+// Package audit keeps the rows that say who has changed what (rule A1), until the history has stored them, or the
+// newest of them without a history.
+//
+// A row is added in the step that makes the change and is written by the same commit. Rows are never changed; they
+// are removed once they are stored elsewhere, or beyond the bounds AuditRows and AuditBytes. The package does not
+// check who may do what. What a row of a changed document shows is made by package config.
 package audit
 
 import (
@@ -15,16 +21,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// audit keeps the rows of what people have changed (rule A1): until the history has them for good, or, without one, the newest. These
-// hold between any two steps:
+// Log keeps the rows of what people have changed (rule A1): until the history has stored them, or, without one, the
+// newest. These hold between any two steps:
 //
 //   - a row is in the registry exactly when the change that it tells of is: both are written by one commit;
-//   - rows are in the order of their numbers, which is that of their commits, and none has the id of another;
-//   - bytes is how large they are together.
+//   - rows are in the order of their numbers, which is that of their commits, and no two have the same id;
+//   - bytes is the size of all of them.
 type Log struct {
 	*step.Shared
 	config *config.Set
-	// kept is told of each row that is kept, for the history.
+	// kept is called with each new row, for the history.
 	kept  func(Row)
 	rows  []Row
 	ids   map[string]bool
@@ -32,7 +38,7 @@ type Log struct {
 	bytes int
 }
 
-// auditRow is a row with its number, which names it in the registry.
+// Row is an audit row with its number, which names it in the registry.
 type Row struct {
 	number int64
 	event.Audit
@@ -42,16 +48,20 @@ type Row struct {
 }
 
 const (
-	// auditRows and auditBytes bound what is kept, 10,000 rows and 16 MB: the oldest go first.
-	AuditRows  = 10_000
+	// AuditRows is the largest number of rows that are kept. Beyond it the oldest go first, but never one that the
+	// history has neither stored nor in a batch.
+	AuditRows = 10_000
+	// AuditBytes bounds the size of the rows that are kept, in bytes, in the same way.
 	AuditBytes = 16 << 20
 )
 
+// New returns a Log without rows. kept is called with each row that is added, in order.
 func New(s *step.Shared, k *config.Set, kept func(Row)) *Log {
 	return &Log{Shared: s, config: k, kept: kept, ids: map[string]bool{}}
 }
 
-// restore takes a row that is stored.
+// Restore adds a stored row; name is the last part of its path. Loaded must be called after the last one. It fails
+// if the name is no number or the row cannot be read.
 func (a *Log) Restore(name string, e registry.Entry) error {
 	number, err := strconv.ParseInt(name, 10, 64)
 	row := Row{number: number, size: len(e.Value)}
@@ -62,7 +72,7 @@ func (a *Log) Restore(name string, e registry.Entry) error {
 	return err
 }
 
-// loaded puts what was loaded into its order.
+// Loaded sorts and indexes what Restore has added. It is called once, before anything else is added.
 func (a *Log) Loaded() {
 	slices.SortFunc(a.rows, func(x, y Row) int { return cmp.Compare(x.number, y.number) })
 	for i := range a.rows {
@@ -76,7 +86,8 @@ func (a *Log) keep(r *Row) {
 	a.last = max(a.last, r.number)
 }
 
-// number gives a row its place. It is not kept yet: the change that it tells of may not be made.
+// number gives a row its number, and an id and a time if it has none. The row is not kept yet, because the change
+// that it tells of may not be made.
 func (a *Log) number(row event.Audit) Row {
 	a.last++
 	r := Row{number: a.last, Audit: row}
@@ -89,14 +100,15 @@ func (a *Log) number(row event.Audit) Row {
 	return r
 }
 
-// add keeps a row.
+// keepRow adds a row that has its number.
 func (a *Log) keepRow(r Row) {
 	a.rows = append(a.rows, r)
 	a.keep(&r)
 }
 
-// plan numbers the rows that tell of a change of configuration, which is a commit of its own, and returns what that has to
-// write of them.
+// Plan numbers the rows that tell of a change of configuration, which is a commit of its own, and returns the writes
+// that this commit must include. Once it has succeeded, Committed is to be called with the numbered rows; if it
+// fails, they are dropped.
 func (a *Log) Plan(rows []event.Audit) (writes []registry.Write, numbered []Row) {
 	var r store.Commit
 	for _, row := range rows {
@@ -112,8 +124,8 @@ func (r *Row) path() string {
 	return store.Under(store.PathAudit, strconv.FormatInt(r.number, 10))
 }
 
-// write adds the new rows to the commit, and removes those up to a number, which are stored in the history; beyond the bounds also the
-// oldest of those up to another number, which are at least in one of its batches.
+// Write adds the new rows to the commit. It removes the rows with numbers up to stored, which the history has
+// stored; beyond the bounds also the oldest with numbers up to recorded, which are at least in one of its batches.
 func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 	gone := 0
 	for gone < len(a.rows) {
@@ -140,10 +152,11 @@ func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 	}
 }
 
-// audited keeps a row of what this step changes: it is a part of the step's commit and of its batch.
+// Add keeps a row about what this step changes: it is part of the commit of the step and of its batch for the
+// history.
 func (a *Log) Add(row event.Audit) { a.Committed(a.number(row)) }
 
-// committed keeps rows of a change of configuration that is committed.
+// Committed keeps rows that Plan has numbered, after their change was committed.
 func (a *Log) Committed(rows ...Row) {
 	for _, r := range rows {
 		a.keepRow(r)
@@ -151,7 +164,8 @@ func (a *Log) Committed(rows ...Row) {
 	}
 }
 
-// handIn takes rows of changes that were made elsewhere. A row that was handed in before is there once.
+// HandIn adds rows of changes that were made outside of the core. A row whose id is kept already is ignored, so
+// handing it in again does no harm.
 func (a *Log) HandIn(rows []event.Audit) {
 	for _, row := range rows {
 		if !a.ids[row.ID] {
@@ -161,7 +175,7 @@ func (a *Log) HandIn(rows []event.Audit) {
 	}
 }
 
-// find are the rows that the scheduler keeps, of those that are asked for.
+// Find returns the page of kept rows that q asks for.
 func (a *Log) Find(q search.Audits) []event.Audit {
 	var rows []event.Audit
 	for i := range a.rows {
@@ -172,17 +186,14 @@ func (a *Log) Find(q search.Audits) []event.Audit {
 	return q.Page(rows)
 }
 
-// isKept reports whether a row of that id is kept.
-func (a *Log) isKept(id string) bool { return a.ids[id] }
+// Rows are the kept rows in the order of their numbers.
+func (a *Log) Rows() []Row { return slices.Clone(a.rows) }
 
-// Rows is the rows.
-func (a *Log) Rows() []Row { return a.rows }
+// NumIDs is how many ids are remembered, each of which is that of a kept row.
+func (a *Log) NumIDs() int { return len(a.ids) }
 
-// Ids is the ids.
-func (a *Log) Ids() map[string]bool { return a.ids }
-
-// Bytes is the bytes.
+// Bytes is the size of all kept rows as they are stored.
 func (a *Log) Bytes() int { return a.bytes }
 
-// Number is the number.
+// Number is the number of the row, counted from 1 in the order of commits. It is never given twice.
 func (a *Row) Number() int64 { return a.number }

@@ -16,21 +16,21 @@ const (
 	auditCluster   = "cluster"
 )
 
-// triggered is what a trigger has made, with what was set for it alone.
+// triggered is how a row shows a trigger: the execution that it made, and the parameters that were set for it alone.
 type triggered struct {
 	Execution string `json:"execution"`
 	Repeats   string `json:"repeats,omitempty"`
 	jobs.Overrides
 }
 
-// auditTrigger tells of an execution that somebody has triggered, with settings of its own, which hold no secrets; repeats is
-// the one that it runs again, "" for none.
+// Trigger records that somebody triggered an execution of a job with parameters of its own, which hold no secrets.
+// repeats is the execution that it runs again, "" for none.
 func (a *Log) Trigger(by event.Actor, job, execution, repeats string, own jobs.Overrides) {
 	a.Add(event.Audit{Actor: by, Action: "job.trigger", Target: config.TargetJob, TargetName: job, App: a.config.AppNameOf(job),
 		After: config.AuditSide(triggered{execution, repeats, own})})
 }
 
-// auditPause tells of a job that somebody has paused, or resumed.
+// Pause records that somebody paused a job, or resumed it.
 func (a *Log) Pause(by event.Actor, job string, paused bool) {
 	row := event.Audit{Actor: by, Action: "job.resume", Target: config.TargetJob, TargetName: job, App: a.config.AppNameOf(job), Before: `{"paused":true}`, After: `{"paused":false}`}
 	if paused {
@@ -39,8 +39,8 @@ func (a *Log) Pause(by event.Actor, job string, paused bool) {
 	a.Add(row)
 }
 
-// auditKill tells of an execution whose end somebody wants, or of one of its tasks unless task is "". state is that of
-// what is to end.
+// Kill records that somebody requested the end of an execution, or of one of its tasks unless task is "". state is
+// the state of the execution or task before that.
 func (a *Log) Kill(by event.Actor, e *executions.Execution, task string, state executions.State) {
 	target, name := auditExecution, e.ID()
 	if task != "" {
@@ -56,7 +56,7 @@ func (a *Log) Kill(by event.Actor, e *executions.Execution, task string, state e
 	a.Add(row)
 }
 
-// auditForget tells of an orphan that somebody says has ended.
+// Forget records that somebody declared an orphan as ended.
 func (a *Log) Forget(by event.Actor, o *orphans.Orphan) {
 	a.Add(event.Audit{Actor: by, Action: "task.forget", Target: auditTask, TargetName: o.TaskID, App: a.config.AppNameOf(o.Job), Before: string(store.Encode(struct {
 		Job   string `json:"job"`
@@ -64,7 +64,7 @@ func (a *Log) Forget(by event.Actor, o *orphans.Orphan) {
 	}{o.Job, o.Agent}))})
 }
 
-// auditReconcile tells of a reconciliation that somebody has asked for.
+// Reconcile records that somebody requested a reconciliation; explicit says that it names each task.
 func (a *Log) Reconcile(by event.Actor, explicit bool) {
 	what := "implicit"
 	if explicit {

@@ -1,25 +1,28 @@
+// Package clock keeps the two clocks of a leader term, and timers that run by one of them.
+//
+// Clock is set once in each step and does not move within it, so that everything in a step happens at the same
+// moment. The package reads no clock of the machine itself: the shell passes both times in.
 package clock
 
 import "time"
 
-// Now is the time of a step, read from two clocks.
+// Now is the time of a step, as the shell has read it from two clocks.
 type Now struct {
 	// Wall is the wall clock. It may be set, forwards and back, at any time.
 	Wall time.Time
-	// Elapsed is the time since the term began, which is when Load was called. It never goes back.
+	// Elapsed is the time since the term began, which is when the core was loaded. It never goes back.
 	Elapsed time.Duration
 }
 
-// Clock holds the two clocks against each other.
+// Clock holds the two clocks of a term against each other.
 //
-// Everything that waits, expires or is retried is reckoned in the time of the term: the wall clock as it stood when the
-// term began, and what has elapsed since. No setting of the wall clock can make such a time run backwards, stand still or
-// jump, so that no rule needs to ask for it. Only what people mean by a date sees the wall clock itself: fires of crons, and
-// the beginning and the end of an agent's maintenance.
+// Everything that waits, expires or is retried is reckoned in the time of the term: the wall clock as it stood when
+// the term began, plus what has elapsed since. No setting of the wall clock can make such a time run backwards,
+// stand still or jump, so no rule needs to check for it. Only what people mean by a date uses the wall clock itself:
+// the fires of crons, and the beginning and the end of an agent's maintenance.
 //
-// Moments that outlive a term are stored as the term reckons them. The next term cannot know how far the
-// wall clock was set in between; clampLoaded takes a moment that lies ahead of
-// it for its own beginning.
+// Moments that outlive a term are stored in the time of the term. The next term cannot know how far the wall clock
+// was set in between; Clamp replaces a moment that lies ahead of its beginning by that beginning.
 type Clock struct {
 	began time.Time
 	// ahead is how far the wall clock is ahead of the time of the term, as far as people need to know: it follows
@@ -33,21 +36,22 @@ type Clock struct {
 const (
 	// wallClockStep is the least difference that counts as a setting of the wall clock.
 	wallClockStep = time.Second
-	// wallClockEvery is the longest sleep of a shell: it measures its sleep with a clock that knows nothing of a wall
-	// clock that is set forward to a moment at which fires are due.
+	// MaxSleep is the longest that the shell may sleep between two steps: it measures its sleep with a clock that
+	// does not notice when the wall clock is set forward to a moment at which fires are due.
 	MaxSleep = 10 * time.Second
 )
 
-// Begin begins a term: its time goes on from the wall clock as it stands now.
+// Begin begins a term: its time continues from the wall clock as it stands now.
 func (c *Clock) Begin(wall time.Time) {
 	c.began = wall.UTC()
 	c.Set(Now{Wall: wall})
 }
 
-// Elapsed is how long after the beginning of the term a moment comes.
+// Elapsed is the time from the beginning of the term to a moment in the time of the term.
 func (c *Clock) Elapsed(moment time.Time) time.Duration { return moment.Sub(c.began) }
 
-// setClock takes the time of a step, and reports whether the wall clock was set since the last one.
+// Set sets both clocks to the time of a step. It returns whether the wall clock was set since the last step, by a
+// second or more.
 func (c *Clock) Set(now Now) (set bool) {
 	c.wall, c.now = now.Wall.UTC(), c.began.Add(now.Elapsed)
 	ahead := c.wall.Sub(c.now)
@@ -57,17 +61,20 @@ func (c *Clock) Set(now Now) (set bool) {
 	return set
 }
 
-// InTerm is when, in the time of the term, the wall clock will show a moment, or has shown it, if it is not set meanwhile.
+// InTerm converts a moment of the wall clock into the time of the term, as if the wall clock were not set in
+// between.
 func (c *Clock) InTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.wall)) }
 
-// OnWall is what the wall clock will show at a moment of the term, if it is not set meanwhile.
+// OnWall converts a moment of the term into what the wall clock shows then, as if it were not set in between. It is
+// the inverse of InTerm.
 func (c *Clock) OnWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
 
-// Shown is a moment of the term for people, as they would read it from the wall clock.
+// Shown is a moment of the term for people, as they would read it from the wall clock. The same moment is always
+// shown the same unless the wall clock was set.
 func (c *Clock) Shown(moment time.Time) time.Time { return moment.Add(c.ahead) }
 
-// SinceReported is when something began, in the time of the term, of which another machine says by its own wall clock that it
-// began at reported; zero is for now. What lies ahead began now.
+// SinceReported converts a moment that another machine has reported by its own wall clock into the time of the term.
+// A zero moment, or one that lies ahead, becomes now.
 func (c *Clock) SinceReported(reported time.Time) time.Time {
 	if reported.IsZero() || reported.After(c.wall) {
 		return c.now
@@ -75,9 +82,9 @@ func (c *Clock) SinceReported(reported time.Time) time.Time {
 	return c.InTerm(reported.UTC())
 }
 
-// clampLoaded takes moments of former terms that lie further ahead of this one's beginning than most for that beginning: the
-// wall clock was set back since they were stored. most is 0 for what has been, and for what is waited for as long as the wait
-// can be.
+// Clamp replaces each of the moments that lies more than most ahead of now by now. It is called while a term is
+// loaded, for moments of former terms: the wall clock was set back since they were stored. most is 0 for moments
+// that have passed, and the longest possible wait for moments that are waited for.
 func (c *Clock) Clamp(most time.Duration, moments ...*time.Time) {
 	latest := c.now.Add(most)
 	for _, at := range moments {
@@ -87,19 +94,21 @@ func (c *Clock) Clamp(most time.Duration, moments ...*time.Time) {
 	}
 }
 
-// Began is the began.
+// Began is when the term began.
 func (c *Clock) Began() time.Time { return c.began }
 
-// Ahead is how far the wall clock is ahead of the time of the term, as far as people need to know: it follows the wall clock only when that was set, and not while it is adjusted by milliseconds, so that a moment is always shown as the same one.
+// Ahead is how far the wall clock is ahead of the time of the term. It changes only when the wall clock was set by a
+// second or more, not while it is adjusted by milliseconds (see Shown).
 func (c *Clock) Ahead() time.Duration { return c.ahead }
 
-// Now is the time of the term, wall the wall clock, both as of the present step.
+// Now is the time of the term in the present step.
 func (c *Clock) Now() time.Time { return c.now }
 
-// Wall: now is the time of the term, wall the wall clock, both as of the present step.
+// Wall is the wall clock in the present step, in UTC.
 func (c *Clock) Wall() time.Time { return c.wall }
 
-// Said is when something was, of which another machine says when, and now where it says nothing that JSON can hold.
+// Said is a moment that another machine has reported, in UTC; the wall clock now if it is zero or in a year that
+// JSON cannot hold.
 func (c *Clock) Said(at time.Time) time.Time {
 	if at.IsZero() || at.Year() < 1 || at.Year() > 9998 {
 		return c.wall

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Timers is what the core wants to look at again, and when. A look is a
-// function that checks for itself whether there is still something to do, so
-// that nothing needs to be taken out.
+// Timers are functions that are to be called at moments of the term. A function checks for itself whether there is
+// still something to do, so timers never need to be removed. The zero value is ready for use.
 type Timers struct{ heap timerHeap }
 
 type timer struct {
@@ -15,12 +14,13 @@ type timer struct {
 	look func(now time.Time)
 }
 
+// At schedules a call of look for the first step at or after a moment, in the time of the term.
 func (t *Timers) At(when time.Time, look func(now time.Time)) {
 	heap.Push(&t.heap, timer{when, look})
 }
 
-// Run takes all looks that are due. A look may set new ones; those due at once
-// wait for the next step.
+// Run calls every function that is due. A function may schedule new ones; those that are due at once wait for the
+// next step.
 func (t *Timers) Run(now time.Time) {
 	var due []timer
 	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
@@ -31,6 +31,7 @@ func (t *Timers) Run(now time.Time) {
 	}
 }
 
+// Next is when the next function is due, and false if none is scheduled.
 func (t *Timers) Next() (time.Time, bool) {
 	if len(t.heap) == 0 {
 		return time.Time{}, false
@@ -38,7 +39,7 @@ func (t *Timers) Next() (time.Time, bool) {
 	return t.heap[0].at, true
 }
 
-// Len is how many looks are waited for.
+// Len is the number of scheduled functions.
 func (t *Timers) Len() int { return len(t.heap) }
 
 type timerHeap []timer

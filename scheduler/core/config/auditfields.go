@@ -10,13 +10,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// audited is a document as audit rows compare it, and as they show it: without its secrets.
+// audited is a document as audit rows compare it (real), and as they show it, without its secrets (shown).
 type audited struct{ real, shown any }
 
-// auditSideBytes bounds Before and After of a row, in bytes.
+// AuditSideBytes is the largest size of Before and of After in an audit row, in bytes.
 const AuditSideBytes = 4000
 
-// whole is all of a document, "" for none.
+// whole is the complete document as a row shows it, "" for none.
 func (d *audited) whole() string {
 	if d == nil {
 		return ""
@@ -27,8 +27,8 @@ func (d *audited) whole() string {
 	return cutFields(objectOf(d.shown))
 }
 
-// difference has the fields in which a document differs from what it becomes, as it was and as it is then; different is false when they
-// are the same.
+// difference returns the fields in which a document differs from the one that follows it, before and after the
+// change; different is false if there are none.
 func (d *audited) difference(then *audited) (before, after string, different bool) {
 	was, shownWas := d.fields()
 	is, shownIs := then.fields()
@@ -43,7 +43,7 @@ func (d *audited) difference(then *audited) (before, after string, different boo
 	return cutFields(shownWas), cutFields(shownIs), same < len(was) || same < len(is)
 }
 
-// fields are those of a document, and those that may be shown: most documents have no secrets.
+// fields are the fields of a document, and those that may be shown: most documents have no secrets.
 func (d *audited) fields() (real, shown map[string]json.RawMessage) {
 	real = objectOf(d.real)
 	if bytes.Equal(store.Encode(d.real), store.Encode(d.shown)) {
@@ -52,7 +52,7 @@ func (d *audited) fields() (real, shown map[string]json.RawMessage) {
 	return real, objectOf(d.shown)
 }
 
-// objectOf are the fields of what is an object in JSON.
+// objectOf are the fields of a value that is encoded as a JSON object.
 func objectOf(v any) (of map[string]json.RawMessage) {
 	if err := json.Unmarshal(store.Encode(v), &of); err != nil {
 		return map[string]json.RawMessage{"unreadable": store.Encode(err.Error())}
@@ -60,7 +60,8 @@ func objectOf(v any) (of map[string]json.RawMessage) {
 	return of
 }
 
-// cutFields are fields as JSON. Where that is too long the longest are cut, and say so.
+// cutFields encodes fields as JSON. If that exceeds AuditSideBytes, the longest are replaced by a note of their
+// size.
 func cutFields(of map[string]json.RawMessage) string {
 	text := store.Encode(of)
 	for len(text) > AuditSideBytes {
@@ -80,5 +81,6 @@ func cutFields(of map[string]json.RawMessage) string {
 	return string(text)
 }
 
-// auditSide is how a row shows something that it does not compare.
+// AuditSide encodes a value for Before or After of a row as JSON of at most AuditSideBytes. The caller must have
+// removed secrets.
 func AuditSide(shown any) string { return (&audited{shown: shown}).whole() }

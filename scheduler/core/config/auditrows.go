@@ -8,13 +8,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Kinds of things that rows of changes of configuration tell of.
+// Targets of audit rows about changes of configuration.
 const (
 	targetApp = "app"
+	// TargetJob is the target of rows about a job.
 	TargetJob = "job"
 )
 
-// auditOf are the rows of changes of configuration that are about to be taken, whoever makes them. What changes nothing has none.
+// AuditOf returns the audit rows of changes of configuration that are about to be applied, by a request or an
+// external edit. It must be called before they are, because it compares them with what is known. A change that
+// changes nothing gives no row.
 func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit) {
 	for _, e := range changes {
 		switch e := e.(type) {
@@ -55,7 +58,7 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 	return rows
 }
 
-// appNameOf is the app of a job, "" where it is not known.
+// AppNameOf is the name of the app of a job, "" if the job has no document.
 func (k *Set) AppNameOf(job string) string {
 	if j := k.jobs[job]; j != nil && j.cfg != nil {
 		return j.cfg.AppName
@@ -93,7 +96,7 @@ func auditOfDocument(row event.Audit, was, is *audited) []event.Audit {
 	return []event.Audit{row}
 }
 
-// auditOfMark is the row of a disabled mark that becomes another.
+// auditOfMark is the row of a disabled mark that becomes another; none if it stays the same.
 func (k *Set) auditOfMark(row event.Audit, dir string, becomes Mark) []event.Audit {
 	was := k.marked[store.Under(dir, row.TargetName)]
 	if was == becomes {

@@ -8,18 +8,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Change is a change of configuration that somebody asks for: one of the types below. They are data: what was merged into a
-// document was merged before, and Version says into which.
+// Change is a change of configuration that somebody requests: one of the types in this package with a plan method.
+// Changes are data: whatever is to be merged into a document was merged before, and Version says into which one.
 type Change interface {
 	// plan checks the change against what the core knows.
 	plan(k *Set) (Planned, error)
 }
 
-// RegisterApp adds an app. Config must have been checked.
+// RegisterApp adds an app. Config must have been checked. An app that exists is a Conflict.
 type RegisterApp struct{ Config app.Config }
 
-// UpdateApp replaces an app's document, of which Version is the one that Config was made from. If that has changed
-// meanwhile, the answer is an *Error with the code StaleVersion.
+// UpdateApp replaces an app's document. Version is that of the document that Config was made from; if it has changed
+// since, the answer is a *problem.Error with the code StaleVersion.
 type UpdateApp struct {
 	Config  app.Config
 	Version int64
@@ -31,13 +31,14 @@ type DisableApp struct {
 	Disabled bool
 }
 
-// DeleteApp deletes an app, with its jobs if asked to, all in one commit ([D13]).
+// DeleteApp deletes an app, with its jobs if WithJobs is set, all in one commit ([D13]). Without WithJobs an app
+// that has jobs is a Conflict.
 type DeleteApp struct {
 	Name     string
 	WithJobs bool
 }
 
-// RegisterJob adds a job. Config must have been checked.
+// RegisterJob adds a job. Config must have been checked. Its app must be registered and not disabled.
 type RegisterJob struct{ Config jobs.Config }
 
 // UpdateJob replaces a job's document; see UpdateApp.
@@ -52,10 +53,10 @@ type DisableJob struct {
 	Disabled bool
 }
 
-// DeregisterJob removes a job (rule K2).
+// DeregisterJob removes a job; what runs of it is killed (rule K2).
 type DeregisterJob struct{ Name string }
 
-// StaleVersion is the code of the error that answers a change of a document that has changed since it was read.
+// StaleVersion is the code of the error for a change of a document that has changed since it was read.
 const StaleVersion = "stale_version"
 
 func (p *Planned) put(path string, value []byte, version int64, isNew bool) {
@@ -70,8 +71,8 @@ func (p *Planned) remove(path string, version int64) {
 	p.Writes = append(p.Writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
 }
 
-// putNew writes a document that is not there yet, or replaces one that can't be
-// used, and returns its version afterwards.
+// putNew writes a document that does not exist yet, or replaces one that can't be used, and returns its version
+// afterwards.
 func (k *Set) putNew(p *Planned, path string, value []byte) int64 {
 	if f, ok := k.faulty[path]; ok {
 		p.put(path, value, f.version, false)

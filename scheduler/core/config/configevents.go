@@ -13,11 +13,11 @@ type AppChanged struct {
 	Config   *app.Config
 	Version  int64
 	Disabled bool
-	// Notes are hints about a document that somebody else wrote.
+	// Notes are hints about a document that was edited externally.
 	Notes []string
-	// Bytes is the size of the document as it is stored.
+	// Bytes is the size of the document as it is stored; not set with MarkOnly.
 	Bytes int
-	// MarkOnly: the document did not change, only its disabled mark. Bytes is not said then.
+	// MarkOnly is set if only the disabled mark has changed, and not the document.
 	MarkOnly bool
 }
 
@@ -28,41 +28,40 @@ type JobChanged struct {
 	Config   *jobs.Config
 	Version  int64
 	Disabled bool
-	// Shutdown is set with Disabled when what was launched runs to its end (rule F11).
+	// Shutdown is set with Disabled if launched executions run to their end (rule F11).
 	Shutdown bool
-	// Notes are hints about a document that somebody else wrote.
+	// Notes are hints about a document that was edited externally.
 	Notes []string
-	// Bytes is the size of the document as it is stored.
+	// Bytes is the size of the document as it is stored; not set with MarkOnly.
 	Bytes int
-	// MarkOnly: the document did not change, only its disabled mark. Bytes is not said then.
+	// MarkOnly is set if only the disabled mark has changed, and not the document.
 	MarkOnly bool
 }
 
-// MarkChanged is an external edit that has set or removed the disabled mark at
-// Path (rule F6).
+// MarkChanged is an external edit that has set or removed the disabled mark at Path (rule F6).
 type MarkChanged struct {
 	Path     string
 	Disabled bool
-	// Shutdown is set with Disabled when what was launched runs to its end (rule F11).
+	// Shutdown is set with Disabled if launched executions run to their end (rule F11).
 	Shutdown bool
 }
 
-// DocumentFaulty is an external edit that has left a document that can't be
-// used. The last good one stays in force; the next change replaces it.
+// DocumentFaulty is an external edit after which the document or mark at Path can't be used. The last good document
+// stays in force; the next change replaces it.
 type DocumentFaulty struct {
 	Path    string
 	Why     reason.Reason
 	Version int64
 }
 
-// CoreEvent marks an event.
+// CoreEvent makes it a step.Event.
 func (AppChanged) CoreEvent() {}
 
-// CoreEvent marks an event.
+// CoreEvent makes it a step.Event.
 func (JobChanged) CoreEvent() {}
 
-// CoreEvent marks an event.
+// CoreEvent makes it a step.Event.
 func (MarkChanged) CoreEvent() {}
 
-// CoreEvent marks an event.
+// CoreEvent makes it a step.Event.
 func (DocumentFaulty) CoreEvent() {}

@@ -1,3 +1,10 @@
+// Package config holds what people have registered: apps and jobs as their documents and disabled marks in the
+// registry say, and the record that is stored of each job beside its document. It checks and plans changes, reads
+// documents, and says why a job is inactive.
+//
+// Documents and marks change only by committed events (AppChanged, JobChanged, MarkChanged, DocumentFaulty) and
+// while a term is loaded; the records of jobs change by methods of Set. What follows from a change for executions,
+// fires and offers is not decided here.
 package config
 
 import (
@@ -19,12 +26,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// configuration is what people have registered: apps and jobs as their documents and marks in the registry say, and
-// what is stored of each job beside them. These hold between any two calls of its methods:
+// Set holds the configuration: apps and jobs as their documents and marks in the registry say, and what is stored of
+// each job beside them. These hold between any two calls of its methods:
 //
 //   - apps has every app with a document that can be used, and each of them all its jobs;
-//   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document can't be used;
-//   - marked has every disabled mark by its path, faulty that of every document or mark that can't be used;
+//   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document can't be
+//     used;
+//   - marked has every disabled mark by its path, faulty the fault of every document or mark that can't be used;
 //   - sizes sums up the bytes of the documents in apps and jobs, by the app that they name;
 //   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
 type Set struct {
@@ -40,14 +48,17 @@ type Set struct {
 	schedules schedules
 }
 
+// New returns a Set without apps and jobs.
 func New(s *step.Shared) *Set {
 	return &Set{Shared: s, apps: map[string]*App{}, jobs: map[string]*Job{}, marked: map[string]Mark{},
 		faulty: map[string]Fault{}, sizes: documentSizes{byApp: map[string]int64{}}, parsed: map[string]*cron.Schedule{}, schedules: newSchedules()}
 }
 
-// touch has a job's record be written.
+// touch marks a job's record to be written with the next commit.
 func (k *Set) touch(j *Job) { k.changed.Add(j.name) }
 
+// Write adds the changed records of jobs to the commit. Documents and marks are not written here, but by the commit
+// of their change (see Planned).
 func (k *Set) Write(r *store.Commit) {
 	for _, name := range k.changed.Take() {
 		if j := k.jobs[name]; j != nil && j.cfg != nil {
@@ -59,7 +70,7 @@ func (k *Set) Write(r *store.Commit) {
 	}
 }
 
-// loadApp takes in the document of an app as it was found.
+// LoadApp adds the document of an app while a term is loaded; one that can't be used becomes a fault.
 func (k *Set) LoadApp(name string, d Document) {
 	if d.err != nil {
 		k.AddFault(d.path, d.err, d.version)
@@ -69,7 +80,7 @@ func (k *Set) LoadApp(name string, d Document) {
 	k.sizes.add(name, d.bytes)
 }
 
-// loadJob takes in the document of a job as it was found.
+// LoadJob adds the document of a job while a term is loaded; one that can't be used becomes a fault.
 func (k *Set) LoadJob(name string, d Document) {
 	j := k.JobOrRemoved(name)
 	if d.err != nil {
@@ -80,7 +91,8 @@ func (k *Set) LoadJob(name string, d Document) {
 	k.sizes.add(d.job.AppName, d.bytes)
 }
 
-// loaded joins what was loaded: jobs to their apps, and marks to both.
+// Loaded connects what was loaded: jobs with their apps, and marks with both. It is called once, after the last
+// document and mark.
 func (k *Set) Loaded() {
 	for name, a := range k.apps {
 		a.disabled = k.marked[store.Under(store.PathAppDisabled, name)].Disables()
@@ -91,13 +103,13 @@ func (k *Set) Loaded() {
 	}
 }
 
-// addFault notes that what is found at a path can't be used.
+// AddFault notes that the document or mark at a path can't be used, and why; version is its version in the registry.
 func (k *Set) AddFault(path string, why error, version int64) {
 	k.faulty[path] = Fault{why: faultOf(why), version: version, since: k.Wall()}
 }
 
-// appChanged follows a committed change of an app, and returns the app as it is now, nil when it is no more; jobs
-// are its jobs, by name, and other is set when its executors are others from now on.
+// AppChanged applies a committed change of an app, and returns the app as it is now, nil if it was deleted. jobs are
+// its jobs, sorted by name. other is true if its tasks need other executors from now on.
 func (k *Set) AppChanged(e AppChanged) (a *App, jobs []*Job, other bool) {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathApps, e.Name))
@@ -145,7 +157,7 @@ func (a *App) sortedJobs() []*Job {
 	return out
 }
 
-// jobChanged follows a committed change of a job, and returns it; nil for the removal of one that is not there.
+// JobChanged applies a committed change of a job, and returns the job; nil for the removal of one that is not known.
 func (k *Set) JobChanged(e JobChanged) *Job {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathJobs, e.Name))
@@ -183,8 +195,8 @@ func (k *Set) join(j *Job) {
 	}
 }
 
-// markChanged follows a disabled mark that an external edit has set or removed (rule F6), and returns the
-// jobs that it concerns. A mark may be there before its document is.
+// MarkChanged applies an external edit of a disabled mark (rule F6), and returns the jobs that it concerns, sorted
+// by name. A mark may exist before its document does.
 func (k *Set) MarkChanged(e MarkChanged) []*Job {
 	now := markWhen(e.Disabled, e.Shutdown)
 	k.SetMark(e.Path, now)
@@ -204,17 +216,18 @@ func (k *Set) MarkChanged(e MarkChanged) []*Job {
 	return nil
 }
 
-// Fault is what is wrong with a document in the registry ([D15]).
+// Fault is why a document or a mark in the registry can't be used ([D15]). The zero value is no fault.
 type Fault struct {
 	why     reason.Reason
 	version int64
 	since   time.Time // as far as this leader knows
 }
 
+// HasFault reports whether the document or mark at a path can't be used.
 func (k *Set) HasFault(path string) bool { return !k.faulty[path].why.IsZero() }
 
-// documentFaulty takes the word that somebody left a document that can't be
-// used. The last good one stays in force.
+// MarkFaulty applies an external edit that has left a document or mark that can't be used. The last good document
+// stays in force.
 func (k *Set) MarkFaulty(e DocumentFaulty) {
 	k.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
 	since := k.Wall()
@@ -237,7 +250,7 @@ func (k *Set) MarkFaulty(e DocumentFaulty) {
 	}
 }
 
-// isFaulty reports whether the job's document, or its app's, can't be used.
+// IsFaulty reports whether a job can't be run because its document, or that of its app, can't be used.
 func (k *Set) IsFaulty(j *Job) bool {
 	if j.cfg == nil {
 		return k.HasFault(store.Under(store.PathJobs, j.name))
@@ -245,14 +258,15 @@ func (k *Set) IsFaulty(j *Job) bool {
 	return k.apps[j.cfg.AppName] == nil && k.HasFault(store.Under(store.PathApps, j.cfg.AppName))
 }
 
-// removeEndedJob forgets a removed job whose executions have ended (rule K2).
+// RemoveEndedJob forgets a deregistered job whose executions have all ended (rule K2); busy says that some have not.
+// It does nothing for any other job.
 func (k *Set) RemoveEndedJob(j *Job, busy bool) {
 	if j.cfg == nil && !busy && !k.IsFaulty(j) {
 		delete(k.jobs, j.name)
 	}
 }
 
-// jobsOf names the jobs of an app, also of one whose document can't be used.
+// JobsOf lists the names of the jobs of an app, sorted, also of an app whose document can't be used.
 func (k *Set) JobsOf(appName string) []string {
 	if a := k.apps[appName]; a != nil {
 		return step.SortedKeys(a.jobs)
@@ -267,6 +281,7 @@ func (k *Set) JobsOf(appName string) []string {
 	return names
 }
 
+// JobOrRemoved returns the job with that name, adding one without a document if it is not known.
 func (k *Set) JobOrRemoved(name string) *Job {
 	j := k.jobs[name]
 	if j == nil {
@@ -276,16 +291,18 @@ func (k *Set) JobOrRemoved(name string) *Job {
 	return j
 }
 
-// planned is a change of configuration, checked against what the core knows:
-// Writes are committed alone, version-checked, then Events are stepped with (rule T4).
+// Planned is a change of configuration that was checked against what the core knows. Writes are committed alone,
+// with their version checks; once they are, the core is stepped with Events (rule T4).
 type Planned struct {
 	Writes []registry.Write
 	Events []step.Event
-	// AppName or JobName is what the request is answered with: its view after the change, or, when it is Removed, before.
+	// AppName or JobName names what the request is answered with: its view after the change or, if it is Removed,
+	// before.
 	AppName, JobName string
 	Removed          bool
 }
 
+// CountDropped counts n fires of a job that were dropped now because they found it busy (rule F5), and keeps why.
 func (k *Set) CountDropped(j *Job, n int64, why reason.Reason) {
 	k.Numbers.FiresDropped += n
 	j.stored.Fires.Dropped += n
@@ -293,6 +310,8 @@ func (k *Set) CountDropped(j *Job, n int64, why reason.Reason) {
 	k.fireCountsChanged(j)
 }
 
+// CountMissed counts one missed window of a job, a stretch of time whose fires were not made in time (rule F3), and
+// keeps why.
 func (k *Set) CountMissed(j *Job, why reason.Reason) {
 	k.Numbers.FiresMissed++
 	j.stored.Fires.Missed++
@@ -308,7 +327,8 @@ func (k *Set) fireCountsChanged(j *Job) {
 	}
 }
 
-// appOf is the app that an execution runs, or will run, with; nil if it is not registered.
+// AppOf is the app that an execution runs with, or will run with before its first launch; nil if it is not
+// registered.
 func (k *Set) AppOf(e *executions.Execution) *App {
 	if e.Launched() {
 		return k.apps[e.Settings().App.AppName]
@@ -319,36 +339,43 @@ func (k *Set) AppOf(e *executions.Execution) *App {
 	return nil
 }
 
-// app is the app of that name with a document that can be used, or nil, and job the job of that name, or nil.
+// App returns the app with that name if its document can be used, else nil.
 func (k *Set) App(name string) *App { return k.apps[name] }
 
+// Job returns the job with that name, or nil. Its Config is nil if it was deregistered or its document can't be
+// used.
 func (k *Set) Job(name string) *Job { return k.jobs[name] }
 
-// allApps and allJobs are all of them, in no order; appNames and jobNames their names, sorted.
+// AllApps iterates over the apps by name, in no order.
 func (k *Set) AllApps() iter.Seq2[string, *App] { return maps.All(k.apps) }
 
+// AllJobs iterates over the jobs by name, in no order.
 func (k *Set) AllJobs() iter.Seq2[string, *Job] { return maps.All(k.jobs) }
 
+// AppNames lists the names of all apps, sorted.
 func (k *Set) AppNames() []string { return step.SortedKeys(k.apps) }
 
+// JobNames lists the names of all jobs, sorted.
 func (k *Set) JobNames() []string { return step.SortedKeys(k.jobs) }
 
-// numApps is how many apps there are.
+// NumApps is the number of apps with a document that can be used.
 func (k *Set) NumApps() int { return len(k.apps) }
 
-// faults are the paths of what can't be used, sorted.
+// Faults lists the paths of documents and marks that can't be used, sorted.
 func (k *Set) Faults() []string { return step.SortedKeys(k.faulty) }
 
-// fault is what is wrong with what is at a path.
+// FaultAt is the fault of the document or mark at a path; the zero Fault if it has none.
 func (k *Set) FaultAt(path string) Fault { return k.faulty[path] }
 
-// plan checks a change against what is known, and says what it would write, or returns an *problem.Error.
+// Plan checks a change against what is known and returns what it would write, or a *problem.Error. It changes
+// nothing.
 func (k *Set) Plan(ch Change) (*Planned, error) {
 	p, err := ch.plan(k)
 	return &p, err
 }
 
-// draft is a job as it would be after a planned change.
+// Draft returns a job as it would be after a planned change, or a *problem.Error if its cron can't be read. The job
+// is a copy and belongs to no Set; the change must not remove it.
 func (k *Set) Draft(p *Planned) (*Job, error) {
 	j := &Job{name: p.JobName}
 	if known := k.jobs[p.JobName]; known != nil {
@@ -366,7 +393,8 @@ func (k *Set) Draft(p *Planned) (*Job, error) {
 	return j, nil
 }
 
-// readCron gives a job the schedule that its document has now. When the next job of its app fires is not known any more.
+// ReadCron sets a job's schedule from its document; none if it has no document or the cron can't be read. The time
+// at which the next job of its app fires becomes unknown.
 func (k *Set) ReadCron(j *Job) {
 	j.schedule = nil
 	if j.cfg == nil {
@@ -382,7 +410,7 @@ func (k *Set) ReadCron(j *Job) {
 	j.schedule = s
 }
 
-// fires counts a job with those that fire, or not.
+// Fires counts a job among those that fire by their schedule (see BySchedule), or takes it off.
 func (k *Set) Fires(j *Job, fires bool) {
 	if fires && j.schedule != nil {
 		k.schedules.set(j)
@@ -391,9 +419,10 @@ func (k *Set) Fires(j *Job, fires bool) {
 	}
 }
 
-// follow writes down how a job is made to fire, if that has changed: fires are made from now (rule F2), and never from an
-// earlier moment than before: the clock may have been ahead, and the fires up to then are made. Whoever disables a job or
-// shuts it down ends its pause: enabled, it starts clean (rule F6).
+// Follow updates a job's record if its schedule or state has changed. Fires are made from now on (rule F2), and
+// never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
+// Disabling a job or shutting it down ends its pause, so that it starts clean when it is enabled (rule F6). The job
+// must have a document.
 func (k *Set) Follow(j *Job, inactive bool) {
 	want := Record{Schedule: j.cfg.Cron + " " + j.cfg.TimeZone, Inactive: inactive, Paused: j.stored.Paused && !j.mark.Disables()}
 	if j.IsDaemon() {
@@ -410,7 +439,7 @@ func (k *Set) Follow(j *Job, inactive bool) {
 	k.touch(j)
 }
 
-// forgetRecord removes what is stored of a job that was removed.
+// ForgetRecord removes the stored record of a deregistered job with the next commit.
 func (k *Set) ForgetRecord(j *Job) {
 	if j.isStored {
 		k.touch(j)
@@ -418,7 +447,7 @@ func (k *Set) ForgetRecord(j *Job) {
 	}
 }
 
-// restoreRecord takes in what is stored of a job.
+// RestoreRecord adds the stored record of a job while a term is loaded. It fails if value can't be read.
 func (k *Set) RestoreRecord(name string, value []byte) error {
 	var r Record
 	if err := json.Unmarshal(value, &r); err != nil {
@@ -429,7 +458,8 @@ func (k *Set) RestoreRecord(name string, value []byte) error {
 	return nil
 }
 
-// forgetUnused removes a job of which nothing is stored and nothing runs, and reports whether it was one.
+// ForgetUnused removes a job without a record, a document, a fault or, by busy, an open execution. It returns
+// whether the job was such a one.
 func (k *Set) ForgetUnused(j *Job, busy bool) bool {
 	unused := !j.isStored && j.cfg == nil && !busy && !k.IsFaulty(j)
 	if unused {
@@ -438,22 +468,23 @@ func (k *Set) ForgetUnused(j *Job, busy bool) bool {
 	return unused
 }
 
-// pause pauses a job, or ends its pause. The record is stored also while the job's app can't be used.
+// Pause pauses a job, or ends its pause (rule F10). The record is stored even while the job's app can't be used.
 func (k *Set) Pause(j *Job, paused bool) {
 	j.stored.Paused, j.isStored = paused, true
 	k.touch(j)
 }
 
-// firedUpTo notes that a job's fires up to a moment were made, or are missed.
+// FiredUpTo notes that the fires of a job up to a moment of the wall clock were made or are missed; none of them is
+// made again.
 func (k *Set) FiredUpTo(j *Job, at time.Time) {
 	j.since = at
 	k.touch(j)
 }
 
-// keepNextDue keeps when the next job of an app fires.
+// KeepNextDue remembers when the next job of an app fires, until ReadCron forgets it.
 func (k *Set) KeepNextDue(a *App, at time.Time) { a.nextDue = at }
 
-// parse is a job's cron. Many jobs share few crons, so parsed ones are kept; they never change.
+// parse returns a job's schedule. Many jobs share few crons, so parsed ones are kept; they never change.
 func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 	key := cfg.Cron + "\x00" + cfg.TimeZone
 	if s, ok := k.parsed[key]; ok {
@@ -472,15 +503,28 @@ func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 
 const parsedKept = 10_000
 
-// contradiction says which of the promises of configuration does not hold, "" if all do. Tests ask for it after each step.
+// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
+// step.
 func (k *Set) Contradiction() string {
 	sizes := documentSizes{byApp: map[string]int64{}}
 	for name, a := range k.apps {
 		sizes.add(name, a.bytes)
+		for job, j := range a.jobs {
+			if k.jobs[job] != j || j.cfg == nil || j.cfg.AppName != name {
+				return fmt.Sprintf("app %s has job %s, which is not one of its own", name, job)
+			}
+		}
 	}
-	for _, j := range k.jobs {
-		if j.cfg != nil {
-			sizes.add(j.cfg.AppName, j.bytes)
+	for name, j := range k.jobs {
+		if j.name != name {
+			return fmt.Sprintf("job %s is kept as %s", j.name, name)
+		}
+		if j.cfg == nil {
+			continue
+		}
+		sizes.add(j.cfg.AppName, j.bytes)
+		if a := k.apps[j.cfg.AppName]; a != nil && a.jobs[name] != j {
+			return fmt.Sprintf("app %s lacks its job %s", a.name, name)
 		}
 	}
 	if sizes.total != k.sizes.total || !maps.Equal(sizes.byApp, k.sizes.byApp) {
@@ -508,14 +552,15 @@ func (k *Set) Contradiction() string {
 	return ""
 }
 
-// Jobs is the jobs.
-func (c *Set) Jobs() map[string]*Job { return c.jobs }
+// NumJobs is how many jobs there are, those included of which only state is left.
+func (k *Set) NumJobs() int { return len(k.jobs) }
 
-// Faulty is the faulty.
-func (c *Set) Faulty() map[string]Fault { return c.faulty }
+// NumFaults is how many documents and marks can't be used.
+func (k *Set) NumFaults() int { return len(k.faulty) }
 
-// Why is the why.
+// Why is the reason for people that the document or mark can't be used.
 func (f Fault) Why() reason.Reason { return f.why }
 
-// Since: as far as this leader knows
+// Since is when this leader first found the fault, by the wall clock. The document may have been unusable for
+// longer.
 func (f Fault) Since() time.Time { return f.since }

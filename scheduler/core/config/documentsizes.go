@@ -8,14 +8,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// documentSizes sums up the documents in force: of all of them, and of each app with its jobs. Every reader of a list,
-// and every leader, has them in memory.
+// documentSizes sums up the sizes of the documents in force: of all of them, and of each app with its jobs. Each
+// leader, and each answer with a list of them, holds them in memory.
 type documentSizes struct {
 	total int64
 	byApp map[string]int64
 }
 
-// add counts a document of an app, or one that is no more with a negative size.
+// add counts a document of an app; a negative size takes one off.
 func (d *documentSizes) add(app string, bytes int) {
 	d.total += int64(bytes)
 	if d.byApp[app] += int64(bytes); d.byApp[app] == 0 {
@@ -23,15 +23,15 @@ func (d *documentSizes) add(app string, bytes int) {
 	}
 }
 
-// measured is a document of an app by its size.
+// measured is the size of a document and the app that it belongs to.
 type measured struct {
 	app   string
 	bytes int
 }
 
-// checkRoom refuses a document that would make all documents, or those of its app, larger than their limit. old is the
-// document that it replaces, if there is one. A document that is no larger than that is always taken, because what is
-// stored may be beyond a limit that was lowered.
+// checkRoom refuses a document that would make all documents, or those of its app, larger than their limit. old is
+// the document that it replaces, if there is one. A document that is no larger than that is always taken, because
+// what is stored may be beyond a limit that was lowered.
 func (k *Set) checkRoom(document, old measured) error {
 	all := int64(document.bytes - old.bytes)
 	ofApp := int64(document.bytes)
@@ -54,7 +54,7 @@ func (k *Set) checkRoom(document, old measured) error {
 		byteSize(int64(document.bytes)), strings.Join(full, ", and "))
 }
 
-// byteSize is a number of bytes for people.
+// byteSize formats a number of bytes for people.
 func byteSize(n int64) string {
 	for shift, unit := 30, "GiB"; shift > 0; shift -= 10 {
 		if n >= 1<<shift && n%(1<<shift) == 0 {
@@ -65,7 +65,7 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// documentSizes are how large the documents are now.
+// DocumentSizes reports how large the documents are now, and their limits.
 func (k *Set) DocumentSizes() stats.DocumentSizes {
 	s := stats.DocumentSizes{Bytes: k.sizes.total, Limit: k.Opt.DocumentsLimit, PerAppLimit: k.Opt.DocumentsPerAppLimit}
 	for _, bytes := range k.sizes.byApp {

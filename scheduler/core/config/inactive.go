@@ -5,22 +5,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// inactivity is why a job makes no fires and launches nothing.
+// Inactivity is why a job makes no fires and launches nothing.
 type Inactivity int
 
+// Kinds of inactivity. If several hold of a job, the first of them counts.
 const (
+	// Active is a job that is not inactive.
 	Active Inactivity = iota
+	// Faulty is a job whose only document can't be used.
 	Faulty
+	// Removed is a job that was deregistered.
 	Removed
+	// Disabled is a job with a disabled mark (rule F6).
 	Disabled
+	// AppMissing is a job whose app is not registered or has a document that can't be used.
 	AppMissing
+	// AppDisabled is a job whose app has a disabled mark.
 	AppDisabled
-	// jobShutDown and jobPaused leave what was launched alone (rules F10, F11).
+	// ShutDown is a job that was shut down; launched executions of it run to their end (rule F11).
 	ShutDown
+	// Paused is a job that is paused; launched executions of it run to their end (rule F10).
 	Paused
 )
 
-// inactive says why a job makes no fires, or that it is active.
+// Inactive says why a job makes no fires and launches nothing, or that it is Active.
 func (k *Set) Inactive(j *Job) Inactivity {
 	switch {
 	case j.cfg == nil && k.HasFault(store.Under(store.PathJobs, j.name)):
@@ -43,7 +51,7 @@ func (k *Set) Inactive(j *Job) Inactivity {
 	return Active
 }
 
-// inactiveReason is the same for people, and none for a job that is active.
+// InactiveReason is the result of Inactive for people; none for a job that is active.
 func (k *Set) InactiveReason(j *Job) reason.Reason {
 	switch k.Inactive(j) {
 	case Faulty:
@@ -65,8 +73,8 @@ func (k *Set) InactiveReason(j *Job) reason.Reason {
 	return reason.Reason{}
 }
 
-// endReason is inactiveReason for what stays with the runs that end for it. The job may be of another app later,
-// whose people may not know of the one before: so it does not name the app.
+// EndReason is InactiveReason as it is recorded with the executions that end for it. It does not name the app: the
+// job may belong to another one later, whose people may not know of the one before.
 func (k *Set) EndReason(j *Job) reason.Reason {
 	switch k.Inactive(j) {
 	case AppMissing:
@@ -77,7 +85,7 @@ func (k *Set) EndReason(j *Job) reason.Reason {
 	return k.InactiveReason(j)
 }
 
-// appMissingReason says why a job has no app, and what to do.
+// AppMissingReason says for people why the app with that name is missing, and what to do.
 func (k *Set) AppMissingReason(name string) reason.Reason {
 	if path := store.Under(store.PathApps, name); k.HasFault(path) {
 		return reason.AppDocumentFaulty(name, k.faulty[path].why)

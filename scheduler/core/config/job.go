@@ -1,6 +1,8 @@
 package config
 
 import (
+	"iter"
+	"maps"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -9,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 )
 
-// appState is an app and what the core knows of it.
+// App is a registered app. Its methods only read; Set owns it, and alone changes it.
 type App struct {
 	name     string
 	cfg      app.Config
@@ -24,7 +26,7 @@ type App struct {
 	bytes   int      // of its document
 }
 
-// Config is its document, nil without an app. It is not to be changed.
+// Config is the app's document, nil for a nil App. It is not to be changed.
 func (a *App) Config() *app.Config {
 	if a == nil {
 		return nil
@@ -32,15 +34,16 @@ func (a *App) Config() *app.Config {
 	return &a.cfg
 }
 
-// jobState is a job, or a removed job whose tasks have not all ended (rule K2).
+// Job is a job, or a deregistered job whose tasks have not all ended (rule K2), or one whose document can't be used.
+// Its methods only read; Set owns it, and alone changes it.
 type Job struct {
 	name string
-	// cfg is nil for a removed job.
+	// cfg is nil for a job without a document that can be used.
 	cfg      *jobs.Config
 	version  int64
 	mark     Mark
 	schedule *cron.Schedule
-	// counted is its schedule among those by which jobs fire, nil while it does not; countedShards are its shards there.
+	// counted is where schedules counts the job, nil while it does not fire; countedShards are its shards there.
 	counted       *scheduleGroup
 	countedShards int
 	since         time.Time // rule F2
@@ -52,42 +55,48 @@ type Job struct {
 	countsWritten time.Time
 }
 
+// IsDaemon reports whether the job is a daemon, whose fires its executors make (rule X8).
 func (j *Job) IsDaemon() bool { return j.cfg != nil && j.cfg.JobExecutionType == jobs.Daemon }
 
-// firedHere reports whether the core makes the job's fires: those of a daemon are made by its executors.
+// FiredHere reports whether the core makes the job's fires: it has a schedule, and is no daemon.
 func (j *Job) FiredHere() bool { return j.schedule != nil && !j.IsDaemon() }
 
-// jobRecord is what is kept of a job beside its document (rule F2).
+// Record is what is stored of a job beside its document (rule F2).
 type Record struct {
-	Schedule string    `json:"schedule"`
-	Inactive bool      `json:"off,omitempty"`
-	Since    time.Time `json:"since"`
+	// Schedule is the cron and the time zone by which the job has fired since Since, with a suffix for a daemon.
+	Schedule string `json:"schedule"`
+	// Inactive is set while the job makes no fires.
+	Inactive bool `json:"off,omitempty"`
+	// Since is the moment of the wall clock up to which no fires are to be made any more.
+	Since time.Time `json:"since"`
 	// Paused is set from a pause to its end (rule F10).
 	Paused bool `json:"paused,omitempty"`
-	// Fires are those that became no run.
+	// Fires counts the fires that became no run.
 	Fires fireCounts `json:"fires,omitzero"`
 }
 
-// fireCounts are a job's fires that became no run. They are kept with the job's record, written with its first change and
-// then at most every fireCountsEvery: a kill loses the count of that time at most, and no commit is larger for it.
+// fireCounts count a job's fires that became no run. They are stored in the job's record, which is written for them
+// with the first change and then at most every fireCountsEvery: a crash loses the counts of that time at most, and
+// no commit grows for them.
 type fireCounts struct {
-	// Dropped are fires that found the job busy (rule F5), Missed stretches of time whose fires nobody made (rule F3).
+	// Dropped counts fires that found the job busy (rule F5), Missed the missed windows (rule F3).
 	Dropped int64 `json:"dropped,omitempty"`
 	Missed  int64 `json:"missed,omitempty"`
-	// LastDropped and LastMissed are when it last happened, DroppedWhy and MissedWhy what was the matter.
+	// LastDropped and LastMissed are when that last happened, by the wall clock, DroppedWhy and MissedWhy why.
 	LastDropped time.Time     `json:"lastDropped,omitzero"`
 	DroppedWhy  reason.Reason `json:"droppedWhy,omitzero"`
 	LastMissed  time.Time     `json:"lastMissed,omitzero"`
 	MissedWhy   reason.Reason `json:"missedWhy,omitzero"`
 }
 
-// fireCountsEvery is how often the counts of a job are written at most.
+// fireCountsEvery is the least time between two writes of a job's counts.
 const fireCountsEvery = time.Minute
 
-// JobState is what people have asked of a job.
+// JobState is what people have requested of a job as a whole.
 type JobState string
 
-// States of a job. One that is shut down is SHUTTING_DOWN until what was launched of it has ended, and DISABLED then.
+// States of a job. A job that is shut down is SHUTTING_DOWN until its launched executions have ended, and DISABLED
+// then.
 const (
 	JobEnabled      JobState = "ENABLED"
 	JobPaused       JobState = "PAUSED"
@@ -95,7 +104,8 @@ const (
 	JobDisabled     JobState = "DISABLED"
 )
 
-// state is what people have asked of a job; busy says that executions of it are open.
+// State is what people have requested of the job; busy says that executions of it are open. It does not depend on
+// the job's app or on faults (see Set.Inactive).
 func (j *Job) State(busy bool) JobState {
 	switch {
 	case j.mark == markedShutdown && busy:
@@ -108,53 +118,55 @@ func (j *Job) State(busy bool) JobState {
 	return JobEnabled
 }
 
-// paused reports whether nothing but its pause keeps a job from making fires (rule F10).
+// Paused reports whether nothing but its pause keeps a job from making fires (rule F10).
 func (k *Set) Paused(j *Job) bool { return k.Inactive(j) == Paused }
 
-// Name is the name.
+// Name is the name of the app, by which jobs refer to it.
 func (a *App) Name() string { return a.name }
 
-// Version is the version.
+// Version is the version of the app's document in the registry, also of one that can't be used and has replaced it.
 func (a *App) Version() int64 { return a.version }
 
-// Disabled is the disabled.
+// Disabled reports whether the app has a disabled mark (rule F6).
 func (a *App) Disabled() bool { return a.disabled }
 
-// ExecutorKey names the executors that can run its tasks: app and fingerprint.
+// ExecutorKey names the executors that can run the app's tasks (executors.Key).
 func (a *App) ExecutorKey() string { return a.executorKey }
 
-// Jobs is the jobs.
-func (a *App) Jobs() map[string]*Job { return a.jobs }
+// Jobs iterates over the jobs of the app, in no order.
+func (a *App) Jobs() iter.Seq[*Job] { return maps.Values(a.jobs) }
 
-// NextDue is when the next of its jobs fires, zero when it is not known.
+// NextDue is when the next job of the app fires, as KeepNextDue was told; zero while that is not known.
 func (a *App) NextDue() time.Time { return a.nextDue }
 
-// Notes: about its document
+// Notes are hints about the app's document, if it was edited externally.
 func (a *App) Notes() []string { return a.notes }
 
-// Name is the name.
+// Name is the name of the job.
 func (j *Job) Name() string { return j.name }
 
-// Config is nil for a removed job.
+// Config is the job's document, nil for a job without one that can be used. It is not to be changed.
 func (j *Job) Config() *jobs.Config { return j.cfg }
 
-// Version is the version.
+// Version is the version of the job's document in the registry, also of one that can't be used and has replaced it.
 func (j *Job) Version() int64 { return j.version }
 
-// Mark is the mark.
+// Mark is what the job's disabled mark says.
 func (j *Job) Mark() Mark { return j.mark }
 
-// Schedule is the schedule.
+// Schedule is the parsed cron of the job, nil if it has no document or the cron can't be read.
 func (j *Job) Schedule() *cron.Schedule { return j.schedule }
 
-// Since: rule F2
+// Since is the moment of the wall clock after which the job's fires are made; those up to it were made or are missed
+// (rule F2).
 func (j *Job) Since() time.Time { return j.since }
 
-// Notes: about its document
+// Notes are hints about the job's document, if it was edited externally.
 func (j *Job) Notes() []string { return j.notes }
 
-// Stored is the stored.
+// Stored is the job's record as it is, or with the next commit will be, stored, apart from Since. It is zero unless
+// IsStored.
 func (j *Job) Stored() Record { return j.stored }
 
-// IsStored is the isStored.
+// IsStored reports whether a record of the job is stored, or will be with the next commit.
 func (j *Job) IsStored() bool { return j.isStored }

@@ -5,20 +5,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// mark is what the disabled mark of an app or a job says.
+// Mark is what the disabled mark of an app or a job says. The zero value is no mark.
 type Mark int
 
 const (
 	notMarked Mark = iota
+	// MarkedDisabled disables an app or a job, and kills what runs of it (rule F6).
 	MarkedDisabled
-	// markedShutdown disables a job without killing what was launched of it (rule F11).
+	// markedShutdown disables a job and lets its launched executions run to their end (rule F11).
 	markedShutdown
 )
 
-// shutdownMark is the value of a mark that shuts its job down. One of any other value disables: the original writes the name.
+// shutdownMark is the value of a mark that shuts its job down. Any other value disables: the original writes the
+// name.
 const shutdownMark = "shutdown"
 
-// disables reports whether an app or job with that mark makes no fires.
+// Disables reports whether an app or job with that mark makes no fires.
 func (m Mark) Disables() bool { return m != notMarked }
 
 func markWhen(disabled, shutdown bool) Mark {
@@ -31,13 +33,13 @@ func markWhen(disabled, shutdown bool) Mark {
 	return notMarked
 }
 
-// markOf reads a mark as it is stored at a path. An app has no other than a plain one.
+// MarkOf decodes the mark that is stored at a path. The mark of an app can only disable it.
 func MarkOf(path string, value []byte) Mark {
 	dir, _ := store.Split(path)
 	return markWhen(true, dir == store.PathJobDisabled && string(value) == shutdownMark)
 }
 
-// value is what is stored as the mark of that name.
+// value is what is stored as this mark of the app or job with that name.
 func (m Mark) value(name string) []byte {
 	switch {
 	case m == markedShutdown:
@@ -48,7 +50,7 @@ func (m Mark) value(name string) []byte {
 	return []byte(name)
 }
 
-// setMark remembers what the disabled mark at a path says.
+// SetMark remembers what the disabled mark at a path says. No mark removes a fault there, too.
 func (k *Set) SetMark(path string, m Mark) {
 	if m.Disables() {
 		k.marked[path] = m
@@ -58,7 +60,7 @@ func (k *Set) SetMark(path string, m Mark) {
 	delete(k.faulty, path)
 }
 
-// putMark has a change put or remove a disabled mark.
+// putMark adds the write that sets or removes a disabled mark.
 func (p *Planned) putMark(dir, name string, m Mark) {
 	p.Writes = append(p.Writes, registry.Write{Path: store.Under(dir, name), Value: m.value(name), Delete: !m.Disables()})
 }

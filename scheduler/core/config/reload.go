@@ -8,11 +8,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// reloaded says what it means for the core that entry is at path now, or, with
-// found false, that nothing is: the events to step with. It is for paths that somebody
-// else may have changed: documents of apps and jobs and their disabled marks. What the
-// core knows already, such as its own commits, gives none. A document that can't be
-// used, or not be read, leaves the last good one in force ([D15]). A disabled mark that can't be read counts as set.
+// Reloaded returns the events to step the core with because entry is what is stored at path now or, if found is
+// false, because nothing is. It is for paths that external edits may change: documents of apps and jobs, and their
+// disabled marks. What the core knows already, such as its own commits, gives none. A document that can't be used or
+// read leaves the last good one in force ([D15]). A disabled mark that can't be read counts as set.
 func (k *Set) Reloaded(path string, entry registry.Entry, found bool) []step.Event {
 	dir, name := store.Split(path)
 	switch dir {
@@ -62,7 +61,7 @@ func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) [
 	return []step.Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes, Bytes: len(entry.Value)})}
 }
 
-// marking is a change of a job's document that leaves its disabled mark as it is.
+// marking completes a change of a job's document with its disabled mark, which it leaves unchanged.
 func (k *Set) marking(e JobChanged) JobChanged {
 	m := k.marked[store.Under(store.PathJobDisabled, e.Name)]
 	e.Disabled, e.Shutdown = m.Disables(), m == markedShutdown
@@ -97,11 +96,12 @@ func (k *Set) reloadedFault(path string, entry registry.Entry, err error) []step
 	return []step.Event{DocumentFaulty{Path: path, Why: why, Version: entry.Version}}
 }
 
-// Edit is an external edit, for the log: What was done at Path, to the app or job (Kind) of that name.
+// Edit is an external edit for the log: What was done ("edited", "made" or "removed") at Path, to the app or job
+// (Kind) with that Name.
 type Edit struct{ Path, What, Kind, Name string }
 
-// EditOf is the edit that an event of Reloaded stands for; false for a document that can't be used, which the core reports
-// itself.
+// EditOf returns the edit that an event of Reloaded stands for; false for a document that can't be used, which the
+// core reports itself.
 func EditOf(e step.Event) (Edit, bool) {
 	what := func(there bool) string {
 		if there {

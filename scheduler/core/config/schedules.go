@@ -6,8 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// ScheduleView is a schedule by which jobs fire now, how many they are, and how many shards they have together. A Schedule never changes, so
-// it may be used while the loop goes on.
+// ScheduleView is a schedule by which jobs fire now, with the number of these jobs and of their shards. The Schedule
+// never changes, so it may be used concurrently with steps of the core.
 type ScheduleView struct {
 	Schedule *cron.Schedule
 	// Cron and TimeZone are the schedule as the documents of the jobs have it.
@@ -15,10 +15,11 @@ type ScheduleView struct {
 	Jobs, Shards   int
 }
 
-// schedules count the jobs that fire, those of daemons too, by their schedules: 100,000 jobs may have few. These hold between any two calls of
-// its methods:
+// schedules count the jobs that fire, daemons included, by their schedules: 100,000 jobs may have few. These hold
+// between any two calls of its methods:
 //
-//   - byKey has the schedule of every job that was set and not removed since; groups has exactly those of byKey, each at its place;
+//   - byKey has the schedule of every job that was set and not removed since; groups has exactly those of byKey,
+//     each at its place;
 //   - views has at the same places how many jobs and shards there are, of which there is one job at least.
 type schedules struct {
 	byKey  map[scheduleKey]*scheduleGroup
@@ -36,7 +37,7 @@ type scheduleGroup struct {
 
 func newSchedules() schedules { return schedules{byKey: map[scheduleKey]*scheduleGroup{}} }
 
-// set counts a job that fires by its schedule, instead of what was counted of it before.
+// set counts a job that fires by its schedule, and replaces what was counted of it before.
 func (ss *schedules) set(j *Job) {
 	key, shards := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}, j.cfg.ShardingTotalCount
 	if g := j.counted; g != nil && g.key == key {
@@ -56,7 +57,7 @@ func (ss *schedules) set(j *Job) {
 	j.counted, j.countedShards = g, shards
 }
 
-// remove is for a job that does not fire, or no more.
+// remove takes off a job that does not fire, if it was counted.
 func (ss *schedules) remove(j *Job) {
 	g := j.counted
 	if g == nil {
@@ -76,5 +77,5 @@ func (ss *schedules) remove(j *Job) {
 	ss.groups, ss.views = ss.groups[:last], ss.views[:last]
 }
 
-// bySchedule are the schedules of all jobs that fire, in no order.
+// BySchedule returns the schedules of all jobs that fire, in no order. The slice belongs to the caller.
 func (k *Set) BySchedule() []ScheduleView { return slices.Clone(k.schedules.views) }

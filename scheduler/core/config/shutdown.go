@@ -5,8 +5,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// ShutDownJob disables a job without killing what was launched of it: that runs to its end, retries and failover included, and what
-// waits is ended (rule F11). It is one write, the mark. A job that is disabled stays as it is.
+// ShutDownJob disables a job without killing launched executions: they run to their end, retries and failover
+// included, and waiting ones are ended (rule F11). It writes the mark alone. A job that is disabled already stays
+// so.
 type ShutDownJob struct{ Name string }
 
 func (ch ShutDownJob) plan(k *Set) (Planned, error) {

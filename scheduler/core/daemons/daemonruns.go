@@ -13,25 +13,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// daemonRuns is what is known of the runs of a daemon's shard, over all its attempts.
+// Runs is what is known of the runs of a daemon's shard, over all its attempts. It is stored.
 type Runs struct {
-	// Open is the run under way, nil between runs: one that has begun, or has failed and is to be tried again. Short ones are
-	// reported by their end alone.
+	// Open is the present run, nil between runs: one that has begun, or has failed and is to be tried again. Short
+	// runs are reported by their end alone.
 	Open *wire.Run `json:"open,omitempty"`
-	// Ended is the number of the newest run of the present attempt whose end was heard.
+	// Ended is the number of the newest run of the present attempt whose end was reported.
 	Ended int64 `json:"ended,omitempty"`
-	// Last is the last that ended, LastFinished the last that did so well.
+	// Last is the last run that ended, LastFinished the last that finished; nil for none.
 	Last         *wire.Run `json:"last,omitempty"`
 	LastFinished *wire.Run `json:"lastFinished,omitempty"`
-	// Totals are those of the present attempt.
+	// Totals are the counts of runs of the present attempt, as last reported.
 	Totals wire.Totals `json:"totals,omitzero"`
-	// Rerun is a fire that was cut off and is to be run again, zero without one.
+	// Rerun is a fire whose run was cut off and is to be run again, zero for none.
 	Rerun time.Time `json:"rerun,omitzero"`
-	// Down is when the last attempt ended, or the first was asked for; zero while one runs.
+	// Down is when the last attempt ended, or the first began to wait, by the wall clock; zero while one runs.
 	Down time.Time `json:"down,omitzero"`
 }
 
-// Launching makes the record of a shard's runs ready for its next attempt, and says what its task takes.
+// Launching prepares the record of a shard's runs for its next attempt, and sets in next what a daemon's attempt is
+// launched with: Need, Settings and Grace.
 func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.NewTask) {
 	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item), d.Executions.KillGrace(e)
 	first := d.of(e.Job(), item) == nil
@@ -46,8 +47,8 @@ func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.
 	})
 }
 
-// learnRuns takes from an update of a daemon's task what it says of its runs. Totals and the numbers of runs make a repeated or
-// late update change nothing.
+// Reported applies what an update of a daemon's task says of its runs. Because totals only grow and runs are
+// numbered, a repeated or late update changes nothing. It ignores the tasks of other jobs.
 func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 	e, s := ref.Exec, ref.Shard()
 	r := d.of(e.Job(), s.Item())
@@ -95,7 +96,7 @@ func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 	d.runFailed(ref, &run)
 }
 
-// learnTotals counts what has become of fires since the last report.
+// learnTotals counts the runs since the last report, from the totals then and now.
 func (d *Daemons) learnTotals(job string, item int, r *Runs, now wire.Totals) {
 	was := r.Totals
 	if now == was || now.Runs < was.Runs || now.Failed < was.Failed || now.Skipped < was.Skipped {
@@ -112,7 +113,8 @@ func (d *Daemons) learnTotals(job string, item int, r *Runs, now wire.Totals) {
 	}
 }
 
-// daemonRunning counts the fires that a shard has missed since its last attempt ended (rule X8).
+// TaskRuns notes that an attempt was reported running, and counts the fires that the shard has missed since its last
+// attempt ended (rule X8). It ignores the tasks of other jobs.
 func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	r := d.of(e.Job(), s.Item())
@@ -139,8 +141,9 @@ func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 	d.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
-// daemonAttemptEnds closes the run that the end of an attempt cut off. With failover it is run again, unless somebody asked for
-// its end. An attempt that ran well for a while has made good for the failures before it.
+// AttemptEnds closes the run that the end of an attempt cuts off. With failover it is run again, unless somebody has
+// requested its end. An attempt that ran for healthyAfter clears the failures before it. It is called for daemons
+// only, before the shard changes its state.
 func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	if s.State() == executions.Running && d.Now().Sub(s.RunningSince()) >= healthyAfter {
@@ -186,7 +189,7 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 	d.Look(e.Job())
 }
 
-// runFailed has people be notified of a run that did not finish, unless it is run again.
+// runFailed reports a run that did not finish for a notification, unless it is tried again.
 func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
 	id := executions.ID(e.Job(), run.Fire)
@@ -197,10 +200,12 @@ func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	}
 }
 
-// cannotRunAfter is how often in a row a daemon's shard fails to stay on the cluster until people are told.
+// cannotRunAfter is the number of failures in a row to stay on the cluster after which people are notified of a
+// daemon's shard.
 const cannotRunAfter = 5
 
-// daemonCannotRun has people be notified of a shard that does not stay on the cluster, once for each such time: its fires are missed meanwhile.
+// Requeued notes that a shard waits for another attempt. It notifies people of a daemon's shard that does not stay
+// on the cluster, once for each such series, because its fires are missed meanwhile.
 func (d *Daemons) Requeued(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != cannotRunAfter {

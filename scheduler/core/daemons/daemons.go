@@ -1,3 +1,9 @@
+// Package daemons keeps each daemon job's standing execution in place and up to date, and records the runs that its
+// executors make and report (rules X8, X12).
+//
+// It owns one record for each shard that was ever launched, by job and item, and changes it by what executors report
+// and by the end of attempts. The shards and attempts themselves belong to package executions. The package makes no
+// fires: the executors of daemons do that.
 package daemons
 
 import (
@@ -19,11 +25,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/tasks"
 )
 
-// Daemons are what is known of the runs of daemon jobs, which their executors make. The shards themselves belong to a job's
-// standing execution. These hold between any two steps:
+// Daemons holds what is known of the runs of daemon jobs, which their executors make. The shards themselves belong
+// to a job's standing execution. These hold between any two steps:
 //
-//   - runs has a record for every shard of a daemon job that was ever launched, by daemonShard, and none of other jobs; items has each of
-//     those jobs;
+//   - runs has a record for every shard of a daemon job that was ever launched, by daemonShard, and none of other
+//     jobs; items has each of those jobs;
 //   - due is empty: every job that was changed has been looked at.
 type Daemons struct {
 	*state.State
@@ -32,40 +38,43 @@ type Daemons struct {
 	notifications *notifications.Notifications
 	runs          map[string]*Runs
 	changed       store.Changed
-	// items is, by job, the number of the last shard with a record, and one.
+	// items is, by job, one more than the item of the last shard with a record.
 	items map[string]int
-	// due are the jobs whose standing execution is to be looked at in this step.
+	// due are the jobs whose standing execution Tend is to check in this step.
 	due store.Changed
 }
 
+// New returns Daemons without records.
 func New(s *state.State, rec *recording.Recording, ns *notifications.Notifications) *Daemons {
 	d := &Daemons{State: s, recording: rec, notifications: ns, runs: map[string]*Runs{}, items: map[string]int{}}
 	d.tasks = tasks.New(s, d.rerun)
 	return d
 }
 
-// Describer describes the tasks of all jobs.
+// Describer returns the describer of the tasks of all jobs. It names the fire that a daemon's shard is to run again.
 func (d *Daemons) Describer() *tasks.Describer { return d.tasks }
 
-// look has a job's standing execution be looked at in this step.
+// Look marks a job so that Tend checks its standing execution in this step.
 func (d *Daemons) Look(job string) { d.due.Add(job) }
 
+// lookAt does the same at a moment of the term.
 func (d *Daemons) lookAt(job string, at time.Time) {
 	d.Timers.At(at, func(time.Time) { d.due.Add(job) })
 }
 
+// Write adds the changed records to the commit.
 func (d *Daemons) Write(r *store.Commit) {
 	store.PutChanged(r, store.PathDaemonRuns, d.runs, &d.changed)
 }
 
-// daemonShard names a daemon's shard in the registry. Its runs are kept by job, not by execution: they are of interest when
-// the standing execution was replaced, too.
+// daemonShard names a daemon's shard in the registry. Its runs are kept by job, not by execution, because they are
+// still of interest when the standing execution was replaced.
 func daemonShard(job string, item int) string { return job + "@" + strconv.Itoa(item) }
 
-// of are the runs of a shard, nil before its first launch.
+// of returns the runs of a shard, nil before its first launch.
 func (d *Daemons) of(job string, item int) *Runs { return d.runs[daemonShard(job, item)] }
 
-// rerun is the fire of a shard that is to be run again, zero without one.
+// rerun is the fire of a shard that is to be run again, zero for none.
 func (d *Daemons) rerun(job string, item int) time.Time {
 	if r := d.of(job, item); r != nil {
 		return r.Rerun
@@ -73,7 +82,7 @@ func (d *Daemons) rerun(job string, item int) time.Time {
 	return time.Time{}
 }
 
-// known is what is known of the runs of a shard, nil before its first launch.
+// Known returns a copy of what is known of the runs of a shard, nil before its first launch.
 func (d *Daemons) Known(job string, item int) *Runs {
 	if r := d.of(job, item); r != nil {
 		return new(*r)
@@ -81,7 +90,8 @@ func (d *Daemons) Known(job string, item int) *Runs {
 	return nil
 }
 
-// restore takes in a record that is stored, and has its job be looked at: it may be no daemon any more.
+// Restore adds a stored record while a term is loaded, and marks its job as with Look, because it may be no daemon
+// any more. It fails if value can't be read; a key that names no shard is ignored.
 func (d *Daemons) Restore(key string, value []byte) error {
 	var runs Runs
 	if err := json.Unmarshal(value, &runs); err != nil {
@@ -98,7 +108,7 @@ func (d *Daemons) Restore(key string, value []byte) error {
 	return nil
 }
 
-// change lets fn change the runs of a shard.
+// change applies fn to the runs of a shard and marks them to be written.
 func (d *Daemons) change(job string, item int, fn func(*Runs)) {
 	key := daemonShard(job, item)
 	if d.runs[key] == nil {
@@ -109,7 +119,7 @@ func (d *Daemons) change(job string, item int, fn func(*Runs)) {
 	d.changed.Add(key)
 }
 
-// forgetFrom forgets the runs of a job's shards from an item on: it has no more, or is no daemon.
+// forgetFrom forgets the runs of a job's shards from an item on: it has fewer shards, or is no daemon.
 func (d *Daemons) forgetFrom(job string, item int) {
 	for i := item; i < d.items[job]; i++ {
 		if key := daemonShard(job, i); d.runs[key] != nil {
@@ -122,7 +132,8 @@ func (d *Daemons) forgetFrom(job string, item int) {
 	}
 }
 
-// tendDaemons sees to it that each daemon job that has changed has one standing execution with the settings of now.
+// Tend makes sure that each daemon job marked by Look has one standing execution with the present settings. It is
+// called once in each step, after what has happened was applied.
 func (d *Daemons) Tend() {
 	for d.due.Len() > 0 { // an execution that ends here has its job be looked at once more: for the next one
 		for _, name := range d.due.Take() {
@@ -173,12 +184,14 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 	}
 }
 
-// healthyAfter is how long a daemon's shard must have been running with new settings before the next one is replaced.
+// healthyAfter is how long a daemon's shard must have been running with new settings before the next one is
+// replaced.
 const healthyAfter = 10 * time.Second
 
-// rollOut brings the settings of now to the shards of a standing execution, one at a time (rule X8): the next one is killed when the
-// last one has been running well for a while. One that does not come up stops it. Another number of shards would have two divisions
-// of the work at once: then all shards are ended first.
+// rollOut brings the present settings to the shards of a standing execution, one at a time (rule X8): the next one
+// is killed when the last one has been running well for healthyAfter. A shard that does not come up stops the
+// rollout. Another number of shards would have two divisions of the work at once, so then all shards are ended
+// first.
 func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 	if n := j.Config().ShardingTotalCount; n != e.NumShards() {
 		d.Executions.Kill(e, reason.ShardingTotalCountChanged(e.NumShards(), n))
@@ -220,9 +233,10 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 	}
 }
 
-// comingUp is the first shard that takes the settings of now because it has ended by itself, and does not run well yet, and until when
-// to wait for it; -1 without one. The zero time is for until something is heard of it. One that has waited to be placed for a while is
-// not waited for: it may be the change that makes room for it.
+// ComingUp returns the first shard that takes the present settings because it has ended by itself and does not run
+// well yet, and the moment of the term until which a rollout waits for it; -1 without one. The zero time means until
+// a report of it arrives. A shard that has waited to be placed for a while is not waited for: the change may be what
+// makes room for it.
 func (d *Daemons) ComingUp(e *executions.Execution) (item int, until time.Time) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
@@ -241,18 +255,19 @@ func (d *Daemons) ComingUp(e *executions.Execution) (item int, until time.Time) 
 	return -1, time.Time{}
 }
 
-// isOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an executor that takes no
-// more tasks.
+// IsOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an
+// executor that takes no more tasks.
 func (d *Daemons) IsOutdated(e *executions.Execution, s *executions.Shard) bool {
 	x := d.Executors.Get(s.Executor())
 	return s.Settings() != d.tasks.Fingerprint(e, s.Item()) || x != nil && x.IsClosing()
 }
 
-// drainGrace is the grace of a kill that lets the run under way of a daemon's shard come to its end: a run that takes longer is cut off.
+// DrainGrace is the grace of a kill that lets the present run of a daemon's shard come to its end: a run that takes
+// longer is cut off.
 const DrainGrace = 7 * 24 * time.Hour
 
-// kept are the jobs with records of runs, in no order.
+// Kept iterates over the jobs with records of runs, in no order.
 func (d *Daemons) Kept() iter.Seq[string] { return maps.Keys(d.items) }
 
-// numKept is how many shards of a job may have a record.
+// NumKept is the number of shards of a job that may have a record: items below it may, others do not.
 func (d *Daemons) NumKept(job string) int { return d.items[job] }

@@ -8,212 +8,224 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
-// AcceptSeq is the ACCEPT that was sent and not answered; 0 when it was answered or voided. An attempt loaded from the registry counts as voided with the first subscription (rule L4).
+// AcceptSeq is the number of the ACCEPT that launched the present attempt while it is unanswered; 0 once it was
+// answered or voided. An attempt loaded from the registry counts as voided with the first session (rule L4).
 func (s *Shard) AcceptSeq() int64 { return s.rec.acceptSeq }
 
-// Agent is its Agent.
+// Agent is the id of the agent of the present or last attempt, "" before the first.
 func (s *Shard) Agent() string { return s.rec.Agent }
 
-// AgentURL is its AgentURL.
+// AgentURL is the address of that agent's API at the launch, "" if it was not known.
 func (s *Shard) AgentURL() string { return s.rec.AgentURL }
 
-// Attempt counts the attempts, the present one included.
+// Attempt is the number of attempts so far, the present one included; 0 before the first.
 func (s *Shard) Attempt() int { return s.rec.Attempt }
 
-// Away is set when a master had its agent marked unreachable, and not only did not know the task.
+// Away reports whether a master had the agent marked as unreachable, and not only did not know the task.
 func (s *Shard) Away() bool { return s.rec.Away }
 
-// Cause: why it ended
+// Cause is why the present or last attempt ended; none while it runs or if no cause is known.
 func (s *Shard) Cause() reason.Reason { return s.rec.Cause }
 
-// Complete is its Complete.
+// Complete is when the attempt ended, by the wall clock; zero before that.
 func (s *Shard) Complete() time.Time { return s.rec.Complete }
 
-// Container is its Container.
+// Container is the id of the run of the executor, see WorkDir.
 func (s *Shard) Container() string { return s.rec.Container }
 
-// Described is its described.
+// Described is how large the descriptions of the tasks were found to be, zero until KeepDescribed.
 func (e *Execution) Described() Described { return e.described }
 
-// Dir is its Dir.
+// Dir is the task's folder inside the sandbox, as its executor reported it; "" before that.
 func (s *Shard) Dir() string { return s.rec.Dir }
 
-// Drain is set while the kill that is wanted lets the run under way come to its end.
+// Drain is true while the wanted kill lets the present run of a daemon's shard come to its end (rule X12).
 func (s *Shard) Drain() bool { return s.rec.Drain }
 
-// Dropped is set when it was a fire that other fires have crowded out while it waited (rule F5).
+// Dropped reports whether the execution was a fire that later fires crowded out of the queue (rule F5).
 func (e *Execution) Dropped() bool { return e.rec.Dropped }
 
-// Earlier are attempts before that had output, the oldest first, and the last one while the shard waits for another.
+// Earlier lists up to MostEarlier previous attempts that had output, the oldest first; while the shard waits, the
+// last one is among them.
 func (s *Shard) Earlier() []EarlierAttempt { return s.rec.Earlier }
 
-// EndState is its EndState.
+// EndState is the state of the end in EndUnclear, "" without one.
 func (s *Shard) EndState() string { return s.rec.EndState }
 
-// EndUnclear: rule S5
+// EndUnclear is since when the cluster has reported an end without a cause, zero if it has not (rule S5).
 func (s *Shard) EndUnclear() time.Time { return s.rec.EndUnclear }
 
-// Ended is the place in the order of ends, 0 while the execution is not over.
+// Ended is the place of the execution in the order of ends, counted from 1; 0 while it is open.
 func (e *Execution) Ended() int64 { return e.rec.Ended }
 
-// EndedAt is when it ended by the wall clock; endedAt is the same in the time of the term.
+// EndedAt is when the execution ended, by the wall clock; zero while it is open.
 func (e *Execution) EndedAt() time.Time { return e.rec.EndedAt }
 
-// Errors is its Errors.
+// Errors is how many attempts of the shard the master refused (rule E1); see Tries.
 func (s *Shard) Errors() int { return s.rec.Errors }
 
-// Executor is its Executor.
+// Executor is the id of the executor of the present or last attempt, "" if the task brings its own.
 func (s *Shard) Executor() string { return s.rec.Executor }
 
-// Exit is its Exit.
+// Exit is the exit status of the attempt's process, nil if none was reported.
 func (s *Shard) Exit() *int { return s.rec.Exit }
 
-// Fails is its Fails.
+// Fails is how many attempts of the shard failed and were retried (rule E3); see Tries.
 func (s *Shard) Fails() int { return s.rec.Fails }
 
-// Fetching is set while the last report of its executor is that it fetches the package: no process of it was made yet (rule E1).
+// Fetching is true while the executor's last report of the task is that it fetches the package: no process was made
+// yet (rule E1).
 func (s *Shard) Fetching() bool { return s.rec.Fetching }
 
-// Fire is its Fire.
+// Fire is the time of the fire, or of the trigger, that the execution stands for.
 func (e *Execution) Fire() time.Time { return e.rec.Fire }
 
-// Framework is the id that it ran under, if that is not the present one.
+// Framework is the framework id that the task ran under, "" if that is the present one.
 func (s *Shard) Framework() string { return s.rec.Framework }
 
-// Host is its Host.
+// Host is the host name of the agent, "" if it was not known at the launch.
 func (s *Shard) Host() string { return s.rec.Host }
 
-// ID is its ID.
+// ID is the id of the execution. It is unique among those that are kept.
 func (e *Execution) ID() string { return e.rec.ID }
 
-// Item is its Item.
+// Item is the number of the shard in its execution, from 0; it is also its index.
 func (s *Shard) Item() int { return s.rec.Item }
 
-// Job is its Job.
+// Job is the name of the job.
 func (e *Execution) Job() string { return e.rec.Job }
 
-// Kill is why all that is left of it is to be killed, none while that is not wanted (rule K1).
+// Kill is why the rest of the execution is to end, none while that is not wanted (rule K1).
 func (e *Execution) Kill() reason.Reason { return e.rec.Kill }
 
-// Kill: why its own end is wanted, if its execution is to go on
+// Kill is why the task alone is to be killed; none if its execution ends, or if the kill is for its timeout.
 func (s *Shard) Kill() reason.Reason { return s.rec.Kill }
 
-// KillSent and killTry pace the repetition of kills.
+// KillSent is when the wanted kill was last sent in this session, zero if it was not.
 func (s *Shard) KillSent() time.Time { return s.rec.killSent }
 
-// KillSince: rule K1: a wanted kill is state
+// KillSince is since when the kill of the task has been wanted, zero if it is not. It is stored before a kill is
+// sent (rule K1).
 func (s *Shard) KillSince() time.Time { return s.rec.KillSince }
 
-// KillTry is its killTry.
+// KillTry is how often the kill was sent in this session, which sets the backoff of the next one.
 func (s *Shard) KillTry() int { return s.rec.killTry }
 
-// Known is set when the cluster reported anything of the task in this session.
+// Known reports whether the cluster has reported anything of the task in this session.
 func (s *Shard) Known() bool { return s.rec.known }
 
-// LaunchKey is its launchKey.
+// LaunchKey is the place of the execution in the order of launches; it is meaningful only while Launchable.
 func (e *Execution) LaunchKey() LaunchKey { return e.launchKey }
 
-// Launchable: in executions.launchable
+// Launchable reports whether the execution is among those that Set.Launchable lists.
 func (e *Execution) Launchable() bool { return e.launchable }
 
-// Launched: Since-when of everything that has a timeout (rule F8).
+// Launched is when the present attempt was launched, in the time of the term (rule F8).
 func (s *Shard) Launched() time.Time { return s.rec.Launched }
 
-// LaunchedAt is when it was first launched, by the wall clock.
+// LaunchedAt is when the execution was first launched, by the wall clock; zero before that.
 func (e *Execution) LaunchedAt() time.Time { return e.rec.LaunchedAt }
 
-// Losses is its Losses.
+// Losses is how many attempts of the shard were lost other than with their agent (rule E2); see Tries.
 func (s *Shard) Losses() int { return s.rec.Losses }
 
-// Made is when it began to wait: who has waited longest gets the reservation (rule L2).
+// Made is when the execution was opened and began to wait, in the time of the term. The one that has waited longest
+// gets the reservation (rule L2).
 func (e *Execution) Made() time.Time { return e.rec.Made }
 
-// Need is what a daemon's attempt takes, Settings the fingerprint of what it was launched with, and Grace what its kills name: the settings of its execution may have changed since, and a longer grace than the task's own would drain the shard (rule X12).
+// Need is what a daemon's present attempt was allotted. It is zero for other jobs (see Execution.Needs).
 func (s *Shard) Need() resources.Amount { return s.rec.Need }
 
-// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
+// NotBefore is when the backoff of a waiting shard ends, in the time of the term; zero without one (rule F8).
 func (s *Shard) NotBefore() time.Time { return s.rec.NotBefore }
 
-// Original is the task that was lost, of an attempt by failover.
+// Original is the id of the lost task that the present attempt replaces by failover, "" for any other.
 func (s *Shard) Original() string { return s.rec.Original }
 
-// Outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
+// Outdated lists, in order, the items of a daemon's shards that may run with other settings than the present ones.
+// It is not to be changed.
 func (e *Execution) Outdated() []int { return e.outdated }
 
-// Overrides are what the run has instead of its job's settings, and OverridesOf the app that the job was of when they were given.
+// Overrides are the settings that the run has instead of its job's, nil for none.
 func (e *Execution) Overrides() *jobs.Overrides { return e.rec.Overrides }
 
-// OverridesOf is its OverridesOf.
+// OverridesOf is the app that the job belonged to when Overrides were given.
 func (e *Execution) OverridesOf() string { return e.rec.OverridesOf }
 
-// Package is the checksum of the package that it ran with, as its executor reported it.
+// Package is the SHA-256 checksum, in hexadecimal, of the package that the attempt ran with, as its executor
+// reported it; "" if it did not.
 func (s *Shard) Package() string { return s.rec.Package }
 
-// Replacing is set on a daemon's shard from when it is killed for new settings until it runs well with them.
+// Replacing is true for a daemon's shard from when it is killed for new settings until it runs well with them.
 func (s *Shard) Replacing() bool { return s.rec.Replacing }
 
-// RunningAt: rule K4: when RUNNING was heard, kept for jobs with a timeout
+// RunningAt is when RUNNING was reported, in the time of the term, for a job with a timeout; else zero (rule K4).
 func (s *Shard) RunningAt() time.Time { return s.rec.RunningAt }
 
-// RunningSince is when this leader heard that it runs, or took over.
+// RunningSince is when this leader was told that the attempt runs, or took over.
 func (s *Shard) RunningSince() time.Time { return s.rec.runningSince }
 
-// Seen is how far it was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
+// Seen is the furthest state that was reported of the task: 0 for none, then SeenStaging, SeenStarting and
+// SeenRunning.
 func (s *Shard) Seen() int { return s.rec.Seen }
 
-// SentWith is the ACCEPT that launched it, in this term.
+// SentWith is the number of the ACCEPT that launched the attempt in this term, 0 if an earlier term did.
 func (s *Shard) SentWith() int64 { return s.rec.sentWith }
 
-// Settings is its Settings.
+// Settings are what the execution runs with, nil before its first launch (rule F7). They are not to be changed.
 func (e *Execution) Settings() *Settings { return e.rec.Settings }
 
-// Settings is its Settings.
+// Settings is the fingerprint of the settings that a daemon's attempt was launched with; "" for other jobs.
 func (s *Shard) Settings() string { return s.rec.Settings }
 
-// ShardsOpen: shards that are not terminal
+// ShardsOpen is the number of shards that have not ended; 0 before the first launch.
 func (e *Execution) ShardsOpen() int { return e.shardsOpen }
 
-// Source is its Source.
+// Source is what made the execution.
 func (e *Execution) Source() Source { return e.rec.Source }
 
-// Start is its Start.
+// Start is when the process of the attempt began, by the clock of its agent; zero if that is not known.
 func (s *Shard) Start() time.Time { return s.rec.Start }
 
-// Starts is its Starts.
+// Starts is how many attempts of the shard failed to start on their agents (rule L6); see Tries.
 func (s *Shard) Starts() int { return s.rec.Starts }
 
-// State is its State.
+// State is the state of the shard.
 func (s *Shard) State() State { return s.rec.State }
 
-// StuckStaging is its stuckStaging.
+// StuckStaging reports whether the task got no further than staged, in spite of a kill.
 func (s *Shard) StuckStaging() bool { return s.rec.stuckStaging }
 
-// TaskID is its TaskID.
+// TaskID is the id of the present or last task, "" before the first attempt.
 func (s *Shard) TaskID() string { return s.rec.TaskID }
 
-// TimedOut: rule K4: its kill is wanted because it ran for too long
+// TimedOut reports whether the kill of the task is wanted because it exceeded its timeout (rule K4).
 func (s *Shard) TimedOut() bool { return s.rec.TimedOut }
 
-// Tries is its Tries.
+// Tries counts the attempts of the shard that ended otherwise than finished, by why.
 func (s *Shard) Tries() Tries { return s.rec.Tries }
 
-// Type of the next or present attempt: why it was launched.
+// Type is why the present attempt was launched or, while the shard waits, why the next one will be.
 func (s *Shard) Type() Source { return s.rec.Type }
 
-// UUID: of the last update that changed something
+// UUID is that of the last status update that changed something, nil for none.
 func (s *Shard) UUID() []byte { return s.rec.UUID }
 
-// Unplaced is its unplaced.
+// Unplaced is what the last match made of the execution.
 func (e *Execution) Unplaced() Unplaced { return e.unplaced }
 
-// Unreachable is its Unreachable.
+// Unreachable is since when the agent has not answered the master, in the time of the term; zero while it answers
+// (rule E4).
 func (s *Shard) Unreachable() time.Time { return s.rec.Unreachable }
 
-// WaitSince is its WaitSince.
+// WaitSince is since when a waiting shard has waited, in the time of the term; zero if it has waited since its
+// execution did (rule F8).
 func (s *Shard) WaitSince() time.Time { return s.rec.WaitSince }
 
-// Waits is what keeps a task from beginning that is on its agent, in the words of the agent; nothing is decided by it.
+// Waits is what keeps a task that is on its agent from beginning, in the words of the agent; "" for nothing. It is
+// for people; nothing is decided by it.
 func (s *Shard) Waits() string { return s.rec.waits }
 
-// WorkDir is the agent's work folder and Container the executor's run: with them the absolute path of the sandbox that the executor reported is made again (sandbox.go). Both are empty until it has reported one.
+// WorkDir is the agent's work folder. With it and Container package sandbox rebuilds the absolute path of the
+// sandbox that the executor reported. Both are "" until it has reported one.
 func (s *Shard) WorkDir() string { return s.rec.WorkDir }

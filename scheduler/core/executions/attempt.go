@@ -9,7 +9,7 @@ import (
 )
 
 // attempt is one task of a shard, from its launch to its end. A launch makes a new one by assignment, so that
-// nothing of the last one is taken for the next.
+// no state leaks from one attempt into the next.
 type attempt struct {
 	TaskID   string `json:"t,omitempty"`
 	Agent    string `json:"g,omitempty"`
@@ -18,15 +18,15 @@ type attempt struct {
 	// Original is the task that was lost, of an attempt by failover.
 	Original string `json:"ot,omitempty"`
 	Executor string `json:"x,omitempty"`
-	// WorkDir is the agent's work folder and Container the executor's run: with them the absolute path of the sandbox
-	// that the executor reported is made again (sandbox.go). Both are empty until it has reported one.
+	// WorkDir is the agent's work folder and Container the executor's run: with them the absolute path of the
+	// sandbox that the executor reported is rebuilt (package sandbox). Both are empty until it has reported one.
 	WorkDir   string `json:"w,omitempty"`
 	Container string `json:"c,omitempty"`
 	Dir       string `json:"d,omitempty"`
 	// Framework is the id that it ran under, if that is not the present one.
 	Framework string `json:"f,omitempty"`
 
-	// Since-when of everything that has a timeout (rule F8).
+	// Since when, for everything that has a timeout (rule F8).
 	Launched    time.Time `json:"la,omitzero"`
 	Unreachable time.Time `json:"un,omitzero"`
 	// Away is set when a master had its agent marked unreachable, and not only did not know the task.
@@ -52,8 +52,9 @@ type attempt struct {
 	// Package is the checksum of the package that it ran with, as its executor reported it.
 	Package string `json:"pk,omitempty"`
 
-	// Need is what a daemon's attempt takes, Settings the fingerprint of what it was launched with, and Grace what its kills name: the
-	// settings of its execution may have changed since, and a longer grace than the task's own would drain the shard (rule X12).
+	// Need is what a daemon's attempt was allotted, Settings the fingerprint of what it was launched with, and Grace
+	// what its kills name: the settings of its execution may have changed since, and a longer grace than the task's
+	// own would drain the shard (rule X12).
 	Need     resources.Amount `json:"rs,omitzero"`
 	Settings string           `json:"sf,omitempty"`
 	Grace    time.Duration    `json:"gr,omitempty"`
@@ -76,9 +77,10 @@ type attempt struct {
 	stuckStaging bool
 	// runningSince is when this leader heard that it runs, or took over.
 	runningSince time.Time
-	// waits is what keeps a task from beginning that is on its agent, in the words of the agent; nothing is decided by it.
+	// waits is what keeps a task from beginning that is on its agent, in the words of the agent; nothing is decided
+	// by it.
 	waits string
-	// progress is what its program said last, or nil; nothing is decided by it (executorreports.go).
+	// progress is what its program said last, or nil; nothing is decided by it (wire.Report).
 	progress *Progress
 }
 
@@ -87,26 +89,31 @@ func (a *attempt) past() attempt {
 	return attempt{TaskID: a.TaskID, Agent: a.Agent, Host: a.Host, Executor: a.Executor, Framework: a.Framework, Cause: a.Cause, Package: a.Package}
 }
 
-// EarlierAttempt is what stays of an attempt when others have followed it: where its output is.
+// EarlierAttempt is what is kept of an attempt after another one has followed it: where its output is.
 type EarlierAttempt struct {
 	Attempt  int    `json:"a"`
 	TaskID   string `json:"t"`
 	AgentURL string `json:"h"`
-	// Path is the whole one of the task's folder, since nobody may know later what it was made of.
+	// Path is the absolute path of the task's folder, because its parts may not be known later.
 	Path string `json:"p"`
 }
 
-// mostEarlier bounds how many of them a shard has: each takes as much as a quarter of a cause.
+// MostEarlier is the largest number of earlier attempts that a shard keeps: each takes as much room as a quarter of
+// a cause.
 const MostEarlier = 3
 
+// How far a task was reported to have come (Shard.Seen). A higher number is further.
 const (
-	SeenStaging  = 1
+	// SeenStaging is a task that its agent has not handed over yet.
+	SeenStaging = 1
+	// SeenStarting is a task that its executor has, or that its agent prepares.
 	SeenStarting = 2
-	SeenRunning  = 3
+	// SeenRunning is a task that was reported running, or being killed.
+	SeenRunning = 3
 )
 
-// tries are how often attempts of a shard were refused by the master, were lost, failed and were retried, and failed to
-// start on agents (rules E1-E3, L6).
+// Tries count the attempts of a shard that the master refused, that were lost, that failed and were retried, and
+// that failed to start on agents (rules E1-E3, L6).
 type Tries struct {
 	Errors int `json:"ne,omitempty"`
 	Losses int `json:"nl,omitempty"`
@@ -114,9 +121,10 @@ type Tries struct {
 	Starts int `json:"ns,omitempty"`
 }
 
+// Sum is the number of all attempts that are counted.
 func (t Tries) Sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
 
-// keepOutput keeps where the output of an attempt is that others will follow.
+// keepOutput adds the present attempt, whose output is at path, to the earlier ones.
 func (s *Shard) keepOutput(path string) {
 	if path == "" {
 		return

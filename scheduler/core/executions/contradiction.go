@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// contradiction says which of the promises of executions does not hold, "" if all do. Tests ask for it after each step.
+// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
+// step.
 func (es *Set) Contradiction() string {
 	queued := 0
 	for job, queue := range es.queues {
@@ -71,10 +72,10 @@ func (es *Set) Contradiction() string {
 	return ""
 }
 
-// stored is what is stored of an execution, with all its shards. Tests compare what two leaders know by it.
+// Stored encodes the execution with all its shards as it is stored. Tests compare what two leaders know by it.
 func (e *Execution) Stored() []byte {
 	return append(store.Encode(&e.rec), appendShards(nil, e.shards)...)
 }
 
-// keyIDs are the executions whose Idempotency-Keys are remembered, sorted.
+// KeyIDs lists the ids of the executions whose Idempotency-Keys are remembered, sorted.
 func (es *Set) KeyIDs() []string { return step.SortedKeys(es.keys) }

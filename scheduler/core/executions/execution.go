@@ -17,15 +17,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// settings are what an execution runs with: copied when it first launches, and
-// held to its end (rule F7).
+// Settings are what an execution runs with: copied at its first launch, and kept to its end (rule F7); those of a
+// standing execution are replaced by TakeSettings.
 type Settings struct {
 	App app.Config  `json:"app"`
 	Job jobs.Config `json:"job"`
 }
 
-// Execution is one run of a job. Before its first launch it has neither settings nor shards. Set owns it, and alone changes
-// it.
+// Execution is one run of a job. Before its first launch it has neither settings nor shards. Set owns it, and alone
+// changes it; its own methods change no more than what they cache.
 type Execution struct {
 	rec    record
 	shards []Shard
@@ -64,7 +64,8 @@ type record struct {
 	// Made is when it began to wait: who has waited longest gets the reservation (rule L2).
 	Made     time.Time `json:"made"`
 	Settings *Settings `json:"settings,omitempty"`
-	// Overrides are what the run has instead of its job's settings, and OverridesOf the app that the job was of when they were given.
+	// Overrides are what the run has instead of its job's settings, and OverridesOf the app that the job was of when
+	// they were given.
 	Overrides   *jobs.Overrides `json:"overrides,omitempty"`
 	OverridesOf string          `json:"overridesOf,omitempty"`
 	// OverridesTo stands for the address that parameters with secrets among them were to be sent to, "" for none.
@@ -84,14 +85,14 @@ type record struct {
 	Begun time.Time `json:"begun,omitzero"`
 }
 
-// daemon reports whether it is the standing execution of a daemon job: its shards end only to be replaced, and its
+// Daemon reports whether this is the standing execution of a daemon job: its shards end only to be replaced, and its
 // settings are always the newest (rule X8).
 func (e *Execution) Daemon() bool { return e.rec.Source == DaemonSource }
 
-// reruns reports whether a lost shard is run again (rule E2).
+// Reruns reports whether a lost shard is run again (rule E2). The execution must have been launched.
 func (e *Execution) Reruns() bool { return e.Daemon() || e.rec.Settings.Job.Failover }
 
-// needs is what the present attempt of a shard takes.
+// Needs is what the present attempt of a shard is allotted. The execution must have been launched.
 func (e *Execution) Needs(s *Shard) resources.Amount {
 	if e.Daemon() {
 		return s.rec.Need
@@ -99,8 +100,8 @@ func (e *Execution) Needs(s *Shard) resources.Amount {
 	return e.rec.Settings.Job.Resources()
 }
 
-// Shard is one part of an execution, with its present attempt, or its last one while it waits for another and
-// when it has ended. Set owns it, and alone changes it.
+// Shard is one part of an execution, with its present attempt, or its last one while it waits for another and after
+// it has ended. Its methods only read; Set owns it, and alone changes it.
 type Shard struct {
 	rec shardRecord
 	// unrecorded is set when a former term ended it, and this term records that again with the end of its execution.
@@ -120,7 +121,8 @@ type shardRecord struct {
 
 	attempt
 
-	// Earlier are attempts before that had output, the oldest first, and the last one while the shard waits for another.
+	// Earlier are attempts before that had output, the oldest first, and the last one while the shard waits for
+	// another.
 	Earlier []EarlierAttempt `json:"ea,omitempty"`
 
 	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
@@ -131,6 +133,7 @@ type shardRecord struct {
 	Replacing bool `json:"rp,omitempty"`
 }
 
+// Terminal reports whether a shard in that state has ended.
 func (s State) Terminal() bool {
 	switch s {
 	case Finished, Failed, Killed, Lost, TimedOut:
@@ -139,15 +142,16 @@ func (s State) Terminal() bool {
 	return false
 }
 
-// live reports whether a task of the shard is, or may be, on the cluster.
+// Live reports whether a task of the shard is, or may be, on the cluster.
 func (s *Shard) Live() bool { return s.rec.State == Launching || s.rec.State == Running }
 
-// held reports whether its agent says what keeps its task from beginning.
+// Held reports whether the shard's task is on its agent, which says what keeps it from beginning (Waits).
 func (s *Shard) Held() bool { return s.Live() && s.rec.waits != "" }
 
+// Launched reports whether the execution was launched: it has settings and shards.
 func (e *Execution) Launched() bool { return e.rec.Settings != nil }
 
-// waiting is how many of its shards wait for an attempt, those whose backoff has not passed included.
+// Waiting is the number of shards that wait for an attempt, those in a backoff included.
 func (e *Execution) Waiting() (n int) {
 	for i := range e.shards {
 		if e.shards[i].rec.State == Waiting {
@@ -157,7 +161,7 @@ func (e *Execution) Waiting() (n int) {
 	return n
 }
 
-// settingsOf are the job's settings as this run would have them now.
+// SettingsOf applies the run's overrides to its job's settings.
 func (e *Execution) SettingsOf(cfg jobs.Config) jobs.Config {
 	if e.rec.Overrides == nil {
 		return cfg
@@ -173,7 +177,7 @@ func (e *Execution) chunks() int {
 	return (len(e.shards) + store.ChunkShards - 1) / store.ChunkShards
 }
 
-// state of the execution as people see it.
+// State is the state of the execution as people see it.
 func (e *Execution) State() State {
 	if e.ring != nil {
 		return e.ring.state // final, and known without a look at all shards
@@ -200,7 +204,7 @@ func (e *Execution) State() State {
 	return worst
 }
 
-// reason is why an ended execution is not FINISHED.
+// Reason is why an ended execution is not FINISHED, none if it is.
 func (e *Execution) Reason() reason.Reason {
 	if !e.Launched() {
 		return e.rec.Kill
@@ -225,18 +229,18 @@ func (e *Execution) Reason() reason.Reason {
 	return reason.ShardsFailed(bad, len(e.shards), first.rec.Item, first.rec.Cause)
 }
 
-// unplaced is what the last match made of an execution of which it left shards unplaced. The zero value is for one that no
-// match has looked at since something changed for it.
+// Unplaced is what the last match made of an execution of which it left shards unplaced. The zero value means that
+// no match has tried the execution since something changed for it.
 type Unplaced struct {
 	Matched bool
-	// never is set when no agent, even empty, can hold one shard of it.
+	// Never is set if no agent, even empty, can hold one shard of it.
 	Never bool
-	// reserved is set when agents that are reserved for another execution were left out.
+	// Reserved is set if agents that are reserved for another execution were left out.
 	Reserved bool
 	Why      reason.Reason
 }
 
-// launchKey orders what waits: failover first, then by fire time, then by id.
+// LaunchKey orders the launchable executions: those with shards to run again first, then by fire time, then by id.
 type LaunchKey struct {
 	class int
 	fire  time.Time
@@ -248,11 +252,13 @@ const (
 	classReady
 )
 
+// TaskRef names a shard of an execution, and with it its present task. The zero value names none.
 type TaskRef struct {
 	Exec  *Execution
 	index int
 }
 
+// Shard is the shard that it names. It panics for the zero TaskRef.
 func (r TaskRef) Shard() *Shard { return &r.Exec.shards[r.index] }
 
 // prepared is what all tasks of an execution share.
@@ -262,12 +268,12 @@ type prepared struct {
 	parameters  map[int]string
 	env         jobs.Environment
 	props       map[string]string
-	// encoded is what each task is sent of it: all of them have this one copy, which is made anew for shards that wait
-	// again.
+	// encoded is the part that each task is sent: all of them share this one copy, which is encoded again for shards
+	// that are requeued.
 	encoded wire.Shared
 }
 
-// prepare reads the settings of an execution once, not for each of its shards.
+// Prepare evaluates the settings of a launched execution once for all its shards. The result is not to be changed.
 func (e *Execution) Prepare() *prepared {
 	if e.prepared != nil {
 		return e.prepared
@@ -287,7 +293,8 @@ func (e *Execution) Prepare() *prepared {
 	return e.prepared
 }
 
-// killedReason says which shards of an execution were killed though the execution as a whole was not, if any were.
+// killedReason says which shards of an execution were killed though the execution as a whole was not; none if there
+// are none.
 func (e *Execution) killedReason() reason.Reason {
 	var first *Shard
 	killed := 0
@@ -305,7 +312,7 @@ func (e *Execution) killedReason() reason.Reason {
 	return reason.ShardsKilled(killed, len(e.shards), first.rec.Item, first.rec.Cause)
 }
 
-// begin is when the first process of an execution began that is known, or zero.
+// Begin is when the first known process of the execution began, by the clock of its agent; zero if none is known.
 func (e *Execution) Begin() time.Time {
 	first := e.rec.Begun
 	for i := range e.shards {
@@ -316,7 +323,8 @@ func (e *Execution) Begin() time.Time {
 	return first
 }
 
-// complete is when the last process of an execution that ended had ended, or, if it had none, when it ended.
+// Complete is when the last process of an ended execution ended or, if it had none, when the execution ended; by the
+// wall clock.
 func (e *Execution) Complete() (last time.Time) {
 	for i := range e.shards {
 		if s := &e.shards[i]; !s.rec.Start.IsZero() && s.rec.Complete.After(last) {
@@ -334,20 +342,22 @@ func compareLaunchKeys(a, b LaunchKey) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), a.fire.Compare(b.fire), strings.Compare(a.id, b.id))
 }
 
+// GoesOn reports whether the execution is to go on, see the function GoesOn.
 func (e *Execution) GoesOn() bool { return GoesOn(e.rec.Kill) }
 
-// goesOn reports whether a run with such a kill is to go on, at the latest with the next server (rule O4).
+// GoesOn reports whether a run with such a kill is to go on, at the latest under the next server (rule O4).
 func GoesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
 
-// busyBy reports whether a shard of an execution runs, or may be launched by then: one that waits for a long backoff (rule E6) needs no
-// executor meanwhile. A standing execution needs the executors that it runs on, and others only for shards that wait.
+// BusyBy reports whether a shard of the execution runs, or may be launched by then, in the time of the term: one in
+// a long backoff (rule E6) needs no executor meanwhile. Running shards of a standing execution do not count: it
+// needs other executors only for shards that wait.
 func (e *Execution) BusyBy(then time.Time) bool {
 	return slices.ContainsFunc(e.shards, func(s Shard) bool {
 		return s.Live() && !e.Daemon() || s.rec.State == Waiting && !s.rec.NotBefore.After(then)
 	})
 }
 
-// shownProgress is the progress of a shard's task while that is on the cluster.
+// ShownProgress is the progress that the shard's task last reported, nil for none or if no task is on the cluster.
 func (s *Shard) ShownProgress() *Progress {
 	if !s.Live() {
 		return nil
@@ -355,7 +365,7 @@ func (s *Shard) ShownProgress() *Progress {
 	return s.rec.progress
 }
 
-// clusterState is the state of a live shard's task as the cluster has it, as far as that is known.
+// ClusterState is the state of a live shard's task on the cluster, as far as it is known.
 func (s *Shard) ClusterState() cluster.State {
 	switch {
 	case !s.rec.Unreachable.IsZero():
@@ -370,7 +380,8 @@ func (s *Shard) ClusterState() cluster.State {
 	return cluster.Staging
 }
 
-// sourceOfRun is why an attempt was launched.
+// SourceOfRun is why the present or last attempt was launched, as its task id says: Type is already that of the next
+// one while the shard waits.
 func (s *Shard) SourceOfRun() Source {
 	if id, err := jobs.ParseTaskID(s.rec.TaskID); err == nil && id.Type == jobs.TaskFailover {
 		return FailoverSource
@@ -378,8 +389,8 @@ func (s *Shard) SourceOfRun() Source {
 	return s.rec.Type
 }
 
-// timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
-// executor: its tasks have no end.
+// Timeout is how long a task of the execution may run, 0 for no limit (rule K4). The runs of a daemon are timed by
+// its executor: its tasks have no end. The execution must have been launched.
 func (e *Execution) Timeout() time.Duration {
 	if job := &e.rec.Settings.Job; job.JobExecutionType != jobs.Daemon {
 		return time.Duration(job.TimeoutSeconds) * time.Second
@@ -387,14 +398,14 @@ func (e *Execution) Timeout() time.Duration {
 	return 0
 }
 
-// overridesMoved reports whether an execution's own settings would go elsewhere than where they were given to:
-// whoever may change the job, or trigger it, may not know them.
+// OverridesMoved reports whether the run's overrides would reach another app or address than they were given for:
+// people who may change or trigger the job may not be allowed to know them.
 func (e *Execution) OverridesMoved(now *jobs.Config) bool {
 	return now.AppName != e.rec.OverridesOf || SecretsTo(e.rec.Overrides, now) != e.rec.OverridesTo
 }
 
-// secretsTo stands for the address that a run of an HTTP job sends secrets to which are among its own parameters; ""
-// if there are none.
+// SecretsTo is a fingerprint of the address that a run of an HTTP job sends the secrets among its own parameters to;
+// "" if there are none.
 func SecretsTo(own *jobs.Overrides, job *jobs.Config) string {
 	address := job.Prop(jobs.PropHTTPURL) + "\n" + job.Prop(jobs.PropHTTPURI)
 	if address == "\n" || !own.HasSecretParameters() {
@@ -403,26 +414,26 @@ func SecretsTo(own *jobs.Overrides, job *jobs.Config) string {
 	return store.Fingerprint(address)
 }
 
-// numShards is how many shards it has: none before its first launch.
+// NumShards is the number of shards: 0 before the first launch.
 func (e *Execution) NumShards() int { return len(e.shards) }
 
-// shardAt is the shard with that item.
+// Shard returns the shard with that item, which must be below NumShards.
 func (e *Execution) Shard(item int) *Shard { return &e.shards[item] }
 
-// ref names one of its shards.
+// Ref names the shard with that item.
 func (e *Execution) Ref(item int) TaskRef { return TaskRef{e, item} }
 
-// ExecutorKey is the executorKey.
+// ExecutorKey names the executors that can run the tasks (executors.Key).
 func (p *prepared) ExecutorKey() string { return p.executorKey }
 
-// Command is the command.
+// Command is the program that the tasks run and its arguments.
 func (p *prepared) Command() []string { return p.command }
 
-// Parameters is the parameters.
+// Parameters are the sharding parameters by item; items without one are missing.
 func (p *prepared) Parameters() map[int]string { return p.parameters }
 
-// Env is the env.
+// Env is the environment that the job sets for its tasks.
 func (p *prepared) Env() jobs.Environment { return p.env }
 
-// Props is the props.
+// Props are the properties of the job that its tasks are sent.
 func (p *prepared) Props() map[string]string { return p.props }

@@ -6,22 +6,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 )
 
-// change is something that has happened to an execution, or to one of its shards, of which other parts of the core must
-// hear: what is recorded, counted, accounted, sent and reported follows from changes alone (consequences.go). Transitions
-// make them, and nothing else does.
+// Change is something that has happened to an execution, or to one of its shards, and that other parts of the core
+// follow: what is recorded, counted, accounted, sent and reported depends on changes alone (core/consequences.go).
+// Only transitions make them.
 type Change struct {
 	Kind ChangeKind
 	Exec *Execution
-	// index is that of the shard, for kinds that are about one.
+	// Index is the item of the shard, for kinds that are about one.
 	Index int
-	// why says why a kill is wanted, or why a task ended, and at when the shard may be launched again.
+	// Why is why a kill is wanted, a task ends or an execution waits, and At when the shard may be launched again.
 	Why reason.Reason
 	At  time.Time
-	// state is the one that an attempt is recorded with, or that its shard has ended as.
+	// State is the state that an attempt is recorded with, or with which its shard has ended.
 	State State
-	// failed is set when the attempt failed by itself, or its shard with it.
+	// Failed is set if the attempt failed by itself, or its shard with it.
 	Failed bool
-	// send is set when a kill is to be sent, and not only its reason is another.
+	// Send is set if a kill is to be sent, and not only its reason has changed.
 	Send bool
 }
 
@@ -29,29 +29,31 @@ type Change struct {
 type ChangeKind int
 
 const (
-	// executionMade: an execution was opened.
+	// ExecutionMade means that an execution was opened.
 	ExecutionMade ChangeKind = iota
-	// executionLaunched: it has settings and shards, of which the first are about to be launched.
+	// ExecutionLaunched means that it has settings and shards, of which the first are about to be launched.
 	ExecutionLaunched
-	// ExecutionWaits: the last match has left shards of it unplaced, because of Why.
+	// ExecutionWaits means that shards of it are unplaced, because of Why.
 	ExecutionWaits
-	// executionKilled: all that is left of it is to end, because of why.
+	// ExecutionKilled means that the rest of it is to end, because of Why.
 	ExecutionKilled
-	// executionEnded: it has ended, and is in no queue any more.
+	// ExecutionEnded means that it has ended, and is in no queue any more.
 	ExecutionEnded
-	// taskLaunched: a shard has a new attempt.
+	// TaskLaunched means that a shard has a new attempt.
 	TaskLaunched
-	// taskRuns: it was reported running.
+	// TaskRuns means that the attempt was reported running.
 	TaskRuns
-	// taskKillWanted: its end is wanted. why is that of this task alone, none where its execution ends or it ran for
-	// too long.
+	// TaskKillWanted means that its kill is wanted. Why is the reason of this task alone, none if its execution ends
+	// or it exceeded its timeout.
 	TaskKillWanted
-	// taskEnds: its attempt ends; the shard still is as it was.
+	// TaskEnds means that its attempt ends, as State; the shard is still unchanged.
 	TaskEnds
-	// shardRequeued: a shard whose attempt has ended is to have another one, at the time at. It still has the last one.
+	// ShardRequeued means that a shard whose attempt has ended gets another one, not before At. It still has the
+	// last one.
 	ShardRequeued
-	// taskEnded: a shard has ended with its attempt.
+	// TaskEnded means that a shard has ended with its attempt, as State.
 	TaskEnded
 )
 
+// Ref names the shard that the change is about, for kinds that are about one.
 func (c Change) Ref() TaskRef { return TaskRef{c.Exec, c.Index} }

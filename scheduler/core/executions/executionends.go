@@ -8,14 +8,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// tell has the rest of the core hear of a change.
+// tell reports a change to the observer.
 func (es *Set) tell(c Change) {
 	if es.observe != nil {
 		es.observe(c)
 	}
 }
 
-// launchFirst gives an execution, at its first launch, the settings that it is held to, and shards (rule F7).
+// LaunchFirst gives an execution, at its first launch, the settings that it keeps, and waiting shards (rule F7).
+// with is not to be changed afterwards.
 func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 	e.rec.Settings, e.rec.LaunchedAt = with, es.Wall()
 	e.shards = make([]Shard, with.Job.ShardingTotalCount)
@@ -28,15 +29,15 @@ func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 	es.tell(Change{Kind: ExecutionLaunched, Exec: e})
 }
 
-// ends notes why the present attempt of a shard ends, as which state it is recorded, and how many attempts of each kind
-// the shard has had with it. What follows for the shard is another transition.
+// Ends notes that the present attempt of a shard ends: as which state it is recorded, whether it failed, why, and
+// the counts of the shard with it. The shard itself is ended or requeued by another transition, in the same step.
 func (es *Set) Ends(ref TaskRef, as State, failed bool, cause reason.Reason, counts Tries) {
 	es.tell(Change{Kind: TaskEnds, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
 	s := ref.Shard()
 	s.rec.Cause, s.rec.Tries = cause.Shortened(store.Shorten), counts
 }
 
-// completeShard ends a shard, and its execution with the last one.
+// CompleteShard ends a shard in a terminal state, and its execution with the last one.
 func (es *Set) CompleteShard(ref TaskRef, state State) {
 	live := ref.Shard().Live()
 	last := es.complete(ref, state)
@@ -50,8 +51,8 @@ func (es *Set) CompleteShard(ref TaskRef, state State) {
 	es.liftShutdown(ref.Exec)
 }
 
-// runAgain puts a shard back to wait for another attempt after a delay. output is where the output of the last one is, as
-// its agent serves it, "" if it has none.
+// RunAgain requeues a live shard for another attempt after a delay. output is the path of the last attempt's output,
+// "" if it has none.
 func (es *Set) RunAgain(ref TaskRef, source Source, delay time.Duration, output string) {
 	e, s := ref.Exec, ref.Shard()
 	es.tell(Change{Kind: ShardRequeued, Exec: e, Index: ref.index, At: es.Now().Add(delay)})
@@ -63,13 +64,14 @@ func (es *Set) RunAgain(ref TaskRef, source Source, delay time.Duration, output 
 	es.NeedChanged()
 }
 
-// waitsUntil has a shard be placed when its backoff has passed. It waits for something else then, for people too.
+// waitsUntil requests a match when the shard's backoff ends. From then on it waits for something else, for people
+// too.
 func (es *Set) waitsUntil(e *Execution, s *Shard) {
 	es.MatchAt(s.rec.NotBefore)
 	es.Timers.At(s.rec.NotBefore, func(time.Time) { es.SeeExecution(e.rec.ID, e.rec.Job) })
 }
 
-// endExecution files an execution among the ended ones and lets the next of its job begin.
+// endExecution moves an execution to the ended ones, so that the next one of its job may begin.
 func (es *Set) endExecution(e *Execution) {
 	es.NeedChanged()
 	es.end(e)
@@ -78,14 +80,15 @@ func (es *Set) endExecution(e *Execution) {
 	es.tell(Change{Kind: ExecutionEnded, Exec: e})
 }
 
-// drop ends an execution that other fires have crowded out while it waited (rule F5).
+// Drop ends a waiting execution that later fires have crowded out (rule F5).
 func (es *Set) Drop(e *Execution, why reason.Reason) {
 	e.rec.Dropped, e.rec.Kill = true, why
 	es.endExecution(e)
 }
 
-// kill ends what waits of an execution at once, and wants what runs of it killed (rule K1: committed first, sent again
-// until it has ended).
+// Kill ends the waiting shards of an execution at once, and requests the kill of its live ones (rule K1: committed
+// first, sent again until they have ended). An execution that was not launched ends at once. If a server is
+// stopping, the shards that wait stay for the next one.
 func (es *Set) Kill(e *Execution, why reason.Reason) {
 	if e.rec.Ended > 0 {
 		return
@@ -112,8 +115,8 @@ func (es *Set) Kill(e *Execution, why reason.Reason) {
 	}
 }
 
-// drainShards wants the tasks of a standing execution to end with the run under way of each. What a pause has drained
-// waits, and is placed again when the job is resumed (rule F10).
+// DrainShards requests that each live task of a standing execution ends with its present run. A shard that a pause
+// has drained waits, and is placed again when the job is resumed (rule F10).
 func (es *Set) DrainShards(e *Execution, why reason.Reason) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.Live() && s.rec.KillSince.IsZero() {
@@ -122,7 +125,7 @@ func (es *Set) DrainShards(e *Execution, why reason.Reason) {
 	}
 }
 
-// drain ends a standing execution, and lets the runs under way come to their end (rule F11).
+// Drain ends a standing execution, and lets the present runs of its shards come to their end (rule F11).
 func (es *Set) Drain(e *Execution, why reason.Reason) {
 	if !e.rec.Kill.IsZero() {
 		return
@@ -138,8 +141,8 @@ func (es *Set) Drain(e *Execution, why reason.Reason) {
 	}
 }
 
-// liftShutdown makes what a stopped server left behind launchable again, once
-// nothing of it is on the cluster any more.
+// liftShutdown removes the kill of an execution that a stopped server left behind, once no task of it is on the
+// cluster, so that it can be launched again.
 func (es *Set) liftShutdown(e *Execution) {
 	if es.Draining() || !e.rec.Kill.Is(reason.ServerStopped) {
 		return
@@ -154,7 +157,8 @@ func (es *Set) liftShutdown(e *Execution) {
 	es.MatchAgain()
 }
 
-// leaveWaiting notes since when the shards wait that were not launched with the others of their execution (rule L1).
+// LeaveWaiting notes since when the shards have waited that were not launched together with the others of their
+// execution (rule L1).
 func (es *Set) LeaveWaiting(e *Execution) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.WaitSince.IsZero() {
@@ -164,13 +168,14 @@ func (es *Set) LeaveWaiting(e *Execution) {
 	}
 }
 
-// launchedAll notes that no shard of an execution waits to be launched.
+// LaunchedAll notes that no shard of the execution waits to be launched.
 func (es *Set) LaunchedAll(e *Execution) {
 	es.removeLaunchable(e)
 	e.Prepare().encoded = nil
 }
 
-// setUnplaced keeps what a match, or a change, has made of an execution.
+// SetUnplaced replaces what the last match made of an execution; the zero value after a change that may have made it
+// obsolete.
 func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	if !e.unplaced.Why.Equal(u.Why) {
 		es.SeeExecution(e.rec.ID, e.rec.Job)
@@ -181,7 +186,8 @@ func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	}
 }
 
-// takeSettings makes settings those of a standing execution, which all its launches from now on take (rule X8).
+// TakeSettings makes now the settings of a standing execution, with which its shards are launched from now on (rule
+// X8). If they differ from the present ones, all its shards are outdated.
 func (es *Set) TakeSettings(e *Execution, now Settings) {
 	encoded := store.Encode(now)
 	if e.settingsEncoded == nil {
@@ -198,7 +204,7 @@ func (es *Set) TakeSettings(e *Execution, now Settings) {
 	es.Outdate(e)
 }
 
-// outdate has all shards of a standing execution be compared with its settings.
+// Outdate marks all shards of a standing execution to be compared with its settings.
 func (es *Set) Outdate(e *Execution) {
 	e.outdated = make([]int, len(e.shards))
 	for i := range e.outdated {
@@ -206,27 +212,27 @@ func (es *Set) Outdate(e *Execution) {
 	}
 }
 
-// upToDate notes that the first of the shards that were to be compared has the settings of its execution.
+// UpToDate notes that the first of the outdated shards needs no replacement any more. There must be one.
 func (es *Set) UpToDate(e *Execution) { e.outdated = e.outdated[1:] }
 
-// replaced notes that a shard runs well with the settings for which it was killed.
+// Replaced notes that a shard runs well with the settings for which it was killed.
 func (es *Set) Replaced(ref TaskRef) {
 	ref.Shard().rec.Replacing = false
 	es.touchShard(ref.Exec, ref.index)
 }
 
-// ranWell notes that an attempt ran well for a while, which makes good for the failures before it.
+// RanWell clears the counts of a shard's failures, because its attempt ran well for a while.
 func (es *Set) RanWell(ref TaskRef) { ref.Shard().rec.Tries = Tries{} }
 
-// recordAgain marks what a former term ended: that leader's disk may never be read again, or have missed it when its
-// process died.
+// RecordAgain marks the shards of an execution that a former term ended to be recorded again: the disk of that
+// leader may never be read again, or may lack them because its process died.
 func (es *Set) RecordAgain(e *Execution) {
 	for i := range e.shards {
 		e.shards[i].unrecorded = e.shards[i].rec.State.Terminal()
 	}
 }
 
-// unrecorded returns the shards that recordAgain has marked, and takes the marks off.
+// Unrecorded returns the shards that RecordAgain has marked, and removes the marks.
 func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.unrecorded {
@@ -237,7 +243,8 @@ func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
 	return refs
 }
 
-// recordWait notes that it is recorded what an execution waits for, unless that is recorded already, or too often.
+// RecordWait reports whether the history is to record that an execution waits because of why, and notes that it is.
+// It is not if that is recorded already, or too much or too recently of this execution.
 func (es *Set) RecordWait(e *Execution, why reason.Reason) bool {
 	if why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
 		e.waitsRecorded > 0 && es.Now().Sub(e.waitRecordedAt) < waitRecordedEvery {
@@ -249,7 +256,8 @@ func (es *Set) RecordWait(e *Execution, why reason.Reason) bool {
 }
 
 const (
-	// waitsRecorded bounds how often it is recorded what an execution waits for, waitRecordedEvery is the least time between two of them.
+	// waitsRecorded is how many records of what it waits for an execution gets at most, waitRecordedEvery the least
+	// time between two of them.
 	waitsRecorded     = 10
 	waitRecordedEvery = time.Minute
 )

@@ -1,3 +1,10 @@
+// Package executions holds the runs of jobs: open executions with their shards and attempts, the queue of each job,
+// the indexes over tasks, and the ended executions that are kept.
+//
+// Only the transitions of Set change an execution. Each keeps the indexes true, marks what is to be written, and
+// reports a Change to the observer; none decides what follows from it. Transitions that cannot happen panic, because
+// they are bugs of the caller. The package launches and kills nothing: it records that a task was launched, or that
+// its kill is wanted.
 package executions
 
 import (
@@ -12,45 +19,47 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// executions are all that are open, with the indexes over them, and those that ended and are kept. These hold between any two
-// steps:
+// Set holds all open executions with the indexes over them, and the ended ones that are kept. These hold between any
+// two steps:
 //
 //   - open has, by id, every execution that has not ended, and ended every one that is kept of those that have;
-//   - tasks has every live attempt of an open execution by its task's id, and no task of one that ended; onAgent has by agent
-//     exactly those of tasks;
-//   - launchable is sorted by launchKey and has exactly those with launchable set: at least every launched one that has a shard
-//     to place, and the head of each job's queue if it was not launched and the job's document can be used. What else is in it
-//     has nothing to place, and is passed over.
+//   - tasks has every live attempt of an open execution by its task's id, and no task of one that ended; onAgent has
+//     by agent exactly those of tasks;
+//   - launchable is sorted by launchKey and has exactly those with launchable set: at least every launched one that
+//     has a shard to place, and the head of each job's queue if it was not launched and the job's document can be
+//     used. Any other execution in it has nothing to place, and is passed over.
 type Set struct {
 	*step.Shared
-	// observe is told of each change, in its order.
+	// observe is called with each change, in order; nil for no observer.
 	observe    func(Change)
 	open       map[string]*Execution
 	tasks      map[string]TaskRef
 	onAgent    map[string]map[string]TaskRef
 	launchable []*Execution
-	// queues have the open executions of each job in order: the first one runs or is the next to.
+	// queues have the open executions of each job in order: the first one runs or is the next to run.
 	queues map[string][]*Execution
 	ended  history
 	// changed has the id of every execution that differs from what is stored.
 	changed store.Changed
-	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
+	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule
+	// T3).
 	keys        map[string]time.Time
 	loading     loading
 	changedKeys store.Changed
 }
 
+// New returns a Set without executions and without an observer.
 func New(s *step.Shared) *Set {
 	return &Set{Shared: s, open: map[string]*Execution{}, tasks: map[string]TaskRef{}, onAgent: map[string]map[string]TaskRef{}, queues: map[string][]*Execution{}, ended: newHistory(), keys: map[string]time.Time{}}
 }
 
-// touch has an execution be written without its chunks of shards.
+// touch marks an execution to be written without its chunks of shards.
 func (es *Set) touch(e *Execution) {
 	e.dirty = true
 	es.changed.Add(e.rec.ID)
 }
 
-// touchShard marks one shard of an execution as changed.
+// touchShard marks one shard of an execution to be written.
 func (es *Set) touchShard(e *Execution, index int) {
 	e.shards[index].encoded = nil
 	es.changed.Add(e.rec.ID)
@@ -64,7 +73,7 @@ func (es *Set) touchShard(e *Execution, index int) {
 	e.dirtyChunks[index/store.ChunkShards] = true
 }
 
-// known reports whether an execution of that id is open, or has ended and is kept.
+// Known reports whether an execution with that id is open, or has ended and is kept.
 func (es *Set) Known(id string) bool { return es.open[id] != nil || es.ended.byID[id] != nil }
 
 // add opens an execution.
@@ -83,7 +92,8 @@ func (es *Set) begin(ref TaskRef) {
 	es.onAgent[s.rec.Agent][s.rec.TaskID] = ref
 }
 
-// forgetTask takes a task out of the index: its attempt has ended, and another one of its shard may come.
+// ForgetTask removes a task from the index, because its attempt has ended and another one of its shard may follow.
+// An unknown id is ignored.
 func (es *Set) ForgetTask(id string) {
 	ref, ok := es.tasks[id]
 	if !ok {
@@ -131,7 +141,8 @@ func compareLaunch(e *Execution, k LaunchKey) int { return compareLaunchKeys(e.l
 // keysKept is how long an Idempotency-Key is remembered.
 const keysKept = 24 * time.Hour
 
-// keepKey remembers a key, by the execution that it made, until it is old (rule T3).
+// KeepKey remembers, for 24 hours from at, that the execution with that id was triggered with an Idempotency-Key
+// (rule T3).
 func (es *Set) KeepKey(id string, at time.Time) {
 	es.keys[id] = at
 	es.changedKeys.Add(id)
@@ -145,8 +156,9 @@ func (es *Set) forgetKeyLater(id string, at time.Time) {
 	})
 }
 
-// write adds what has changed, and removes what the history has no place for any more and may forget.
-// Those that ended up to stored are in the history for good; those up to recorded are at least in a batch (rule H1).
+// Write adds the changed executions and keys to the commit, and removes the ended executions that exceed the
+// history. Ends up to stored are in the history database; ends up to recorded are at least in a batch for it (rule
+// H1). Others are not removed.
 func (es *Set) Write(r *store.Commit, stored, recorded int64) {
 	gone := es.ended.trim(es.Now(), es.Opt.EndedKept, stored)
 	gone = append(gone, es.ended.trimUnstored(es.Opt.UnstoredKept, recorded)...)
@@ -167,19 +179,29 @@ func (es *Set) Write(r *store.Commit, stored, recorded int64) {
 	}
 }
 
-// queue has the open executions of a job in order: the first one runs or is the next to.
+// Queue is the open executions of a job in order: the first one runs or is the next to run. The slice is not to be
+// changed or kept.
 func (es *Set) Queue(job string) []*Execution { return es.queues[job] }
 
-// busy reports whether an execution of a job is open.
+// First is the first execution of a job's queue, which runs or is the next to run; nil if the queue is empty.
+func (es *Set) First(job string) *Execution {
+	if queue := es.queues[job]; len(queue) > 0 {
+		return queue[0]
+	}
+	return nil
+}
+
+// Busy reports whether an execution of a job is open.
 func (es *Set) Busy(job string) bool { return len(es.queues[job]) > 0 }
 
-// Occupied reports whether a fire finds its job busy: not if all that is open of it are tasks of a deregistered job of the
-// name that are being ended. The first fire of the new one waits for them (rule K2).
+// Occupied reports whether a fire finds its job busy. It does not if the only open executions are launched ones that
+// are being killed, such as those of a deregistered job of the same name: the first fire of the new job waits for
+// them (rule K2).
 func (es *Set) Occupied(job string) bool {
 	return slices.ContainsFunc(es.queues[job], func(e *Execution) bool { return !e.Launched() || e.rec.Kill.IsZero() })
 }
 
-// standing is the execution of a daemon job that stays, nil if there is none, or only one that is being ended.
+// Standing is the standing execution of a daemon job, nil if there is none or only one that is being ended.
 func (es *Set) Standing(job string) *Execution {
 	for _, e := range es.queues[job] {
 		if e.Daemon() && e.GoesOn() {
@@ -189,12 +211,13 @@ func (es *Set) Standing(job string) *Execution {
 	return nil
 }
 
-// made is an execution that is about to be opened.
+// Made describes an execution that is about to be opened.
 type Made struct {
 	ID, Job string
 	Fire    time.Time
 	Source  Source
-	// Overrides, OverridesOf and OverridesTo are as in execution.
+	// Overrides, OverridesOf and OverridesTo are those of Execution; nil and "" for a run with the job's own
+	// settings.
 	Overrides                *jobs.Overrides
 	OverridesOf, OverridesTo string
 }
@@ -204,7 +227,8 @@ func (es *Set) newExecution(m Made) *Execution {
 		Overrides: m.Overrides, OverridesOf: m.OverridesOf, OverridesTo: m.OverridesTo}}
 }
 
-// enqueue opens an execution and adds it to its job's queue, in order of fire time.
+// Enqueue opens an execution and adds it to its job's queue, in the order of fire times but behind launched ones.
+// The id must not be open.
 func (es *Set) Enqueue(m Made) *Execution {
 	e := es.newExecution(m)
 	es.add(e)
@@ -225,14 +249,14 @@ func (es *Set) Enqueue(m Made) *Execution {
 	return e
 }
 
-// headOfQueue lets the first execution of a job's queue be launched (rule F5).
+// HeadOfQueue makes the first execution of a job's queue launchable, unless it was launched or is to end (rule F5).
 func (es *Set) HeadOfQueue(job string) {
 	if queue := es.queues[job]; len(queue) > 0 && !queue[0].Launched() && queue[0].rec.Kill.IsZero() {
 		es.AddLaunchable(queue[0])
 	}
 }
 
-// dequeue takes an execution that has ended out of its job's queue, and lets the next one be launched.
+// dequeue removes an execution that has ended from its job's queue, and makes the next one launchable.
 func (es *Set) dequeue(e *Execution) {
 	queue := slices.DeleteFunc(es.queues[e.rec.Job], func(q *Execution) bool { return q == e })
 	if len(queue) == 0 {
@@ -243,8 +267,7 @@ func (es *Set) dequeue(e *Execution) {
 	es.HeadOfQueue(e.rec.Job)
 }
 
-// addLaunchable puts an execution where launch looks for work, or moves it
-// when its place has changed.
+// AddLaunchable adds an execution to those that a match places, or moves it if its place in the order has changed.
 func (es *Set) AddLaunchable(e *Execution) {
 	class := classReady
 	if e.Launched() {
@@ -264,80 +287,87 @@ func (es *Set) AddLaunchable(e *Execution) {
 	es.MatchAgain()
 }
 
-// get is the open execution of that id, or nil.
+// Get returns the open execution with that id, or nil.
 func (es *Set) Get(id string) *Execution { return es.open[id] }
 
-// find is the execution of that id that is open or kept, or nil.
+// Find returns the execution with that id, open or ended and kept, or nil.
 func (es *Set) Find(id string) *Execution { return cmp.Or(es.open[id], es.ended.byID[id]) }
 
-// allOpen are the open executions, in no order, and openIDs their ids, sorted.
+// AllOpen iterates over the open executions, in no order.
 func (es *Set) AllOpen() iter.Seq[*Execution] { return maps.Values(es.open) }
 
+// OpenIDs lists the ids of the open executions, sorted.
 func (es *Set) OpenIDs() []string { return step.SortedKeys(es.open) }
 
-// numOpen is how many are open.
+// NumOpen is the number of open executions.
 func (es *Set) NumOpen() int { return len(es.open) }
 
-// task is the shard that a task of an open execution belongs to.
+// Task returns the shard that the task of an open execution belongs to, and false for a task that is not indexed.
 func (es *Set) Task(id string) (ref TaskRef, ok bool) {
 	ref, ok = es.tasks[id]
 	return ref, ok
 }
 
-// taskRef is the same for a task that is known to be one.
+// MustTask is Task for an id that is known to be indexed, such as one of TaskIDs; else the TaskRef is zero.
 func (es *Set) MustTask(id string) TaskRef { return es.tasks[id] }
 
-// allTasks are the tasks of open executions by their ids, in no order, and taskIDs their ids, sorted.
+// AllTasks iterates over the tasks of open executions by id, in no order.
 func (es *Set) AllTasks() iter.Seq2[string, TaskRef] { return maps.All(es.tasks) }
 
+// TaskIDs lists the ids of the tasks of open executions, sorted.
 func (es *Set) TaskIDs() []string { return step.SortedKeys(es.tasks) }
 
-// numTasks is how many tasks open executions have.
+// NumTasks is the number of tasks of open executions.
 func (es *Set) NumTasks() int { return len(es.tasks) }
 
-// on are the tasks on an agent, in no order.
+// On iterates over the tasks of open executions on an agent, in no order.
 func (es *Set) On(agent string) iter.Seq[TaskRef] { return maps.Values(es.onAgent[agent]) }
 
-// waitingLine are the executions that may have something to launch, in the order of launches. It is not to be kept.
+// Launchable is the executions that may have something to launch, in the order of launches. The slice is not to be
+// changed or kept.
 func (es *Set) Launchable() []*Execution { return es.launchable }
 
-// waitingFrom is the same from a place in that order on.
+// LaunchableFrom is Launchable from a place in that order on.
 func (es *Set) LaunchableFrom(key LaunchKey) []*Execution {
 	from, _ := slices.BinarySearchFunc(es.launchable, key, compareLaunch)
 	return es.launchable[from:]
 }
 
-// keyKnown reports whether an execution was made with the Idempotency-Key that its id stands for.
+// KeyKnown reports whether an execution with that id was triggered with an Idempotency-Key that is still remembered.
 func (es *Set) KeyKnown(id string) bool {
 	_, known := es.keys[id]
 	return known
 }
 
-// endedOne is the execution of that id that has ended and is kept, or nil.
+// EndedByID returns the ended execution with that id if it is kept, or nil.
 func (es *Set) EndedByID(id string) *Execution { return es.ended.byID[id] }
 
-// endedTask is the shard whose last task it was, of executions that have ended and are kept.
+// EndedTask returns the shard whose last task it was, of an ended execution that is kept; false for any other id.
 func (es *Set) EndedTask(id string) (ref TaskRef, ok bool) {
 	ref, ok = es.ended.tasks[id]
 	return ref, ok
 }
 
+// MustEndedTask is EndedTask without its second result: the TaskRef is zero, with a nil Exec, for an id that is not
+// found.
 func (es *Set) MustEndedTask(id string) TaskRef { return es.ended.tasks[id] }
 
-// allEnded are those that have ended and are kept, in the order of their ends, and newestEnded the last n, the newest first.
+// AllEnded iterates over the ended executions that are kept, in the order of their ends.
 func (es *Set) AllEnded() iter.Seq[*Execution] { return es.ended.all() }
 
+// NewestEnded iterates over the last n of them, the newest first.
 func (es *Set) NewestEnded(n int) iter.Seq[*Execution] { return es.ended.newest(n) }
 
-// lastEnded is the last execution of a job that ended with one of the results, or nil.
+// LastEnded is the last execution of a job that ended with one of these results and is kept, or nil.
 func (es *Set) LastEnded(job string, among ...Result) *Execution {
 	return es.ended.lastOf(job, among...)
 }
 
-// anyEnded reports whether an execution of a job has ended and is kept.
+// AnyEnded reports whether an ended execution of a job is kept.
 func (es *Set) AnyEnded(job string) bool { return es.ended.jobs[job] != nil }
 
-// of are the executions of a job that are open, in the order of its queue, or have ended and are kept, in no order.
+// Of iterates over the executions of a job: the open ones in the order of its queue, then the ended ones that are
+// kept, in no order.
 func (es *Set) Of(job string) iter.Seq[*Execution] {
 	return func(yield func(*Execution) bool) {
 		for _, e := range es.queues[job] {
@@ -357,7 +387,8 @@ func (es *Set) Of(job string) iter.Seq[*Execution] {
 	}
 }
 
-// failures are how many executions of a job failed since the last that did not, and when the first of them ended.
+// Failures counts the kept executions of a job that failed since the last one that finished or was killed, and
+// returns when the first of them ended, by the wall clock.
 func (es *Set) Failures(job string) (n int, since time.Time) {
 	if es.ended.jobs[job] == nil {
 		return 0, since
@@ -374,18 +405,20 @@ func (es *Set) Failures(job string) (n int, since time.Time) {
 	return len(failed) - first, failed[first].rec.EndedAt
 }
 
-// observeWith has each change told, in its order; nil is for nobody.
+// Observe sets the function that is called with each change, in order and during the transition; nil for none.
 func (es *Set) Observe(observe func(Change)) { es.observe = observe }
 
-// Keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
-func (e *Set) Keys() map[string]time.Time { return e.keys }
+// NumKeys is how many Idempotency-Keys are remembered (rule T3).
+func (es *Set) NumKeys() int { return len(es.keys) }
 
-// ID is that of the execution of a cron's fire. It derives from job and time, so that a fire is made at most once (rule F2).
+// ID is the id of the execution for a fire of a job. It derives from the job and the second of the fire, so that a
+// fire is made at most once (rule F2).
 func ID(job string, fire time.Time) string {
 	return job + "@" + fire.UTC().Format("20060102T150405Z")
 }
 
-// SeeRunning names, for people, the jobs with a task that matches, by name.
+// SeeRunning marks as changed, for people, each job that has a task whose shard matches, in the order of their
+// names.
 func (es *Set) SeeRunning(match func(*Shard) bool) {
 	var names []string
 	for _, ref := range es.tasks {

@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// killGrace is the time between SIGTERM and SIGKILL that tasks of an execution are launched with: their job's own, or the server's.
+// KillGrace is the time between SIGTERM and SIGKILL that tasks of an execution are launched with: that of their job
+// or, without one, of the server.
 func (es *Set) KillGrace(e *Execution) time.Duration {
 	if e.Launched() && e.rec.Settings.Job.KillGraceSeconds > 0 {
 		return time.Duration(e.rec.Settings.Job.KillGraceSeconds) * time.Second
@@ -15,7 +16,8 @@ func (es *Set) KillGrace(e *Execution) time.Duration {
 	return es.Opt.KillGrace
 }
 
-// taskGrace is the grace of a shard's present task. The settings of a daemon's execution may have changed since its launch.
+// TaskGrace is the grace of a shard's present task, which differs from KillGrace if the settings of a daemon have
+// changed since its launch. For the zero TaskRef it is the grace of the server.
 func (es *Set) TaskGrace(ref TaskRef) time.Duration {
 	if ref.Exec == nil {
 		return es.Opt.KillGrace
@@ -23,7 +25,8 @@ func (es *Set) TaskGrace(ref TaskRef) time.Duration {
 	return cmp.Or(ref.Shard().rec.Grace, es.KillGrace(ref.Exec))
 }
 
-// longestKillGrace is the longest grace that any task on the cluster has, and at least the server's: so long the end of all may take.
+// LongestKillGrace is the longest grace of any task on the cluster, and at least that of the server: killing all of
+// them may take so long.
 func (es *Set) LongestKillGrace() time.Duration {
 	longest := es.Opt.KillGrace
 	for _, ref := range es.tasks {
@@ -34,7 +37,7 @@ func (es *Set) LongestKillGrace() time.Duration {
 	return longest
 }
 
-// retryBackoff is how long a shard of a job waits after its first failure, and how long at most after any (rule E6).
+// RetryBackoff is how long a shard of a job waits after its first failure, and how long at most after any (rule E6).
 func (es *Set) RetryBackoff(job *jobs.Config) (first, most time.Duration) {
 	if job.RetryBackoffSeconds > 0 {
 		first = time.Duration(job.RetryBackoffSeconds) * time.Second
@@ -43,8 +46,8 @@ func (es *Set) RetryBackoff(job *jobs.Config) (first, most time.Duration) {
 	return es.Opt.BackoffFirst, es.Opt.BackoffMost
 }
 
-// longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock (rule
-// F8).
+// longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock
+// (rule F8).
 func (es *Set) longestDelay(e *Execution) time.Duration {
 	if !e.Launched() {
 		return es.Opt.BackoffMost
@@ -53,5 +56,6 @@ func (es *Set) longestDelay(e *Execution) time.Duration {
 	return max(most, es.KillGrace(e)+RefusedWithin)
 }
 
-// refusedWithin is more than an executor takes to ask an agent that has just registered (rule X5), and an agent to hear that a task was removed.
+// RefusedWithin is more than the time that an executor takes to ask an agent that has just registered (rule X5), and
+// an agent to learn that a task was removed.
 const RefusedWithin = 5 * time.Second

@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// history keeps executions that ended, in the order of their ends. Each job has a ring for each result, so that a job
-// that fails every second, or can't run at all, takes no room from the runs of others; only when there are too many in
-// all does the oldest go, whoever's it is. An execution's record stays where it was in the registry until it goes.
+// history keeps executions that ended, in the order of their ends. Each job has a ring for each result, so that a
+// job that fails every second, or can't run at all, takes no room from the runs of others; only when there are too
+// many in all does the oldest go, whoever's it is. An execution's record stays where it was in the registry until it
+// goes.
 type history struct {
 	seq    int64
 	byID   map[string]*Execution
 	tasks  map[string]TaskRef
 	jobs   map[string]*jobHistory
-	order  list.List // of *execution, the oldest end first
+	order  list.List // of *Execution, the oldest end first
 	shards int       // of all executions
 	// crowded are the rings with more than they keep, in the order in which that came about.
 	crowded []*ring
 }
 
-// stateOf is what each result is called.
+// stateOf is the state of executions with each result.
 var stateOf = [results]State{ResultFinished: Finished, ResultFailed: Failed, ResultKilled: Killed, resultDropped: Killed}
 
 // jobHistory is what is kept of one job's ended executions.
@@ -36,18 +37,22 @@ type ring struct {
 	crowded bool  // it is in history.crowded
 }
 
-// result is which ring an ended execution is kept in.
+// Result is how an execution ended, by which the history of its job is bounded.
 type Result int
 
+// Results of executions.
 const (
+	// ResultFinished is an execution of which all shards finished.
 	ResultFinished Result = iota
+	// ResultFailed is an execution with a shard that ended otherwise than finished or killed.
 	ResultFailed
+	// ResultKilled is an execution that was killed, as a whole or in part.
 	ResultKilled
 	resultDropped // a fire that was dropped while it waited: it never ran
 	results
 )
 
-// ringSizes are how many executions of each result a job's history keeps.
+// RingSizes is how many executions of each result the history of a job keeps.
 var RingSizes = [results]int{ResultFinished: 20, ResultFailed: 100, ResultKilled: 20, resultDropped: 1}
 
 const (
@@ -61,7 +66,7 @@ func newHistory() history {
 	return history{byID: map[string]*Execution{}, tasks: map[string]TaskRef{}, jobs: map[string]*jobHistory{}}
 }
 
-// result of an execution that ended.
+// Result is how the execution ended. It must have ended.
 func (e *Execution) Result() Result {
 	switch {
 	case e.rec.Dropped:
@@ -104,9 +109,9 @@ func (r *ring) isOver() bool {
 	return len(r.list) > r.most || r.shards > ringShards && len(r.list) > 1
 }
 
-// trim takes out what is too much and may be forgotten, the oldest first; most is how many are kept in all. What a ring has
-// too many of goes when it is old, or when there are too many in all: who has just asked for runs can look at each of them.
-// What ended after forgettable stays.
+// trim takes out what is too much and may be forgotten, the oldest first; most is how many are kept in all. What a
+// ring has too many of goes when it is old, or when there are too many in all: who has just asked for runs can look
+// at each of them. What ended after forgettable stays.
 func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*Execution) {
 	full := func() bool {
 		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
@@ -143,8 +148,8 @@ func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*E
 // unstoredShards bounds the shards of all executions while their ends can't be stored.
 const unstoredShards = 2 * historyShards
 
-// trimUnstored takes the oldest out until most are left with unstoredShards, though they may not be stored: a database that is away for long
-// must not take all memory, nor the registry's. What ended after recorded stays.
+// trimUnstored takes the oldest out until most are left with unstoredShards, though they may not be stored: a
+// database that is away for long must not take all memory, nor the registry's. What ended after recorded stays.
 func (h *history) trimUnstored(most int, recorded int64) []*Execution {
 	return h.takeOldest(func() bool { return h.order.Len() > most || h.shards > unstoredShards && h.order.Len() > 1 }, recorded)
 }
@@ -163,7 +168,8 @@ func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*Executio
 	return taken
 }
 
-// take takes an execution out, unless its end is not written yet: each end is written once, so that whoever reads the registry sees it.
+// take takes an execution out, unless its end is not written yet: each end is written once, so that whoever reads
+// the registry sees it.
 func (h *history) take(e *Execution) bool {
 	if e.dirty {
 		return false

@@ -11,13 +11,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// loading is what was read of executions, until join puts it together.
+// loading is what was read of executions, until Join puts it together.
 type loading struct {
 	executions []*Execution
 	chunks     map[string][]Shard
 }
 
-// restore takes in an execution that is stored.
+// Restore adds a stored execution while a term is loaded. It fails if value can't be read.
 func (es *Set) Restore(value []byte) error {
 	var read struct {
 		record
@@ -31,7 +31,7 @@ func (es *Set) Restore(value []byte) error {
 	return nil
 }
 
-// restoreShards takes in shards that are stored beside their execution, at a path.
+// RestoreShards adds shards that are stored beside their execution, at a path.
 func (es *Set) RestoreShards(path string, value []byte) error {
 	var part []shardRecord
 	if err := json.Unmarshal(value, &part); err != nil {
@@ -52,7 +52,7 @@ func shardsOf(records []shardRecord) []Shard {
 	return shards
 }
 
-// restoreKey takes in a remembered Idempotency-Key.
+// RestoreKey adds a remembered Idempotency-Key while a term is loaded.
 func (es *Set) RestoreKey(id string, value []byte) error {
 	var at time.Time
 	if err := json.Unmarshal(value, &at); err != nil {
@@ -63,7 +63,8 @@ func (es *Set) RestoreKey(id string, value []byte) error {
 	return nil
 }
 
-// join puts together what was restored, and returns the executions that have ended, in the order of their ends.
+// Join puts together what was restored, and returns the executions that have ended, in the order of their ends. It
+// fails if shards of an execution are missing. It is called once, after everything was restored.
 func (es *Set) Join() (ended []*Execution, err error) {
 	read := es.loading
 	es.loading = loading{}
@@ -106,7 +107,7 @@ func (es *Set) Join() (ended []*Execution, err error) {
 	return ended, nil
 }
 
-// queuesLoaded puts the queues of all jobs in order, once all that waits is in them.
+// QueuesLoaded sorts the queues of all jobs, once everything that was loaded or imported is in them.
 func (es *Set) QueuesLoaded() {
 	for _, queue := range es.queues {
 		slices.SortStableFunc(queue, func(a, b *Execution) int {
@@ -121,7 +122,7 @@ func (es *Set) QueuesLoaded() {
 	}
 }
 
-// takeUp indexes a loaded execution's tasks.
+// TakeUp indexes the tasks of a loaded execution that is open.
 func (es *Set) TakeUp(e *Execution) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.TaskID != "" && s.rec.State != Waiting {
@@ -130,7 +131,7 @@ func (es *Set) TakeUp(e *Execution) {
 	}
 }
 
-// setToWork lets the waiting shards of a loaded execution be launched.
+// SetToWork makes a loaded execution launchable if shards of it wait, and schedules the ends of their backoffs.
 func (es *Set) SetToWork(e *Execution) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.NotBefore.After(es.Now()) {
@@ -143,7 +144,7 @@ func (es *Set) SetToWork(e *Execution) {
 	}
 }
 
-// imported opens an execution that waited in the original's queue.
+// Imported opens an execution that waited in the queue of the original. QueuesLoaded must follow.
 func (es *Set) Imported(m Made) { es.open1(es.newExecution(m)) }
 
 func (es *Set) open1(e *Execution) {
@@ -152,8 +153,8 @@ func (es *Set) open1(e *Execution) {
 	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source) + ", which waited in the original's queue"})
 }
 
-// importedLost opens an execution of shards that the original has lost: lost has the last task of each by its item. The
-// others have come to their end under the original, at a moment.
+// ImportedLost opens an execution of shards that the original has lost: lost has the last task of each by its item.
+// The other shards finished under the original, at the moment ended. QueuesLoaded must follow.
 func (es *Set) ImportedLost(m Made, with *Settings, lost map[int]string, ended time.Time) {
 	e := es.newExecution(m)
 	e.rec.Settings = with

@@ -7,13 +7,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// These are the transitions of an attempt by which it follows what the cluster reports. Each returns whether it was news;
-// reported has the news be written, together.
+// These are the transitions of an attempt that follow what the cluster reports. Those that return news report
+// whether anything changed; their caller then calls Reported, which marks all of it to be written together.
 
-// knownAgain notes that the cluster has reported anything of a task in this session.
+// KnownAgain notes that the cluster has reported something of a task in this session.
 func (es *Set) KnownAgain(ref TaskRef) { ref.Shard().rec.known = true }
 
-// saw notes how far a task was seen to go (rule S2: never back), and whether its executor fetches its package.
+// Saw notes how far a task was seen to go, one of the Seen constants (rule S2: it never goes back), and whether its
+// executor fetches its package.
 func (es *Set) Saw(ref TaskRef, seen int, fetching bool) (news bool) {
 	s := ref.Shard()
 	switch {
@@ -28,14 +29,14 @@ func (es *Set) Saw(ref TaskRef, seen int, fetching bool) (news bool) {
 	return news
 }
 
-// waitsFor notes what its agent says of why a task has not begun, "" for nothing.
+// WaitsFor notes what the agent says of why a task has not begun, "" for nothing.
 func (es *Set) WaitsFor(ref TaskRef, text string) (news bool) {
 	s := ref.Shard()
 	news, s.rec.waits = s.rec.waits != text, text
 	return news
 }
 
-// writesTo notes in which folder of its sandbox a task writes.
+// WritesTo notes the folder inside the sandbox that a task writes to; "" changes nothing.
 func (es *Set) WritesTo(ref TaskRef, dir string) (news bool) {
 	s := ref.Shard()
 	if news = dir != "" && s.rec.Dir != dir; news {
@@ -44,7 +45,7 @@ func (es *Set) WritesTo(ref TaskRef, dir string) (news bool) {
 	return news
 }
 
-// ranIn notes the sandbox of a task: its agent's work folder, and the run of its executor.
+// RanIn notes the sandbox of a task: its agent's work folder, and the id of the run of its executor.
 func (es *Set) RanIn(ref TaskRef, workDir, container string) (news bool) {
 	s := ref.Shard()
 	news = s.rec.WorkDir != workDir || s.rec.Container != container
@@ -52,11 +53,11 @@ func (es *Set) RanIn(ref TaskRef, workDir, container string) (news bool) {
 	return news
 }
 
-// ranWith notes with which package a task runs.
+// RanWith notes the checksum of the package that a task runs with.
 func (es *Set) RanWith(ref TaskRef, sum string) { ref.Shard().rec.Package = sum }
 
-// began notes when the process of a task began. Only the first moment is counted that is said of a task: a later one
-// corrects it.
+// Began notes when the process of a task began. A later report corrects the moment, but only the first one is
+// counted in the delay of fires.
 func (es *Set) Began(ref TaskRef, at time.Time) {
 	s := ref.Shard()
 	if s.rec.Start.IsZero() && s.rec.Attempt == 1 && ref.Exec.rec.Source == NormalTrigger {
@@ -65,16 +66,16 @@ func (es *Set) Began(ref TaskRef, at time.Time) {
 	s.rec.Start = at
 }
 
-// timeoutBegan notes that a task's timeout counts from now (rule K4).
+// TimeoutBegan notes that a task's timeout counts from now (rule K4).
 func (es *Set) TimeoutBegan(ref TaskRef) { ref.Shard().rec.RunningAt = es.Now() }
 
-// reported notes that an update has brought news.
+// Reported notes that the update with that uuid has changed something, and marks the shard to be written.
 func (es *Set) Reported(ref TaskRef, uuid []byte) {
 	ref.Shard().rec.UUID = uuid
 	es.touchShard(ref.Exec, ref.index)
 }
 
-// reportedEnd is what is known of the end of an attempt.
+// End is what is known of the end of an attempt.
 type End struct {
 	UUID     []byte
 	Complete time.Time
@@ -82,32 +83,32 @@ type End struct {
 	Cause    reason.Reason
 }
 
-// endReported notes how an attempt has ended. What follows from that is another transition, in the same step.
+// EndReported notes how an attempt has ended. What follows from that is another transition, in the same step.
 func (es *Set) EndReported(ref TaskRef, end End) {
 	s := ref.Shard()
 	s.rec.UUID, s.rec.Complete, s.rec.Exit, s.rec.Cause = end.UUID, end.Complete, end.Exit, end.Cause.Shortened(store.Shorten)
 }
 
-// endDecided notes why an attempt ends of which no end was reported.
+// EndDecided notes the cause of an end that the scheduler decides because none was reported.
 func (es *Set) EndDecided(ref TaskRef, cause reason.Reason) { ref.Shard().rec.Cause = cause }
 
-// causeLearned notes why an attempt ended that has ended before.
+// CauseLearned adds the cause to an attempt that has ended before.
 func (es *Set) CauseLearned(ref TaskRef, cause reason.Reason) {
 	ref.Shard().rec.Cause = cause
 	es.touchShard(ref.Exec, ref.index)
 }
 
-// foundStaged counts the sweeps that found a task staged, and returns how many there were.
+// FoundStaged counts a sweep that found a task staged, and returns how many there were.
 func (es *Set) FoundStaged(ref TaskRef) int {
 	s := ref.Shard()
 	s.rec.staged++
 	return s.rec.staged
 }
 
-// stuck notes that a task got no further than staged, in spite of a kill.
+// Stuck notes that a task got no further than staged, in spite of a kill.
 func (es *Set) Stuck(ref TaskRef) { ref.Shard().rec.stuckStaging = true }
 
-// progressed notes what the program of a task says of its progress, nil for nothing.
+// Progressed replaces what the program of a task reports of its progress; nil for nothing.
 func (es *Set) Progressed(ref TaskRef, now *Progress) {
 	s := ref.Shard()
 	if was := s.rec.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
@@ -116,7 +117,7 @@ func (es *Set) Progressed(ref TaskRef, now *Progress) {
 	}
 }
 
-// keepFramework notes under which framework id tasks ran that have output: it is about to be another one.
+// KeepFramework notes the framework id under which all tasks with output ran, because it is about to change.
 func (es *Set) KeepFramework(id string) {
 	keep := func(ref TaskRef) {
 		if s := ref.Shard(); s.rec.Framework == "" && s.rec.Dir != "" {

@@ -1,29 +1,41 @@
 package executions
 
-// Source says what asked for an execution, or for a repeated attempt.
+// Source is what made an execution, or a repeated attempt.
 type Source string
 
 // Sources of executions and attempts, with the original's names.
 const (
-	NormalTrigger  Source = "NORMAL_TRIGGER"
-	Triggered      Source = "TRIGGER"
-	Misfired       Source = "MISFIRE"
+	// NormalTrigger is a fire of the job's cron.
+	NormalTrigger Source = "NORMAL_TRIGGER"
+	// Triggered is a trigger by a person or a program.
+	Triggered Source = "TRIGGER"
+	// Misfired is a fire that was missed, or found its job busy, and is made late.
+	Misfired Source = "MISFIRE"
+	// FailoverSource is an attempt that follows a lost one.
 	FailoverSource Source = "FAILOVER"
-	// DaemonSource is that of a daemon job's standing execution, which no fire has made.
+	// DaemonSource is the standing execution of a daemon job, which no fire has made.
 	DaemonSource Source = "DAEMON"
 )
 
-// State of an execution or of a shard.
+// State is the state of an execution or of a shard.
 type State string
 
 // States. An execution is WAITING, RUNNING, FINISHED, FAILED or KILLED.
 const (
-	Waiting   State = "WAITING"
+	// Waiting is a shard that waits for an attempt, or an execution that was not launched.
+	Waiting State = "WAITING"
+	// Launching is a shard whose task was launched and not yet reported running.
 	Launching State = "LAUNCHING"
-	Running   State = "RUNNING"
-	Finished  State = "FINISHED"
-	Failed    State = "FAILED"
-	Killed    State = "KILLED"
-	Lost      State = "LOST"
-	TimedOut  State = "TIMED_OUT"
+	// Running is a shard whose task was reported running, or a launched execution that has not ended.
+	Running State = "RUNNING"
+	// Finished is a shard whose program ended well, or an execution of such shards.
+	Finished State = "FINISHED"
+	// Failed is a shard whose program failed, or an execution with a shard that ended badly.
+	Failed State = "FAILED"
+	// Killed is a shard or an execution that was ended because that was requested.
+	Killed State = "KILLED"
+	// Lost is a shard whose task was lost and is not run again.
+	Lost State = "LOST"
+	// TimedOut is a shard whose task exceeded its timeout.
+	TimedOut State = "TIMED_OUT"
 )

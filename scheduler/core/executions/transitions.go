@@ -10,8 +10,8 @@ import (
 
 // These are the transitions of a shard and its attempts: what can happen to them. Each keeps the indexes over the
 // executions true and marks what it changes for the commit; none decides anything. What follows from a transition
-// elsewhere is up to its caller. One that can't happen to a shard as it is is a bug of its caller, and panics: the term
-// ends, and nothing of the step is written (scheduler/term).
+// elsewhere is up to its caller. One that can't happen to a shard as it is is a bug of its caller, and panics: the
+// term ends, and nothing of the step is written (scheduler/term).
 
 // must panics unless a transition is possible. It says what would happen to the shard.
 func (r TaskRef) must(possible bool, transition string) {
@@ -22,7 +22,7 @@ func (r TaskRef) must(possible bool, transition string) {
 	}
 }
 
-// newTask is the task that a shard's next attempt is.
+// NewTask describes the task of a shard's next attempt.
 type NewTask struct {
 	TaskID                string
 	Agent, AgentURL, Host string
@@ -31,13 +31,13 @@ type NewTask struct {
 	Executor string
 	// Accept is the number of the ACCEPT that launches it.
 	Accept int64
-	// Need, Settings and Grace are those of a daemon's attempt, see attempt.
+	// Need, Settings and Grace are set for a daemon's attempt only; see the methods of Shard.
 	Need     resources.Amount
 	Settings string
 	Grace    time.Duration
 }
 
-// launch gives a waiting shard its next attempt.
+// Launch gives a waiting shard its next attempt.
 func (es *Set) Launch(ref TaskRef, t NewTask) {
 	a := attempt{TaskID: t.TaskID, Agent: t.Agent, AgentURL: t.AgentURL, Host: t.Host, Original: t.Original, Executor: t.Executor,
 		Need: t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.Now(), acceptSeq: t.Accept, sentWith: t.Accept}
@@ -51,10 +51,10 @@ func (es *Set) Launch(ref TaskRef, t NewTask) {
 	es.tell(Change{Kind: TaskLaunched, Exec: ref.Exec, Index: ref.index})
 }
 
-// answered notes that the ACCEPT of an attempt is no longer under way (rule L4).
+// Answered notes that the ACCEPT of an attempt was answered (rule L4).
 func (es *Set) Answered(ref TaskRef) { ref.Shard().rec.acceptSeq = 0 }
 
-// sessionBegan voids what the last session knew of all tasks: their ACCEPTs can't arrive any more, and what was
+// SessionBegan voids what the last session knew of all tasks: their ACCEPTs can't arrive any more, and what was
 // reported of them, and sent to them, counts for nothing.
 func (es *Set) SessionBegan() {
 	for _, ref := range es.tasks {
@@ -63,7 +63,8 @@ func (es *Set) SessionBegan() {
 	}
 }
 
-// markedAway notes that a master had the agent of an attempt marked unreachable, and not only did not know the task.
+// MarkedAway notes that a master has the agent of an attempt marked as unreachable, and not only does not know the
+// task.
 func (es *Set) MarkedAway(ref TaskRef) {
 	if s := ref.Shard(); !s.rec.Away {
 		s.rec.Away = true
@@ -71,7 +72,7 @@ func (es *Set) MarkedAway(ref TaskRef) {
 	}
 }
 
-// unreachable notes that the agent of an attempt does not answer the master since then (rule E4).
+// Unreachable notes since when the agent of a live attempt has not answered the master (rule E4).
 func (es *Set) Unreachable(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is unreachable")
@@ -79,7 +80,8 @@ func (es *Set) Unreachable(ref TaskRef, since time.Time) {
 	es.touchShard(ref.Exec, ref.index)
 }
 
-// endUnclear notes that the cluster says of an attempt that it has ended, as that state, without a cause (rule S5).
+// EndUnclear notes that the cluster reports an attempt as ended, in that state, without a cause (rule S5). Only the
+// first such report counts.
 func (es *Set) EndUnclear(ref TaskRef, state string) {
 	if s := ref.Shard(); s.rec.EndUnclear.IsZero() {
 		s.rec.EndUnclear, s.rec.EndState = es.Now(), state
@@ -87,8 +89,8 @@ func (es *Set) EndUnclear(ref TaskRef, state string) {
 	}
 }
 
-// reached notes that an attempt was reported alive: its agent answers, and it has not ended. It returns whether that is
-// news.
+// Reached notes that an attempt was reported alive: its agent answers, and it has not ended. It returns whether that
+// is news.
 func (es *Set) Reached(ref TaskRef) (news bool) {
 	s := ref.Shard()
 	if s.rec.Unreachable.IsZero() && s.rec.EndUnclear.IsZero() {
@@ -99,7 +101,8 @@ func (es *Set) Reached(ref TaskRef) (news bool) {
 	return true
 }
 
-// running notes that an attempt runs, since then unless its executor has said when it began.
+// Running notes that a live attempt runs. since is when it began by the cluster, which counts unless its executor
+// has reported when.
 func (es *Set) Running(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "runs")
@@ -111,7 +114,7 @@ func (es *Set) Running(ref TaskRef, since time.Time) {
 	es.tell(Change{Kind: TaskRuns, Exec: ref.Exec, Index: ref.index})
 }
 
-// wantedKill says why a task is wanted to end, and how.
+// WantedKill says why a task is to be killed, and how.
 type WantedKill struct {
 	Why     reason.Reason // of this task alone; none where its execution ends, or for its timeout
 	Drain   bool          // the run under way of a daemon's shard may come to its end (rule X12)
@@ -119,8 +122,8 @@ type WantedKill struct {
 	Replace bool          // it is to have new settings (rule X8)
 }
 
-// wantKill notes that the task of a live shard is wanted to end (rule K1). A kill is sent for that, unless one is wanted
-// already that did not let the run under way end.
+// WantKill notes that the task of a live shard is to be killed (rule K1). A kill is sent for that if none was wanted
+// before, or only one that drains the shard and this one does not.
 func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is to be killed")
@@ -138,7 +141,7 @@ func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 	}
 }
 
-// killSent notes that a kill was sent.
+// KillSent notes that a kill was sent now.
 func (es *Set) KillSent(ref TaskRef) {
 	s := ref.Shard()
 	s.rec.killSent = es.Now()
@@ -160,8 +163,8 @@ func (es *Set) complete(ref TaskRef, state State) (last bool) {
 	return e.shardsOpen == 0
 }
 
-// requeue puts a shard back to wait for another attempt after a delay. Of the last one it keeps where it ran and why it
-// ended.
+// requeue puts a shard back to wait for another attempt after a delay. Of the last one it keeps where it ran and why
+// it ended.
 func (es *Set) requeue(ref TaskRef, source Source, delay time.Duration) {
 	e, s := ref.Exec, ref.Shard()
 	ref.must(s.Live(), "is requeued")

@@ -8,9 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Key names the executors that can run an app's tasks: a changed
-// package, script, size or container makes another kind, and so another generation
-// (rule X1, [D14]).
+// Key names the executors that can run an app's tasks: the app's name and a fingerprint of its package, script, size
+// and container. If one of these changes, a new generation of executors is started (rule X1, [D14]).
 func Key(a app.Config) string {
 	of := []any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable}
 	if c := Container(&a); !c.IsZero() {
@@ -20,7 +19,7 @@ func Key(a app.Config) string {
 	return a.AppName + "@" + store.Fingerprint(string(text))
 }
 
-// Container is what an app says of its tasks' containers.
+// Container is the part of an app's document that describes the containers of its tasks; zero if it has none.
 func Container(a *app.Config) cluster.Container {
 	c := cluster.Container{Image: a.Image, PullPolicy: a.ImagePullPolicy, PullSecrets: a.ImagePullSecrets.Texts()}
 	if a.PodTemplate != "" {

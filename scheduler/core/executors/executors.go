@@ -1,3 +1,8 @@
+// Package executors holds the executors that this scheduler has started on agents, or is about to start, with what
+// is stored of them and what their updates and reports show.
+//
+// Only the methods of Set change an executor. The package sends SHUTDOWN when ShutDown is called, but decides
+// neither which executors are started or closed nor what runs on them (packages placement, retire and attempts do).
 package executors
 
 import (
@@ -19,11 +24,12 @@ type record struct {
 	App   string `json:"app"`
 	Key   string `json:"kind"`
 	Agent string `json:"agent"`
-	// Info is what it was started with; kept byte for byte (rule X4).
+	// Info is what it was started with, kept byte for byte (rule X4).
 	Info cluster.Executor `json:"info"`
 	// Role is the framework's when it was started, "" for the default.
 	Role string `json:"role,omitempty"`
-	// Sandbox is the folder of its newest run, as it reported it: an absolute path on its agent's host, "" before that.
+	// Sandbox is the folder of its newest run, as it reported it: an absolute path on its agent's host, "" before
+	// that.
 	Sandbox string `json:"sandbox,omitempty"`
 	// Heard is set when an update of the executor, about any task, was committed. From the acknowledgement on, which
 	// follows the commit, it makes processes before it reports their tasks (rule E1).
@@ -34,7 +40,8 @@ type record struct {
 	ClosedAt time.Time `json:"closedAt,omitzero"`
 }
 
-// Executor is an executor that was started, or is about to be. Set owns it, and alone changes it.
+// Executor is an executor that was started, or is about to be. Its methods only read; Set owns it, and alone changes
+// it.
 type Executor struct {
 	rec     record
 	tasks   resources.Account // its live tasks
@@ -45,8 +52,8 @@ type Executor struct {
 	confirmed  bool
 	lastUpdate time.Time
 	madeAt     time.Time // zero of one that an earlier leader started
-	// ended: its agent reported that it ended with a task of its last ACCEPT, so nothing can have started it again since. Its
-	// record goes when no task of it is live.
+	// ended: its agent reported that it ended with a task of its last ACCEPT, so nothing can have started it again
+	// since. Its record goes when no task of it is live.
 	ended      bool
 	ran        bool      // it is known to have started, or of an earlier leader
 	unanswered int       // sweeps since its last update that found it with a kill to answer
@@ -58,13 +65,13 @@ type Executor struct {
 	lookingAt       time.Time
 	shutdownSent    time.Time
 	shutdownTry     int
-	// reportedAt is when its last report came; quiet: it was noted that none came for too long (executorreports.go).
+	// reportedAt is when its last report came; quiet: it was noted that none came for too long.
 	reportedAt time.Time
 	quiet      bool
 }
 
-// executors are all that were started, or are about to be, with the indexes over them. These hold between any two
-// calls of its methods:
+// Set holds all executors that were started, or are about to be, with the indexes over them. These hold between any
+// two calls of its methods:
 //
 //   - onAgent has, by agent, exactly those of byID, in the order in which they were added;
 //   - closing has exactly those with Closing;
@@ -80,11 +87,12 @@ type Set struct {
 	counterChanged bool
 }
 
+// New returns a Set without executors.
 func New(s *step.Shared) *Set {
 	return &Set{Shared: s, byID: map[string]*Executor{}, onAgent: map[string][]*Executor{}, closing: map[string]*Executor{}}
 }
 
-// restoreRecord takes in one that is stored.
+// Restore adds a stored executor while a term is loaded. It fails if value can't be read.
 func (es *Set) Restore(value []byte) error {
 	x := Executor{idleSince: es.Now(), ran: true}
 	if err := json.Unmarshal(value, &x.rec); err != nil {
@@ -95,33 +103,34 @@ func (es *Set) Restore(value []byte) error {
 	return nil
 }
 
-// RestoreCounter takes in the counter that is stored.
+// RestoreCounter sets the stored counter of executor ids (see Number).
 func (es *Set) RestoreCounter(value []byte) (err error) {
 	es.counter, err = strconv.ParseInt(string(value), 10, 64)
 	return err
 }
 
-// Start adds an executor that the next ACCEPT starts: info says how, and its Role is that of this scheduler.
+// Start adds an executor that the next ACCEPT starts; info is what the cluster is sent. Its role is that of this
+// scheduler.
 func (es *Set) Start(app, key, agent string, info cluster.Executor) *Executor {
 	x := &Executor{madeAt: es.Now(), rec: record{App: app, Key: key, Agent: agent, Role: role(es.Opt.Role), Info: info}}
 	es.add(x)
 	return x
 }
 
-// Launching notes that an ACCEPT names an executor.
+// Launching notes that the ACCEPT with number seq names an executor.
 func (es *Set) Launching(x *Executor, seq int64) {
 	x.pending++
 	x.confirmed, x.sentWith = false, seq
 }
 
-// Answered notes that the answer of an ACCEPT that named an executor has come.
+// Answered notes that an ACCEPT that named an executor was answered.
 func (es *Set) Answered(x *Executor) {
 	x.pending--
 	x.confirmed = false
 }
 
-// SessionBegan voids what the last session said. No ACCEPT of this one names an executor yet and those before are voided,
-// so the offers to come name each that runs (rule X3).
+// SessionBegan voids what the last session said. No ACCEPT of the new session names an executor yet and those before
+// are voided, so the offers to come name each executor that runs (rule X3).
 func (es *Set) SessionBegan() {
 	for _, x := range es.byID {
 		x.pending, x.confirmed = 0, true
@@ -129,15 +138,15 @@ func (es *Set) SessionBegan() {
 	}
 }
 
-// RepeatShutdown has a SHUTDOWN that was sent be sent again at once: the last ones were lost, or must not be waited for.
+// RepeatShutdown makes a SHUTDOWN due at once, because earlier ones were lost or must not be waited for.
 func (es *Set) RepeatShutdown(x *Executor) { x.shutdownSent, x.shutdownTry = time.Time{}, 0 }
 
-// ShutdownIsDue reports whether a SHUTDOWN is to be sent, or sent again.
+// ShutdownIsDue reports whether the backoff since the last SHUTDOWN is over, so that it may be sent, or sent again.
 func (es *Set) ShutdownIsDue(x *Executor) bool {
 	return step.ResendDue(es.Now(), x.shutdownSent, es.Opt.ResendFirst, es.Opt.ResendMost, x.shutdownTry)
 }
 
-// ShutDown sends SHUTDOWN to an executor.
+// ShutDown sends SHUTDOWN to an executor and schedules a step to repeat it. The executor must be closing.
 func (es *Set) ShutDown(x *Executor) {
 	x.shutdownSent = es.Now()
 	x.shutdownTry++
@@ -145,7 +154,8 @@ func (es *Set) ShutDown(x *Executor) {
 	es.WakeToResend(x.shutdownTry)
 }
 
-// Reported notes an update of an executor's task that has an acknowledgement; byItself says that the executor sent it.
+// Reported notes an update of an executor's task that has to be acknowledged; byItself says that the executor itself
+// sent it.
 func (es *Set) Reported(x *Executor, byItself bool) {
 	x.lastUpdate, x.ran, x.unanswered = es.Now(), true, 0
 	if !byItself {
@@ -158,13 +168,13 @@ func (es *Set) Reported(x *Executor, byItself bool) {
 	}
 }
 
-// Confirm notes that the cluster has reported a task of an executor's last ACCEPT.
+// Confirm notes that the cluster has reported a task of an executor's last ACCEPT after that was answered (rule X3).
 func (es *Set) Confirm(x *Executor) { x.confirmed = true }
 
 // Ended notes that its agent has reported that an executor ended with a task of its last ACCEPT.
 func (es *Set) Ended(x *Executor) { x.ended = true }
 
-// ReportedSandbox takes where an executor says that its newest run has its files.
+// ReportedSandbox notes the sandbox of an executor's newest run, as the executor reports it.
 func (es *Set) ReportedSandbox(x *Executor, path string) {
 	if x.rec.Sandbox != path {
 		x.rec.Sandbox = path
@@ -172,22 +182,23 @@ func (es *Set) ReportedSandbox(x *Executor, path string) {
 	}
 }
 
-// Release takes a task off an executor's account.
+// Release takes a task off an executor's account; its idle time begins now.
 func (es *Set) Release(x *Executor, need resources.Amount, daemon bool) {
 	x.tasks.Release(need, daemon)
 	x.idleSince = es.Now()
 }
 
-// Allot puts a task on an executor's account.
+// Allot puts a task on an executor's account. Each call is matched by one of Release with the same need and daemon.
 func (es *Set) Allot(x *Executor, need resources.Amount, daemon bool) {
 	x.tasks.Allot(need, daemon)
 }
 
-// LookAt notes when an executor is looked at next, if it may have nothing to do then; zero is for never.
+// LookAt notes when the idle time of an executor is checked next; zero for never.
 func (es *Set) LookAt(x *Executor, at time.Time) { x.lookingAt = at }
 
-// KillUnanswered notes that a sweep found an executor with a kill to answer, of a task with that grace, and reports whether
-// it is silent by now (rule K3). Sweeps are counted, since this process may have stood still meanwhile.
+// KillUnanswered notes that a sweep found an executor with an unanswered kill of a task with that grace, and returns
+// whether the executor is silent by now (rule K3). sweep identifies the sweep. Sweeps are counted, not time, because
+// this process may have stood still meanwhile.
 func (es *Set) KillUnanswered(x *Executor, sweep time.Time, grace time.Duration) (silent bool) {
 	if !x.sweptAt.Equal(sweep) {
 		x.sweptAt = sweep
@@ -195,26 +206,26 @@ func (es *Set) KillUnanswered(x *Executor, sweep time.Time, grace time.Duration)
 			x.unansweredGrace = 0
 		}
 	}
-	// Its tasks may have different graces. The longest of those that it was asked for since it was last heard is no shorter
-	// than that of the kill which it has had to answer for longest.
+	// Its tasks may have different graces. The longest of those that it was asked for since it was last heard is no
+	// shorter than that of the kill which it has had to answer for longest.
 	x.unansweredGrace = max(x.unansweredGrace, grace)
 	x.silent = time.Duration(x.unanswered)*step.SweepEvery > x.unansweredGrace+es.Opt.KillAnswer
 	return x.silent
 }
 
-// HeardReport notes that a report of an executor has come, and returns whether it had become quiet before.
+// HeardReport notes that a report of an executor has arrived, and returns whether it was quiet before.
 func (es *Set) HeardReport(x *Executor) (wasQuiet bool) {
 	x.reportedAt, wasQuiet, x.quiet = es.Now(), x.quiet, false
 	return wasQuiet
 }
 
-// BecameQuiet notes that nothing has come from an executor for too long, and returns whether that is news.
+// BecameQuiet notes that no report of an executor has arrived for too long, and returns whether that is news.
 func (es *Set) BecameQuiet(x *Executor) (news bool) {
 	news, x.quiet = !x.quiet, true
 	return news
 }
 
-// restore takes in one with its indexes.
+// restore adds an executor to the indexes.
 func (es *Set) restore(x *Executor) {
 	es.byID[x.rec.Info.ID] = x
 	es.onAgent[x.rec.Agent] = append(es.onAgent[x.rec.Agent], x)
@@ -223,16 +234,16 @@ func (es *Set) restore(x *Executor) {
 	}
 }
 
-// Get is the executor of that id, or nil.
+// Get returns the executor with that id, or nil.
 func (es *Set) Get(id string) *Executor { return es.byID[id] }
 
-// All are the executors by their ids, in no order.
+// All iterates over the executors by id, in no order.
 func (es *Set) All() iter.Seq2[string, *Executor] { return maps.All(es.byID) }
 
-// Len is how many there are.
+// Len is the number of executors, closing ones included.
 func (es *Set) Len() int { return len(es.byID) }
 
-// IDs are those of all executors, sorted.
+// IDs lists the ids of all executors, sorted.
 func (es *Set) IDs() []string { return step.SortedKeys(es.byID) }
 
 func (es *Set) add(x *Executor) {
@@ -240,20 +251,21 @@ func (es *Set) add(x *Executor) {
 	es.touch(x)
 }
 
-// Number is one that no executor's id has yet.
+// Number returns a number for the id of a new executor, which is never returned again (rule X1).
 func (es *Set) Number() int64 {
 	es.counter++
 	es.counterChanged = true
 	return es.counter
 }
 
-// EverStarted reports whether any was started, by whichever leader.
+// EverStarted reports whether any executor was ever started, by whichever leader.
 func (es *Set) EverStarted() bool { return es.counter > 0 }
 
-// touch has one be written.
+// touch marks an executor to be written.
 func (es *Set) touch(x *Executor) { es.changed.Add(x.rec.Info.ID) }
 
-// Close marks one as closing: SHUTDOWN leaves once that is committed (rule X2).
+// Close marks an executor as closing: it gets no more tasks, and SHUTDOWN is sent once that is committed (rule X2).
+// This cannot be undone.
 func (es *Set) Close(x *Executor) {
 	if !x.rec.Closing {
 		x.rec.Closing, x.rec.ClosedAt = true, es.Now()
@@ -262,8 +274,8 @@ func (es *Set) Close(x *Executor) {
 	}
 }
 
-// Remove forgets an executor that is gone. If it should live on unseen, the next offer of its agent names it, and it is shut
-// down (rule X3).
+// Remove forgets an executor that has ended. If it should still run, the next offer of its agent names it, and it is
+// shut down (rule X3).
 func (es *Set) Remove(x *Executor) {
 	es.NeedChanged()
 	es.MatchAgain()
@@ -276,7 +288,7 @@ func (es *Set) Remove(x *Executor) {
 	es.touch(x)
 }
 
-// KeysOn are the keys of the executors that run on an agent and take tasks; nil if there are none.
+// KeysOn is the set of keys of the executors on an agent that take tasks; nil if there are none.
 func (es *Set) KeysOn(agent string) (keys map[string]bool) {
 	for _, x := range es.onAgent[agent] {
 		if x.rec.Closing {
@@ -290,12 +302,12 @@ func (es *Set) KeysOn(agent string) (keys map[string]bool) {
 	return keys
 }
 
-// TakesTasks reports whether an executor of a key is on an agent and takes tasks.
+// TakesTasks reports whether an executor with a key is on an agent and is not closing.
 func (es *Set) TakesTasks(agent, key string) bool {
 	return slices.ContainsFunc(es.onAgent[agent], func(x *Executor) bool { return x.rec.Key == key && !x.rec.Closing })
 }
 
-// Sorted are all of them, by id.
+// Sorted lists all executors, sorted by id.
 func (es *Set) Sorted() []*Executor {
 	out := make([]*Executor, 0, len(es.byID))
 	for _, id := range step.SortedKeys(es.byID) {
@@ -304,6 +316,7 @@ func (es *Set) Sorted() []*Executor {
 	return out
 }
 
+// Write adds the changed executors and the counter to the commit, and removes those that are forgotten.
 func (es *Set) Write(r *store.Commit) {
 	if es.counterChanged {
 		r.Raw(store.PathCounter, strconv.AppendInt(nil, es.counter, 10))
@@ -318,7 +331,7 @@ func (es *Set) Write(r *store.Commit) {
 	}
 }
 
-// Role is a role as records have it.
+// role is the name of a role as records have it: "" for the default role.
 func role(name string) string {
 	if name == "*" {
 		return ""
@@ -326,13 +339,15 @@ func role(name string) string {
 	return name
 }
 
-// Heard reports whether an executor was heard. Of one without a record nothing is known.
+// Heard reports whether an update that the executor itself sent was committed before. It is true for an unknown
+// executor, which may have been heard.
 func (es *Set) Heard(id string) bool {
 	x := es.byID[id]
 	return x == nil || x.rec.Heard
 }
 
-// Uses is what an executor takes with its tasks, as long as it may run.
+// Uses is what the executor occupies on its agent together with its tasks; its own part no longer counts once it has
+// ended.
 func (x *Executor) Uses() resources.Amount {
 	if x.ended {
 		return x.tasks.Used()
@@ -340,13 +355,13 @@ func (x *Executor) Uses() resources.Amount {
 	return x.tasks.Used().Plus(x.rec.Info.Resources)
 }
 
-// On are the executors on an agent, in the order in which they were started.
+// On lists the executors on an agent, in the order in which they were added. The slice is not to be changed.
 func (es *Set) On(agent string) []*Executor { return es.onAgent[agent] }
 
-// isClosing is how many are closing.
+// NumClosing is the number of closing executors.
 func (es *Set) NumClosing() int { return len(es.closing) }
 
-// closingOnes are those that are closing, by id.
+// Closing lists the closing executors, sorted by id.
 func (es *Set) Closing() []*Executor {
 	out := make([]*Executor, 0, len(es.closing))
 	for _, id := range step.SortedKeys(es.closing) {
@@ -355,7 +370,8 @@ func (es *Set) Closing() []*Executor {
 	return out
 }
 
-// Contradiction says which of the promises of executors does not hold, "" if all do. Tests ask for it after each step.
+// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
+// step.
 func (es *Set) Contradiction() string {
 	for agent, of := range es.onAgent {
 		for _, x := range of {
@@ -367,92 +383,98 @@ func (es *Set) Contradiction() string {
 	return ""
 }
 
-// Pending: unanswered ACCEPTs that name it
+// Pending is the number of unanswered ACCEPTs that name the executor.
 func (e *Executor) Pending() int { return e.pending }
 
-// SentWith is the last ACCEPT that named it. confirmed: after that was answered the cluster reported a task of it, so the executors that an offer names now are those that run (rule X3).
+// SentWith is the number of the last ACCEPT that named the executor in this term, 0 for none.
 func (e *Executor) SentWith() int64 { return e.sentWith }
 
-// Confirmed is the confirmed.
+// Confirmed reports whether the cluster has reported a task of the executor's last ACCEPT after that was answered,
+// or no ACCEPT of this session has named it. The executors that an offer names now are then those that run (rule
+// X3).
 func (e *Executor) Confirmed() bool { return e.confirmed }
 
-// LastUpdate is the lastUpdate.
+// LastUpdate is when the last update of a task of the executor arrived in this term, zero for none.
 func (e *Executor) LastUpdate() time.Time { return e.lastUpdate }
 
-// MadeAt: zero of one that an earlier leader started
+// MadeAt is when the executor was added, in the time of the term; zero if an earlier leader started it.
 func (e *Executor) MadeAt() time.Time { return e.madeAt }
 
-// Ended: ended: its agent reported that it ended with a task of its last ACCEPT, so nothing can have started it again since. Its record goes when no task of it is live.
+// Ended reports whether the agent said that the executor ended with a task of its last ACCEPT: nothing can have
+// started it again since. The executor is removed once no task of it is live.
 func (e *Executor) Ended() bool { return e.ended }
 
-// Ran: it is known to have started, or of an earlier leader
+// Ran reports whether the executor is known to have started, or was loaded from the registry.
 func (e *Executor) Ran() bool { return e.ran }
 
-// Silent: it has not answered a kill, and is ended with its tasks (rule K3)
+// Silent reports whether the executor has not answered a kill, so that it is ended with its tasks (rule K3).
 func (e *Executor) Silent() bool { return e.silent }
 
-// IdleSince is the idleSince.
+// IdleSince is when its last task was released, or when it was loaded; zero if neither has happened. It is
+// meaningful while Tasks is 0.
 func (e *Executor) IdleSince() time.Time { return e.idleSince }
 
-// LookingAt is the lookingAt.
+// LookingAt is when the idle time of the executor is checked next, zero for never (Set.LookAt).
 func (e *Executor) LookingAt() time.Time { return e.lookingAt }
 
-// ShutdownTry is the shutdownTry.
+// ShutdownTry is how often SHUTDOWN was sent since the session began or it was last made due at once.
 func (e *Executor) ShutdownTry() int { return e.shutdownTry }
 
-// ReportedAt is when its last report came; quiet: it was noted that none came for too long (executorreports.go).
+// ReportedAt is when the last report of the executor arrived in this term, zero for none.
 func (e *Executor) ReportedAt() time.Time { return e.reportedAt }
 
-// Quiet is the quiet.
+// Quiet reports whether it was noted that no report has arrived for too long, and none has arrived since.
 func (e *Executor) Quiet() bool { return e.quiet }
 
-// Counter is the last number that an executor's id was given. It never goes back (rule X1).
+// Counter is the last number that the id of an executor was given. It never goes back (rule X1).
 func (e *Set) Counter() int64 { return e.counter }
 
-// Sandbox is the folder of its newest run, as it reported it: an absolute path on its agent's host, "" before that.
+// Sandbox is the folder of the executor's newest run, as it reported it: an absolute path on its agent's host, ""
+// before that.
 func (e *Executor) Sandbox() string { return e.rec.Sandbox }
 
-// Heard is set when an update of the executor, about any task, was committed. From the acknowledgement on, which follows the commit, it makes processes before it reports their tasks (rule E1).
+// Heard reports whether an update that the executor sent, about any task, was committed. From the acknowledgement
+// on, which follows the commit, it makes processes before it reports their tasks (rule E1).
 func (e *Executor) Heard() bool { return e.rec.Heard }
 
-// IsClosing is committed before SHUTDOWN is sent; from then on nothing is matched to it (rule X2).
+// IsClosing reports whether the executor gets no more tasks. That is committed before SHUTDOWN is sent (rule X2).
 func (e *Executor) IsClosing() bool { return e.rec.Closing }
 
-// Key is its rec.Key.
+// Key is the key of the app that it was started for (see the function Key).
 func (e *Executor) Key() string { return e.rec.Key }
 
-// Info is what it was started with; kept byte for byte (rule X4).
+// Info is what the executor was started with, kept byte for byte (rule X4).
 func (e *Executor) Info() cluster.Executor { return e.rec.Info }
 
-// ClosedAt is its rec.ClosedAt.
+// ClosedAt is when it was closed, in the time of the term; zero while IsClosing is false.
 func (e *Executor) ClosedAt() time.Time { return e.rec.ClosedAt }
 
-// App is its rec.App.
+// App is the name of the app that it runs tasks of.
 func (e *Executor) App() string { return e.rec.App }
 
-// Agent is its rec.Agent.
+// Agent is the id of the agent that it runs on.
 func (e *Executor) Agent() string { return e.rec.Agent }
 
-// ID is that of the executor for the cluster: its app, its agent and a number.
+// ID is the id of the executor on the cluster, made of its app, its agent and a number.
 func (e *Executor) ID() string { return e.rec.Info.ID }
 
-// Resources is what it uses itself, beside its tasks.
+// Resources is what the executor occupies itself, without its tasks.
 func (e *Executor) Resources() resources.Amount { return e.rec.Info.Resources }
 
-// Tasks is how many live tasks it has, those of daemons included.
+// Tasks is the number of its live tasks, those of daemons included.
 func (e *Executor) Tasks() int { return e.tasks.Tasks() }
 
-// Daemons is how many of them are of daemons.
+// Daemons is the number of its live tasks that belong to daemons.
 func (e *Executor) Daemons() int { return e.tasks.Daemons() }
 
-// Used is what its live tasks use together.
+// Used is what its live tasks are allotted together.
 func (e *Executor) Used() resources.Amount { return e.tasks.Used() }
 
-// Usable reports whether a stored executor may be given tasks. The master would compare one of another role with one of
-// ours, and refuse tasks for it (rule X1); one of another user would run them as that user.
+// Usable reports whether a stored executor may be given tasks. If it was started with another role, the master would
+// refuse tasks for it (rule X1); with another user, it would run them as that user.
 func (es *Set) Usable(x *Executor) bool {
 	return x.rec.Role == role(es.Opt.Role) && (x.rec.Info.Version <= 1 || x.rec.Info.User == es.Opt.ExecutorUser)
 }
 
-// Stored is what is stored of an executor. Tests compare what two leaders know by it.
+// Stored encodes the executor as it is stored. Tests compare what two leaders know by it.
 func (e *Executor) Stored() []byte { return store.Encode(&e.rec) }

@@ -1,3 +1,9 @@
+// Package fires makes executions of the crons of all jobs: fires that are due, fires of a missed window, and the
+// rule for a job that is busy (rules F1 to F5).
+//
+// It owns the timetable, which is rebuilt in each term, and the cursor up to which fires were made, which is stored.
+// The cursor never goes back, so no fire is made twice. The package makes no fires of daemons, and decides neither
+// whether a job is active nor where its executions run.
 package fires
 
 import (
@@ -25,21 +31,20 @@ func (m fireCursor) covers(at time.Time, job string) bool {
 	return at.Before(m.Time) || at.Equal(m.Time) && job <= m.Job
 }
 
-// dueBatch is a moment whose fires are being made, over several commits if
-// there are many.
+// dueBatch is a moment whose fires are being made, over several commits if there are many.
 type dueBatch struct {
 	at    time.Time
 	names []string
 }
 
-// missedWindow is a stretch of time without fires that is too old to be run as late: a
-// new leader or a clock that jumped finds one (rule F3).
+// missedWindow is a stretch of time without fires that is too old for them to be made as late ones. A new leader
+// finds one, or a clock that jumped (rule F3).
 type missedWindow struct {
 	upto  time.Time
 	names []string // jobs still to look at, sorted
 }
 
-// Fires are the crons of all jobs, and how far their fires have been made.
+// Fires makes the fires of the crons of all jobs, and holds how far that is done.
 type Fires struct {
 	*state.State
 	recording *recording.Recording
@@ -47,21 +52,23 @@ type Fires struct {
 	// cursor never goes back; cursorChanged is set when it differs from what is stored.
 	cursor        fireCursor
 	cursorChanged bool
-	// missed is the missed window that is being crossed, due the batch that is being made; nil while there is none. Only
-	// one of them is worked on at a time, the missed window first.
+	// missed is the missed window that is being crossed, due the batch that is being made; nil while there is none.
+	// Only one of them is worked on at a time, the missed window first.
 	missed *missedWindow
 	due    *dueBatch
 	// behind is set while the wall clock is behind the cursor (rule F4).
 	behind bool
-	// loading is set while a term is loaded. Jobs with the same cron then share a group, which has their missed fires to catch up.
+	// loading is set while a term is loaded. Jobs with the same cron then share a group, which includes their missed
+	// fires.
 	loading bool
 }
 
+// New returns Fires without jobs, and without a cursor until Restore or the first Make.
 func New(s *state.State, r *recording.Recording) *Fires {
 	return &Fires{State: s, recording: r, timetable: cron.NewTimetable()}
 }
 
-// write adds the cursor to the commit, if it has changed.
+// Write adds the cursor to the commit, if it has changed.
 func (f *Fires) Write(r *store.Commit) {
 	if f.cursorChanged {
 		r.Put(store.PathCursor, f.cursor)
@@ -85,8 +92,8 @@ func (f *Fires) advance(to fireCursor) {
 	f.cursor, f.cursorChanged = to, true
 }
 
-// from is the moment after which a schedule's first fire is looked for:
-// the cursor, and its own second again while not all jobs that fire in it are done.
+// from is the moment after which a schedule's first fire is looked for: the cursor, and its own second again while
+// not all jobs that fire in it are done.
 func (f *Fires) from(wall time.Time) time.Time {
 	if f.cursor.Time.IsZero() {
 		return wall
@@ -94,31 +101,34 @@ func (f *Fires) from(wall time.Time) time.Time {
 	return f.cursor.Time.Add(-time.Second)
 }
 
-// Next is when the next fires are due.
+// Next is when the next fires are due, by the wall clock; false if no job fires.
 func (f *Fires) Next() (time.Time, bool) { return f.next() }
 
-// Making reports whether a batch that is due up to a moment of the term is being made. It is later than that after the clock
-// was set back.
+// Making reports whether a batch is being made that is due up to a moment of the term. After the clock was set back,
+// the batch may be due later than that.
 func (f *Fires) Making(upTo time.Time) bool { return f.due != nil && !f.InTerm(f.due.at).After(upTo) }
 
-// Soon calls fn with the fires to come up to a moment of the wall clock until it returns true, and reports whether it did.
+// Soon calls fn with the coming fires up to a moment of the wall clock until it returns true, and reports whether it
+// did.
 func (f *Fires) Soon(upTo time.Time, fn func(job string, fire time.Time) bool) bool {
 	return f.timetable.Soon(upTo, fn)
 }
 
-// Made reports whether a fire was made already.
+// Made reports whether a fire was made already, or is missed.
 func (f *Fires) Made(job string, fire time.Time) bool { return f.cursor.covers(fire, job) }
 
-// restore takes in the cursor that is stored.
+// Restore sets the stored cursor while a term is loaded.
 func (f *Fires) Restore(value []byte) error { return json.Unmarshal(value, &f.cursor) }
 
-// beginLoading says that a term is loaded, until endLoading: jobs with the same cron then share a group, which has their
-// missed fires to catch up.
+// BeginLoading begins the loading of a term, which lasts until EndLoading: jobs with the same cron then share a
+// group, which includes their missed fires.
 func (f *Fires) BeginLoading() { f.loading = true }
 
+// EndLoading ends what BeginLoading began.
 func (f *Fires) EndLoading() { f.loading = false }
 
-// follow has a job's fires be made by its schedule from now on, if it has one and they are made here, or not.
+// Follow adds a job to the timetable with its present schedule, or removes it if it is not active, has no schedule
+// or is a daemon.
 func (f *Fires) Follow(j *config.Job, active bool) {
 	if !active || !j.FiredHere() {
 		f.timetable.Remove(j.Name())
@@ -131,8 +141,8 @@ func (f *Fires) Follow(j *config.Job, active bool) {
 	f.timetable.Set(j.Name(), j.Schedule(), from)
 }
 
-// behindUntil is until when, by the wall clock, no fires are made since the clock is behind the last ones (rule F4); zero
-// while it is not.
+// BehindUntil is until when, by the wall clock, no fires are made because the clock is behind the last ones (rule
+// F4); zero while it is not.
 func (f *Fires) BehindUntil() time.Time {
 	if !f.behind {
 		return time.Time{}
@@ -140,10 +150,11 @@ func (f *Fires) BehindUntil() time.Time {
 	return f.cursor.Time
 }
 
-// madeUpTo is the moment up to which fires were made.
+// MadeUpTo is the moment of the wall clock up to which fires were made; those of that moment itself may not all be.
 func (f *Fires) MadeUpTo() time.Time { return f.cursor.Time }
 
-// nextOf is the first fire of a job that was not made yet, by its executors if it is a daemon; zero for none.
+// NextOf is the first fire of a job that was not made yet, by the core or, for a daemon, by its executors; zero for
+// none.
 func (f *Fires) NextOf(j *config.Job) time.Time {
 	if j.Schedule() == nil || j.Config() == nil || f.Config.Inactive(j) != config.Active {
 		return time.Time{}
@@ -157,8 +168,8 @@ func (f *Fires) NextOf(j *config.Job) time.Time {
 	return j.Schedule().Next(from)
 }
 
-// wake is when a step is wanted for fires: at the next, and a lead before it, when offers for it are asked for. It is zero
-// for never.
+// Wake is when a step is needed for fires, in the time of the term: when the next are due, and a lead before that,
+// when offers for them are requested. It is zero for never.
 func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	earlier := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {
@@ -181,14 +192,13 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	return at
 }
 
-// Names: jobs still to look at, sorted
-func (m *missedWindow) Names() []string { return m.names }
+// Crossing says how many jobs are left to be checked for missed fires; false while no missed window is being crossed.
+func (f *Fires) Crossing() (left int, crosses bool) {
+	if f.missed == nil {
+		return 0, false
+	}
+	return len(f.missed.names), true
+}
 
-// Cursor never goes back; cursorChanged is set when it differs from what is stored.
-func (f *Fires) Cursor() fireCursor { return f.cursor }
-
-// Missed is the missed window that is being crossed, due the batch that is being made; nil while there is none. Only one of them is worked on at a time, the missed window first.
-func (f *Fires) Missed() *missedWindow { return f.missed }
-
-// Due is the due.
-func (f *Fires) Due() *dueBatch { return f.due }
+// InBatch reports whether the fires of a moment are being made, over several steps.
+func (f *Fires) InBatch() bool { return f.due != nil }

@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// makeFires makes what is due, at most FiresPerStep.
+// Make makes the fires that are due, at most Options.FiresPerStep of them in one call; Wake is then at once. It is
+// called once in each step.
 func (f *Fires) Make() {
 	if f.cursor.Time.IsZero() {
 		f.advance(fireCursor{Time: f.Wall().Truncate(time.Second), Job: lastName})
@@ -50,8 +51,8 @@ func (f *Fires) clockBehind() bool {
 	return true
 }
 
-// wallClockSet follows a wall clock that was set. Of a missed window that reaches beyond the present, as far as the clock was
-// ahead, the end must not become the cursor: no fires would be made until then (rule F4).
+// WallClockSet follows a change of the wall clock. The end of a missed window that lies ahead of the clock now must
+// not become the cursor, because no fires would be made until then (rule F4); such a window is dropped.
 func (f *Fires) WallClockSet() {
 	if f.missed != nil && f.missed.upto.After(f.Wall()) {
 		f.missed = nil
@@ -87,9 +88,9 @@ func (f *Fires) openMissedWindow(upto time.Time) {
 	f.missed = g
 }
 
-// crossMissedWindow looks at jobs for what they missed and returns how much of the budget that took: one for each job and one for each
-// fire. The since of a job with misfire moves to the end of the missed window with its fires, so that a
-// crash in the middle makes none of them twice; without misfire none is made.
+// crossMissedWindow checks jobs for missed fires and returns how much of the budget that took: one for each job and
+// one for each fire. The since of a job with misfire moves to the end of the missed window together with its fires,
+// so that a crash in between makes none of them twice; without misfire no fire is made.
 func (f *Fires) crossMissedWindow(budget int) (used int) {
 	g := f.missed
 	for len(g.names) > 0 {
@@ -169,7 +170,8 @@ func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Sourc
 	}
 	if f.Executions.Occupied(j.Name()) {
 		if !j.Config().Misfire {
-			why := reason.FireFoundBusy(at, f.Executions.Queue(j.Name())[0].ID(), string(f.Executions.Queue(j.Name())[0].State()))
+			first := f.Executions.First(j.Name())
+			why := reason.FireFoundBusy(at, first.ID(), string(first.State()))
 			f.Config.CountDropped(j, 1, why)
 			f.recording.Dropped(j.Name(), at, why)
 			f.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Why: why})
@@ -187,8 +189,7 @@ func (f *Fires) queueLimit() int {
 	return min(max(f.Opt.OpenExecutions-f.Executions.NumOpen(), 1), f.Opt.QueuedFires)
 }
 
-// dropOldestFire makes room in a full queue: the oldest fire of the cron that
-// waits goes; triggers are never dropped.
+// dropOldestFire makes room in a full queue: the oldest waiting fire is dropped; triggers are never dropped.
 func (f *Fires) dropOldestFire(j *config.Job) {
 	waiting, oldest := 0, -1
 	for i, e := range f.Executions.Queue(j.Name()) {

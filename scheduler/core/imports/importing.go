@@ -16,8 +16,9 @@ import (
 // What waits in the original's queues becomes our executions: the commit that writes them
 // deletes the original's entries.
 
-// restore takes an entry below /state/ready, /state/failover or /state/running.
-// What only holds a job's entries together has no value.
+// Restore takes in an entry that lies below /state/ready, /state/failover or /state/running, and reports whether it
+// lies there. An entry without a value only holds the entries of a job together. Restore is called while the state
+// of a term is loaded.
 func (im *Imports) Restore(e registry.Entry) bool {
 	for _, dir := range []string{store.PathReady, store.PathFailover, store.PathRunning} {
 		rest, ok := strings.CutPrefix(e.Path, dir+"/")
@@ -31,7 +32,9 @@ func (im *Imports) Restore(e registry.Entry) bool {
 	return false
 }
 
-// queues makes executions of what the original left.
+// Queues turns the entries that Restore found into executions. It is called once, while a term loads its state,
+// after all documents are loaded. An entry that cannot be understood, or whose job cannot run, stays in the
+// registry, and a note says why; the next term looks at it again.
 func (im *Imports) Queues() {
 	entries := im.found
 	im.found = nil
@@ -74,7 +77,7 @@ func (im *Imports) Queues() {
 	}
 }
 
-// importMoment is the fire time of what is imported.
+// importMoment returns the fire time of what is imported: the wall clock, in whole milliseconds.
 func (im *Imports) importMoment() time.Time { return im.Wall().Truncate(time.Millisecond) }
 
 func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
@@ -83,7 +86,7 @@ func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
 	im.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
 }
 
-// importable says why entries of a job can't be run.
+// importable returns why the entries of a job cannot be run, or nil.
 func (im *Imports) importable(job string) error {
 	j := im.Config.Job(job)
 	switch {
@@ -97,7 +100,8 @@ func (im *Imports) importable(job string) error {
 	return nil
 }
 
-// importReady makes the runs of a job that wait: as many as its counter says with misfire, else one.
+// importReady makes the waiting runs of a job: as many as the entry's counter says if the job has misfire set,
+// otherwise one. More than Options.QueuedFires are not taken over (rule F5).
 func (im *Imports) importReady(e importEntry) error {
 	if err := im.importable(e.job); err != nil {
 		return err
@@ -125,13 +129,13 @@ func (im *Imports) importReady(e importEntry) error {
 	return nil
 }
 
-// importID is what the ids of a job's imported executions begin with.
+// importID returns the common prefix of the ids of a job's imported executions.
 func (im *Imports) importID(job string) string {
 	return job + "@import-" + im.importMoment().Format("20060102T150405.000Z")
 }
 
-// importFailover makes one execution of the shards of a job that were lost. The others of
-// it came to their end under the original.
+// importFailover makes one execution of all shards of a job that were lost. Its other shards ended under the
+// original.
 func (im *Imports) importFailover(job string, entries []importEntry, left map[string]bool) {
 	j := im.Config.Job(job)
 	lost, shards := map[int]string{}, j.Config().ShardingTotalCount
@@ -157,8 +161,9 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 	im.Executions.ImportedLost(e, with, lost, im.importMoment())
 }
 
-// importRunning: a task of a daemon of the original is another's (rule T8). Under a
-// framework id that this scheduler made there can be none.
+// importRunning hands a running daemon task of the original to the takeover, which waits for its end (rule T8).
+// Without a takeover the framework id is one that this scheduler made, under which no such task can exist, so the
+// entry is removed.
 func (im *Imports) importRunning(e importEntry) {
 	if !im.Subscription.TakingOver() {
 		im.Took(e.path)

@@ -1,3 +1,9 @@
+// Package imports takes over what the original scheduler (ElasticJob-Cloud) left in its queues below /state/ready,
+// /state/failover and /state/running. An Imports owns the entries that were found there and the list of those that
+// are done with. Queues turns them into executions of package executions, or into tasks that a takeover of package
+// subscription must see end; the commit that writes the executions removes the entries, so that a crash neither
+// loses an entry nor runs it twice. The package makes no decision about a running term and reads the queues only
+// when it begins.
 package imports
 
 import (
@@ -5,22 +11,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// importEntry is an entry of the original's queues.
+// importEntry is one entry of the original's queues. item is the last part of its path; it is "" for an entry that
+// only names a job or holds its other entries together.
 type importEntry struct {
 	path, job, item, value string
 }
 
-// Imports are the entries of the original: those found when the term was loaded, and those that became ours.
+// Imports holds the entries of the original's queues: found are those that the registry had when the term was
+// loaded and that Queues has not looked at yet, and done are those that the next commit removes.
 type Imports struct {
 	*state.State
 	found []importEntry
 	done  []string
 }
 
-// Took notes entries that became ours: the commit that writes what they became removes them.
+// Took marks entries, by their paths, as taken over. The commit that writes what they became removes them.
 func (m *Imports) Took(paths ...string) { m.done = append(m.done, paths...) }
 
-// write removes them.
+// Write adds the removal of all entries that are taken over to the commit of the step.
 func (m *Imports) Write(r *store.Commit) {
 	for _, path := range m.done {
 		r.Remove(path)
@@ -28,4 +36,5 @@ func (m *Imports) Write(r *store.Commit) {
 	m.done = nil
 }
 
+// New makes an Imports without entries. Restore adds those that the registry has.
 func New(s *state.State) *Imports { return &Imports{State: s} }

@@ -1,3 +1,7 @@
+// Package minutes keeps, for each minute of this leader term, what was launched and what ended in it, and how much
+// ran and waited at its end. A Minutes owns that list, and only its timer at every full minute adds to it. It
+// exists for a server without a history, or whose history does not answer: nothing of it is stored, and the next
+// term begins with an empty list.
 package minutes
 
 import (
@@ -10,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// minutes are what this leader has done, minute by minute. They are kept for a server without a history, or whose history does not answer.
+// Minutes holds the activity of the last MinutesKept minutes of this term, the oldest first. It counts by
+// difference: last holds the totals at the end of the last minute.
 type Minutes struct {
 	*state.State
 	// samples is told of what is sampled, for the history.
@@ -19,24 +24,28 @@ type Minutes struct {
 	last    totals            // at the end of the last one
 }
 
-// totals are what is counted since the term began.
+// totals are counted since the term began.
 type totals struct {
 	finished, failed, launched int64
 	fireDelay                  stats.Histogram
 }
 
 const (
-	// gaugesEvery is how often gauges are recorded.
+	// gaugesEvery is the interval at which gauges are recorded.
 	gaugesEvery = time.Minute
-	// minutesKept is a week.
+	// MinutesKept is the number of minutes that are kept: a week. At most an eighth more are held before old ones
+	// are dropped.
 	MinutesKept = 7 * 24 * 60
 )
 
+// New makes a Minutes without any minute. samples is called with each full minute's gauges and load, so that they
+// are recorded in the history as well.
 func New(s *state.State, samples func([]event.Sample, event.Load)) *Minutes {
 	return &Minutes{State: s, samples: samples}
 }
 
-// sampleLater has gauges be sampled at the next full minute.
+// SampleLater schedules a sample for the next full minute of the wall clock, and from then on for every minute. It
+// is called once, when the term has loaded its state.
 func (ms *Minutes) SampleLater() {
 	next := ms.Wall().Truncate(gaugesEvery).Add(gaugesEvery)
 	ms.Timers.At(ms.InTerm(next), func(time.Time) {
@@ -45,7 +54,8 @@ func (ms *Minutes) SampleLater() {
 	})
 }
 
-// sample takes what runs and waits at a full minute, and what was done in the one before.
+// Sample records what runs and waits at a full minute, and what was launched and what ended in the minute before
+// it.
 func (ms *Minutes) Sample(at time.Time) {
 	var tasks, registered, waiting int64
 	running := map[string]bool{}
@@ -83,7 +93,7 @@ func (ms *Minutes) Sample(at time.Time) {
 		event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50, DelayP95: m.DelayP95})
 }
 
-// activity is what this leader has done in each minute that began at a moment or later, as far as that is kept, the oldest first.
+// Activity returns a copy of the kept minutes that began at from or later, the oldest first.
 func (ms *Minutes) Activity(from time.Time) []search.Activity {
 	var out []search.Activity
 	for i := range ms.kept {

@@ -1,3 +1,8 @@
+// Package notifications decides when people are notified of failed runs, and keeps each notification until it was
+// sent. Notifications owns the pending messages, which are stored with the results that they report, so that people
+// hear of each failure at least once, over crashes and changes of leader. ReportFailure adds to them; the outcomes
+// of messages, changed documents and timers move them on. The package sends nothing itself: Take returns the
+// messages of a step, and the shell sends them once the step is committed.
 package notifications
 
 import (
@@ -14,16 +19,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Failure is a run that failed: an execution, or one run of a daemon's shard.
+// Failure describes one failed run: an execution, or one run of a daemon's shard. It is stored with the pending
+// message.
 type Failure struct {
 	Execution string    `json:"execution"`
 	Fire      time.Time `json:"fire"`
-	// Shards are the first of those that failed, FailedShards is how many there are.
+	// Shards are the first FailedShardsShown of the shards that failed; FailedShards counts all of them.
 	Shards       []FailedShard `json:"shards"`
 	FailedShards int           `json:"failedShards"`
 }
 
-// FailedShard is a shard of a run that failed, and why.
+// FailedShard is one shard of a failed run, with the state in which it ended and the reason for that.
 type FailedShard struct {
 	Item   int              `json:"item"`
 	State  executions.State `json:"state"`
@@ -32,44 +38,51 @@ type FailedShard struct {
 	Cause  reason.Reason    `json:"cause,omitzero"`
 }
 
-// Notification tells people of a job's newest failure. NotificationSent with the same Job and Seq is its outcome.
+// Notification is a message about a job's newest failure, for the shell to send. A NotificationSent with the same
+// Job and Seq reports its outcome.
 type Notification struct {
+	// Seq numbers the messages of a term, from 1.
 	Seq int64
-	// Job is the job as it is now, with the secrets of its handler: they are neither written nor logged.
+	// Job is the job's present document, with the secrets of its error handler. They must be neither written nor
+	// logged.
 	Job jobs.Config
 	Failure
-	// Further is how many failures more there were since people were told last.
+	// Further counts the other failures since the last message that was sent.
 	Further int
 }
 
-// NotificationSent is the outcome of a Notification: Problem is "" when people were told. After any other they may have been told, too.
+// NotificationSent is the event that reports the outcome of a Notification. Problem is "" if it was sent. With any
+// other Problem it may have been sent too, for instance when only the answer was lost.
 type NotificationSent struct {
 	Job     string
 	Seq     int64
 	Problem string
 }
 
+// CoreEvent marks NotificationSent as an event of a step.
 func (NotificationSent) CoreEvent() {}
 
 const (
-	// notifyEvery is the least time between two messages about one job.
+	// NotifyEvery is the least time between two messages about one job.
 	NotifyEvery = time.Minute
-	// A message that could not be sent is tried again after so long, each time twice as long up to the most, and no more when it is old.
+	// notifyFirst is the delay before a message that could not be sent is tried again; it doubles with each try.
 	notifyFirst = time.Second
-	NotifyMost  = 10 * time.Minute
-	NotifyFor   = 24 * time.Hour
-	// failedShardsShown is how many of a run's failed shards a message names.
+	// NotifyMost bounds that delay.
+	NotifyMost = 10 * time.Minute
+	// NotifyFor is the age, from its first failure, at which a message that could not be sent is given up.
+	NotifyFor = 24 * time.Hour
+	// FailedShardsShown bounds how many of a run's failed shards a message names.
 	FailedShardsShown = 5
 )
 
-// pendingNotification is the notification that is pending of a job: one message, however many failures there are. It is written with
-// the result that it reports and removed when it was sent, so that people hear of each failure at least once.
+// pending is the one pending message of a job, however many failures it reports. It is written with the result that
+// it reports and removed when it was sent, so that people hear of each failure at least once.
 type pending struct {
 	Failure
 	Further int       `json:"further,omitempty"`
 	Since   time.Time `json:"since"` // the first of these failures
 
-	// seq is that of the message under way, 0 while there is none; told is how many failures it tells of.
+	// seq is the number of the message under way, 0 if none is; told counts the failures that it reports.
 	seq  int64
 	told int
 	// How often it could not be sent, when it may be tried again, and what was the matter.
@@ -78,16 +91,19 @@ type pending struct {
 	problem string
 }
 
-// notifications are what people are to be told, by job. These hold between any two calls of its methods:
+// Notifications holds the notifications that people are still to get, by job. These hold between any two calls of
+// its methods:
 //
-//   - pending has at most one of each job; of each one that is not under way a timer is set for when it may be sent, or its
-//     job's document can't be used: then the document's change sends it;
-//   - sent has when people were told last, of the jobs of which that was less than notifyEvery ago.
+//   - pending has at most one message for each job. For each one that is not under way a timer is set for the
+//     time at which it may be sent, unless the job's document cannot be used: then the document's change sends
+//     it.
+//   - sent has the time of the last message about each job for which that is less than NotifyEvery ago.
 type Notifications struct {
 	*step.Shared
 	config  *config.Set
 	pending map[string]*pending
-	// underWay is the message under way of a job, which may have been deregistered meanwhile, and registered again.
+	// underWay has the number of the message under way for each job. The job may have been deregistered since, and
+	// registered again.
 	underWay map[string]int64
 	sent     map[string]time.Time
 	changed  store.Changed
@@ -95,11 +111,12 @@ type Notifications struct {
 	out      []Notification // those of this step
 }
 
+// New makes a Notifications without pending messages. Restore adds those that are stored.
 func New(s *step.Shared, k *config.Set) *Notifications {
 	return &Notifications{Shared: s, config: k, pending: map[string]*pending{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
 }
 
-// restore takes in what is stored of a job.
+// Restore takes in the stored message of a job. It fails if the value is not one.
 func (ns *Notifications) Restore(job string, value []byte) error {
 	var n pending
 	if err := json.Unmarshal(value, &n); err != nil {
@@ -110,21 +127,22 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 	return nil
 }
 
-// loaded has what was restored be sent.
+// Loaded schedules all restored messages. It is called once, after all calls of Restore.
 func (ns *Notifications) Loaded() {
 	for _, job := range step.SortedKeys(ns.pending) {
 		ns.Timers.At(ns.Now(), func(time.Time) { ns.SendNotification(job) })
 	}
 }
 
-// take returns the messages of a step that ends.
+// Take returns the messages that this step lets out, and forgets them. They may be sent once the step is committed.
 func (ns *Notifications) Take() []Notification {
 	out := ns.out
 	ns.out = nil
 	return out
 }
 
-// Unsent is a message that could not be sent yet.
+// Unsent is a message that was tried and could not be sent yet. Since is in the time of the term (clock.Clock), and
+// Problem is the failure of the last try.
 type Unsent struct {
 	Execution string
 	Tries     int
@@ -132,7 +150,7 @@ type Unsent struct {
 	Problem   string
 }
 
-// unsent is the message of a job that could not be sent yet, if there is one.
+// Unsent returns the message of a job that was tried and could not be sent yet; false if there is none.
 func (ns *Notifications) Unsent(job string) (u Unsent, is bool) {
 	if n := ns.pending[job]; n != nil && n.problem != "" {
 		return Unsent{n.Execution, n.tries, n.Since, n.problem}, true
@@ -140,10 +158,10 @@ func (ns *Notifications) Unsent(job string) (u Unsent, is bool) {
 	return u, false
 }
 
-// jobs are those with a pending message, sorted.
+// Jobs returns the names of all jobs with a pending message, sorted.
 func (ns *Notifications) Jobs() []string { return step.SortedKeys(ns.pending) }
 
-// add takes a failure that people are to be notified of.
+// add records a failure in the job's pending message.
 func (ns *Notifications) add(job string, f Failure) {
 	n := ns.pending[job]
 	if n == nil {
@@ -156,6 +174,8 @@ func (ns *Notifications) add(job string, f Failure) {
 	ns.changed.Add(job)
 }
 
+// Drop forgets the pending message of a job, if there is one, because its job was deregistered or notifies nobody
+// any more.
 func (ns *Notifications) Drop(job string) {
 	if ns.pending[job] != nil {
 		delete(ns.pending, job)
@@ -163,7 +183,7 @@ func (ns *Notifications) Drop(job string) {
 	}
 }
 
-// due is when a pending message may be sent.
+// due returns the time at which a pending message may be sent.
 func (ns *Notifications) due(job string) time.Time {
 	due := ns.pending[job].after
 	if told, ok := ns.sent[job]; ok && told.Add(NotifyEvery).After(due) {
@@ -172,7 +192,7 @@ func (ns *Notifications) due(job string) time.Time {
 	return due
 }
 
-// answered takes the outcome of a message. What has come since it left stays pending.
+// answered applies the outcome of a message. Failures that were reported after it left stay pending.
 func (ns *Notifications) answered(e NotificationSent) {
 	if e.Problem == "" {
 		ns.sent[e.Job] = ns.Now()
@@ -209,13 +229,14 @@ func (ns *Notifications) answered(e NotificationSent) {
 	ns.Drop(e.Job)
 }
 
+// Write adds the messages that were added, changed or removed in this step to its commit.
 func (ns *Notifications) Write(r *store.Commit) {
 	store.PutChanged(r, store.PathNotification, ns.pending, &ns.changed)
 }
 
-// reportFailure has people be notified of a run that failed, if its job, as it is now, has a handler for that. Whoever ends a run calls it in
-// the step whose commit has the result. A daemon's run is one shard: its item, task, agent and cause, the fire, and the id of the
-// execution that the shard belongs to.
+// ReportFailure notifies people of a failed run, if the job's present document has an error handler that does so.
+// Whoever ends a run calls it in the step whose commit has the result. For a run of a daemon, f has one shard with
+// its item, task, agent and cause, the fire, and the id of the execution that the shard belongs to.
 func (ns *Notifications) ReportFailure(job string, f Failure) {
 	j := ns.config.Job(job)
 	if j == nil || j.Config() == nil || !j.Config().Notifies() {
@@ -227,7 +248,9 @@ func (ns *Notifications) ReportFailure(job string, f Failure) {
 	ns.SendNotification(job)
 }
 
-// sendNotification lets out what is pending of a job, as soon as it may.
+// SendNotification lets the pending message of a job out with this step, or schedules it for when it may be sent.
+// It does nothing if there is none or one is under way, and drops the message if the job no longer notifies
+// anybody.
 func (ns *Notifications) SendNotification(job string) {
 	n := ns.pending[job]
 	if n == nil || ns.underWay[job] != 0 {
@@ -252,7 +275,8 @@ func (ns *Notifications) SendNotification(job string) {
 	ns.Fence() // a deposed leader tells nobody
 }
 
-// notificationSent takes the outcome of a message.
+// NotificationSent applies the outcome of a message: one that failed is tried again with growing delays until
+// NotifyFor has passed.
 func (ns *Notifications) NotificationSent(e NotificationSent) {
 	ns.answered(e)
 	if _, told := ns.sent[e.Job]; told {
@@ -266,7 +290,7 @@ func (ns *Notifications) NotificationSent(e NotificationSent) {
 	ns.SendNotification(e.Job)
 }
 
-// failureOf is what a notification of an execution that failed says.
+// FailureOf describes the failure of an execution that has ended: its shards that neither finished nor were killed.
 func FailureOf(e *executions.Execution) Failure {
 	f := Failure{Execution: e.ID(), Fire: e.Fire()}
 	for i := range e.NumShards() {
@@ -282,17 +306,19 @@ func FailureOf(e *executions.Execution) Failure {
 	return f
 }
 
-// ignoresFailures reports whether a job's failures are no problem for its owner (jobErrorHandlerType IGNORE): they are not logged as one.
+// IgnoresFailures reports whether the owner of a job wants its failures ignored (jobErrorHandlerType IGNORE). The
+// log then does not mark them as problems.
 func (ns *Notifications) IgnoresFailures(job string) bool {
 	j := ns.config.Job(job)
 	return j != nil && j.Config() != nil && j.Config().JobErrorHandlerType == jobs.HandlerIgnore
 }
 
-// After is the after.
+// After returns the time, in the time of the term, before which a message that failed is not tried again; zero
+// before the first failure.
 func (p *pending) After() time.Time { return p.after }
 
-// Pending is the pending.
+// Pending returns the pending messages by job. The map must not be changed; it is for tests.
 func (n *Notifications) Pending() map[string]*pending { return n.pending }
 
-// LastSeq is the lastSeq.
+// LastSeq returns the number of the last message that was let out in this term, 0 before the first.
 func (n *Notifications) LastSeq() int64 { return n.lastSeq }

@@ -1,3 +1,7 @@
+// Package operator executes the requests of people that change no document: triggers, kills, pauses, forgotten
+// orphans and reconciliation. It owns no state. It checks each request against the state of the term, asks the
+// owners of that state for the transitions, and writes who asked into the audit log. A request that is refused
+// changes nothing and returns an error that says what to do instead.
 package operator
 
 import (
@@ -15,21 +19,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Operator does what people ask for beside changes of documents: triggers, kills, pauses, words about orphans, and
-// reconciliation. What is refused is refused with an error for them, and changes nothing.
+// Operator executes requests of people within a step. A refused request changes nothing.
 type Operator struct {
 	*state.State
 	audit      *audit.Log
 	reconciler reconcile.Reconciler
-	// executionNotFound says why there is no execution of an id.
+	// executionNotFound makes the error for an id that names no kept execution.
 	executionNotFound func(id string) *problem.Error
 }
 
+// New makes an Operator. notFound makes the error for an execution id that is not known.
 func New(s *state.State, a *audit.Log, r reconcile.Reconciler, notFound func(id string) *problem.Error) *Operator {
 	return &Operator{State: s, audit: a, reconciler: r, executionNotFound: notFound}
 }
 
-// trigger makes an execution now, and returns its id, or refuses (rule F5: a trigger is never dropped).
+// Trigger makes an execution now and returns its id, or returns why it is refused. A trigger that was accepted is
+// never dropped (rule F5). With a Key that was used before it returns the execution of then. The id may be told to
+// the caller once the step is committed.
 func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *problem.Error) {
 	if err := op.repeated(&t); err != nil {
 		return "", err
@@ -93,7 +99,8 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 	return id, nil
 }
 
-// repeated has a trigger ask for what the execution was that it repeats, if it repeats one.
+// repeated fills a request that runs an execution again with the job and the overrides of that execution. It
+// refuses it if the caller may not see or set what it would run with.
 func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
 	if t.Again == "" {
 		return nil
@@ -119,11 +126,12 @@ func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
 	return nil
 }
 
-// keyedID is the prefix of the ids of a job's executions that were triggered with an Idempotency-Key.
+// keyedID returns the common prefix of the ids of a job's executions that were triggered with an Idempotency-Key.
 func keyedID(job string) string { return job + "@key-" }
 
-// kill ends a task or an execution because somebody asked for it (rule K1). The wish is committed before it is
-// answered; what it is about is neither retried nor failed over, and the job's next fire runs as usual.
+// Kill ends a task or an execution on request (rule K1), or returns why there is nothing to end. The request is
+// committed before it is answered. What it ends is neither retried nor failed over, and the job's next fire runs as
+// usual.
 func (op *Operator) Kill(k KillRequested) *problem.Error {
 	if k.ExecutionID != "" {
 		return op.killExecution(k.ExecutionID, k.Actor)
@@ -173,7 +181,7 @@ func taskHasEnded(id string, state executions.State) *problem.Error {
 	return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id, state)
 }
 
-// noTaskToKill says what is known of a task that is neither on the cluster nor among the ended ones.
+// noTaskToKill explains why a task that is not on the cluster, and not among the ended ones, cannot be killed.
 func (op *Operator) noTaskToKill(id string) *problem.Error {
 	if o, orphaned := op.Orphans.Get(id); orphaned {
 		return problem.Errorf(problem.Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
@@ -190,9 +198,9 @@ func (op *Operator) noTaskToKill(id string) *problem.Error {
 	return problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
 }
 
-// pause pauses a job, or ends its pause (rule F10), and reports whether that changes anything. Both are a part of the job's own
-// record. A pause keeps fires from being made, and what waits from being launched, and touches nothing that was launched. When
-// it ends, fires are made from then on (rule F2): that is up to the caller.
+// Pause pauses a job or resumes it (rule F10), and reports whether that changes anything. A pause is part of the
+// job's own record. It stops new fires and the launch of what waits, and does not touch what was launched. After it
+// ends fires are made from then on (rule F2), which the caller has to arrange.
 func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Error) {
 	j := op.Config.Job(p.Job)
 	switch {
@@ -213,7 +221,8 @@ func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Erro
 	return true, nil
 }
 
-// reconcile asks about all live tasks, or for all that the master knows of, because an operator wants to.
+// Reconcile asks the master about all live tasks if e is explicit, otherwise about all that the master knows. It is
+// refused without a subscription.
 func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 	if !op.Subscription.Open() {
 		return problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
@@ -227,7 +236,8 @@ func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 	return nil
 }
 
-// forget removes an orphan because an operator says that it has ended (rule E5).
+// Forget removes an orphan because an operator states that it has ended (rule E5), which frees the shard that it
+// blocks. It is refused for a task that is no orphan.
 func (op *Operator) Forget(f ForgetRequested) *problem.Error {
 	o, orphaned := op.Orphans.Get(f.TaskID)
 	if !orphaned {

@@ -5,56 +5,56 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TriggerRequested asks for an execution now. The reply with the same token has
-// its id or an *Error.
+// TriggerRequested is a request for an execution now. The reply with the same Token has its id or a *problem.Error.
 type TriggerRequested struct {
 	Token uint64
 	Job   string
-	// Key, if not empty, makes the request idempotent: the same key of the same
-	// job gives the same execution.
+	// Key, if not empty, makes the request idempotent: the same key of the same job gives the same execution.
 	Key string
-	// Overrides are settings that hold for this execution instead of the job's.
+	// Overrides replace the job's settings for this execution.
 	Overrides jobs.Overrides
-	// Again, if not empty, is the execution that is run again: Job and Overrides are then its own. NoEnv refuses one with an env of its own.
+	// Again, if not empty, is the id of an execution that is to run again; Job and Overrides are then taken from
+	// it. NoEnv refuses one that had an env of its own, for a caller who may not set one.
 	Again string
 	NoEnv bool
 	Actor event.Actor
 }
 
-// CoreEvent marks an event.
+// CoreEvent marks TriggerRequested as an event of a step.
 func (TriggerRequested) CoreEvent() {}
 
-// RequestToken is the token of the reply.
+// RequestToken returns the Token that the reply will have.
 func (e TriggerRequested) RequestToken() uint64 { return e.Token }
 
-// ForgetRequested is an operator's word that an orphan has ended (rule E5).
+// ForgetRequested is an operator's statement that an orphan has ended (rule E5).
 type ForgetRequested struct {
 	Token  uint64
 	TaskID string
 	Actor  event.Actor
 }
 
-// CoreEvent marks an event.
+// CoreEvent marks ForgetRequested as an event of a step.
 func (ForgetRequested) CoreEvent() {}
 
-// RequestToken is the token of the reply.
+// RequestToken returns the Token that the reply will have.
 func (e ForgetRequested) RequestToken() uint64 { return e.Token }
 
-// KillRequested asks for the end of a task, or of an execution: one of the two is named. The reply is an *Error when
-// there is nothing to end.
+// KillRequested is a request to end a task or an execution: exactly one of TaskID and ExecutionID is set. The reply
+// has a *problem.Error if there is nothing to end.
 type KillRequested struct {
 	Token               uint64
 	TaskID, ExecutionID string
 	Actor               event.Actor
 }
 
-// CoreEvent marks an event.
+// CoreEvent marks KillRequested as an event of a step.
 func (KillRequested) CoreEvent() {}
 
-// RequestToken is the token of the reply.
+// RequestToken returns the Token that the reply will have.
 func (e KillRequested) RequestToken() uint64 { return e.Token }
 
-// PauseRequested asks for a job's pause, or for the end of it (rule F10). The reply is the job's view, or an *Error.
+// PauseRequested is a request to pause a job, or with Paused false to resume it (rule F10). The reply has the job's
+// view or a *problem.Error.
 type PauseRequested struct {
 	Token  uint64
 	Job    string
@@ -62,22 +62,22 @@ type PauseRequested struct {
 	Actor  event.Actor
 }
 
-// CoreEvent marks an event.
+// CoreEvent marks PauseRequested as an event of a step.
 func (PauseRequested) CoreEvent() {}
 
-// RequestToken is the token of the reply.
+// RequestToken returns the Token that the reply will have.
 func (e PauseRequested) RequestToken() uint64 { return e.Token }
 
-// ReconcileRequested asks for reconciliation now: of all live tasks, or, not explicit, of
-// all that the master knows. The reply is an *Error without a session.
+// ReconcileRequested is a request to reconcile now: explicitly, by naming all live tasks, or implicitly, which asks
+// for all that the master knows. The reply has a *problem.Error without a subscription.
 type ReconcileRequested struct {
 	Token    uint64
 	Explicit bool
 	Actor    event.Actor
 }
 
-// CoreEvent marks an event.
+// CoreEvent marks ReconcileRequested as an event of a step.
 func (ReconcileRequested) CoreEvent() {}
 
-// RequestToken is the token of the reply.
+// RequestToken returns the Token that the reply will have.
 func (e ReconcileRequested) RequestToken() uint64 { return e.Token }

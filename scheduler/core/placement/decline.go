@@ -10,9 +10,10 @@ import (
 )
 
 // Shards that wait for resources which no agent has free need no offers held for them (promise 6): Mesos adds the
-// resources that become free on an agent to those that were declined of it, and offers the sum. So, after a match, every
-// offer that no waiting shard can use is declined, with filters that grow while nothing changes, and offers are
-// revived when a shard with another demand begins to wait. An execution that would starve that way gets a reservation (rule L2).
+// resources that become free on an agent to those that were declined of it, and offers the sum. So, after a match,
+// every offer that no waiting shard can use is declined, with filters that grow while nothing changes, and offers
+// are revived when a shard with another demand begins to wait. An execution that would starve that way gets a
+// reservation (rule L2).
 
 func wantOf(d *demand) want {
 	w := want{shard: d.Shard, executor: d.ExecutorSize, executorKey: d.executorKey, together: 1}
@@ -33,13 +34,15 @@ const (
 	gangReviveEvery = time.Second
 )
 
-// wantRefusedBack has the next REVIVE bring back what was declined because nothing could use it: something has changed.
+// wantRefusedBack lets the next REVIVE bring back what was declined because nothing could use it: something has
+// changed.
 func (f *offerFlow) wantRefusedBack() {
 	f.filtered = f.filtered || f.refused
 	f.refused = false
 }
 
-// detectNewDemand has declined offers be brought back if a shard waits whose want the last match did not know.
+// detectNewDemand revives declined offers if a shard started to wait after the last match that asks for something
+// else than the shards that waited then.
 func (f *offerFlow) detectNewDemand(ds []demand) {
 	if !f.refused {
 		return
@@ -146,7 +149,7 @@ func (f *offerFlow) declineUnusable(o outlook) {
 	}
 }
 
-// flowAt has the offers looked at again at a time.
+// flowAt schedules the next look at the offers for a time at the latest.
 func (f *offerFlow) flowAt(at time.Time) {
 	if f.nextLook.IsZero() || at.Before(f.nextLook) {
 		f.nextLook = at
@@ -156,8 +159,9 @@ func (f *offerFlow) flowAt(at time.Time) {
 // taskHasEnded notes that resources became free somewhere.
 func (f *offerFlow) taskHasEnded() { f.taskEnded = true }
 
-// wantBackForGangs has declined offers be brought back when a task has ended while shards wait that only start together. Mesos offers the agent of
-// that task by itself, since it has more than was declined, but not the agents beside it, whose filters still hold.
+// wantBackForGangs revives declined offers if a task has ended while shards wait that only start together. Mesos
+// offers the agent of that task by itself, since it has more than was declined, but not the agents beside it, whose
+// filters still hold.
 func (f *offerFlow) wantBackForGangs() {
 	ended := f.taskEnded && f.refused
 	f.taskEnded = false
@@ -179,8 +183,8 @@ func (f *offerFlow) wantBackForGangs() {
 	}
 }
 
-// tooOld takes out the offers that were held for OfferHold, but not those that are reserved: they are held for the execution that
-// they are reserved for, though not from one reservation to the next (rule L2).
+// tooOld takes out the offers that were held for OfferHold, except reserved ones: those are held for their
+// execution, though not from one reservation to the next (rule L2).
 func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
 	old := f.held.OlderThan(f.Now().Add(-f.Opt.OfferHold))
 	gone := old[:0]
@@ -204,8 +208,8 @@ func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {
 	return gone
 }
 
-// declineUsable declines offers that a waiting shard could use, when none waits. What has the least filter alone, with refuse 0, is
-// offered again before a REVIVE would bring it.
+// declineUsable declines offers that a waiting shard could use, when none waits. Offers with the shortest filter
+// (refuse 0) come again before a REVIVE would bring them, so that they do not count as filtered.
 func (f *offerFlow) declineUsable(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) > 0 && refuse > 0 {
 		f.filtered = true

@@ -8,9 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// demands are the next DemandsPerStep executions with shards that can be launched
-// now, in the order of launchable, beginning behind those of the last call; more
-// is set when there are others behind these.
+// demands returns the next executions, at most Options.DemandsPerStep, with shards that can be launched now, in the
+// order of launches, beginning behind those of the last call; more is set if there are others behind these.
 func (pl *Placement) demands() (ds []demand, more bool) {
 	maintained := pl.Agents.AllInMaintenance()
 	if pl.upTo == (executions.LaunchKey{}) {
@@ -59,7 +58,7 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 	return ds, false
 }
 
-// itemsWaiting are the shards of a launched execution that could be launched now.
+// ItemsWaiting returns the shards of a launched execution that could be launched now if an agent had room.
 func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
@@ -70,7 +69,8 @@ func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 	return items
 }
 
-// demandOf is what Match is to know of shards of one job with those settings; id names what they belong to.
+// DemandOf returns the demand of some shards of one job with those settings, for a match. id is the execution or
+// the job that they belong to, and key the key of the app's executor.
 func (pl *Placement) DemandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]reason.Reason) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: j.JobName, App: a.AppName, Items: items,

@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// evictForDemand shuts idle executors of other apps down where that lets a shard of
-// the first waiting demands fit, or all that start together (rule X9: at once when
-// a waiting shard needs the room). agents are those with something on offer.
+// evictForDemand closes idle executors of other apps if that lets a shard of the first waiting demands fit, or all
+// shards that start together (rule X9: at once if a waiting shard needs the room). agents are those with something
+// on offer.
 func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 	free := make(map[string]resources.Amount, len(agents))
 	for _, a := range agents {

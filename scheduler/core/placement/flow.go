@@ -6,15 +6,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// sessionBegan forgets the offers and calls of the last session. What the last leader declined may still be filtered: Mesos forgets
-// filters only when it sees a framework's connection end, not when another subscriber takes over.
+// sessionBegan forgets the offers and calls of the last session. What the last leader declined may still be
+// filtered: Mesos forgets filters only when it sees a framework's connection end, not when another subscriber takes
+// over.
 func (f *offerFlow) sessionBegan() {
 	f.held.Clear()
 	f.flowState = flowState{filtered: true}
 }
 
 // manage holds the offers that are needed before they could be offered again (see need) and declines the others. An
-// offer is held for at most OfferHold unless it is reserved, and offers are suppressed while no shard waits and none is needed.
+// offer is held for at most OfferHold unless it is reserved, and offers are suppressed while no shard waits and
+// none is needed.
 func (f *offerFlow) manage(o outlook) {
 	waits, hopeless := o.waits && !o.idle, o.hopeless && !o.idle
 	f.nextLook = time.Time{}
@@ -74,8 +76,8 @@ func (f *offerFlow) reviveNow() {
 	f.Call(step.CallRequestOffers{})
 }
 
-// refuseFor is the filter of declined offers: their resources may stay away until
-// a little before the next fire needs them.
+// refuseFor returns the filter for declined offers: their resources may stay away until a little before the next
+// fire needs them.
 func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 	if nextFire.IsZero() {
 		return f.Opt.RefuseMost
@@ -83,8 +85,8 @@ func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 	return min(max(nextFire.Add(-f.lead()).Sub(f.Wall()), declineAtLeast), f.Opt.RefuseMost)
 }
 
-// revive sends REVIVE if a filter or SUPPRESS keeps offers away that are needed: for shards that wait, and once for each
-// future fire that the offers at hand can't take.
+// revive sends REVIVE if a filter or SUPPRESS keeps offers away that are needed: for waiting shards, and once for
+// each future fire that the offers at hand cannot satisfy.
 func (f *offerFlow) revive(waits bool) {
 	short := f.need.shortFor.After(f.revivedFor)
 	if short {

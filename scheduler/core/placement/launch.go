@@ -11,7 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// launch matches what waits to what is on offer and launches what fits.
+// Launch matches waiting shards with the offers at hand and launches what fits, if a match was requested. It is
+// called once in each step. One call matches at most Options.DemandsPerStep executions; the next step continues the
+// round.
 func (pl *Placement) Launch() {
 	pl.expireReservation()
 	if !pl.MatchWanted() {
@@ -94,7 +96,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 	pl.evictForDemand(agents, left)
 }
 
-// agentsOnOffer is the pool as Match wants it, for a step: whatever it holds was seen now.
+// agentsOnOffer returns the agents with offers, for a match in a step, and records what is seen of each.
 func (pl *Placement) agentsOnOffer() []offers.Agent {
 	agents := pl.LookAtOffers()
 	for i := range agents {
@@ -103,7 +105,8 @@ func (pl *Placement) agentsOnOffer() []offers.Agent {
 	return agents
 }
 
-// lookAtOffers is the same for a reader, who changes nothing: what is free, and which executors run where.
+// LookAtOffers returns the agents with offers as a match takes them: what is free, and which executors run there.
+// It changes nothing, so that readers may call it between two steps.
 func (pl *Placement) LookAtOffers() []offers.Agent {
 	agents := pl.flow.held.Agents()
 	out := agents[:0]

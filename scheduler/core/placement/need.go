@@ -6,11 +6,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// Offers are held ahead only for launches that could not have them in time otherwise (promise 6). The master answers
-// a REVIVE with offers of all free resources within milliseconds, so an offer that is declined now can be back by a
-// moment that is known: backBy. Launches that are due before that moment, which are fires of crons and shards whose backoff ends,
-// need the offers on which Match would place them. All other offers are declined at once, and when no launch is due before
-// that moment, none is held and SUPPRESS leaves the cluster to the other frameworks.
+// Offers are held ahead only for launches that could not have them in time otherwise (promise 6). The master
+// answers a REVIVE with offers of all free resources within milliseconds, so an offer that is declined now can be
+// back by a moment that is known: backBy. Launches that are due before that moment, which are fires of crons and
+// shards whose backoff ends, need the offers on which Match would place them. All other offers are declined at
+// once, and when no launch is due before that moment, none is held and SUPPRESS leaves the cluster to the other
+// frameworks.
 
 const (
 	// leadUnknown is the lead until the first answer: the interval at which a Mesos master
@@ -32,8 +33,8 @@ func (t *reviveTiming) asked(now time.Time) {
 	}
 }
 
-// answered learns from offers that come after a REVIVE. One that took longer than most came for another reason:
-// nothing was free when it was asked.
+// answered adapts the answer time to offers that come after a REVIVE. If they took longer than most they came for
+// another reason: nothing was free at the time of the REVIVE.
 func (t *reviveTiming) answered(now time.Time, most time.Duration) {
 	asked := t.askedAt
 	t.askedAt = time.Time{}
@@ -83,8 +84,8 @@ func (f *offerFlow) forgetRevivedFor() {
 	f.NeedChanged()
 }
 
-// needKnown reports whether it is known which offers are needed up to a moment, unless something changes before it. Crons fire at whole
-// seconds, so time alone changes the answer only when another second comes into view.
+// needKnown reports whether it is known which offers are needed up to a moment, unless something changes before it.
+// Crons fire at whole seconds, so time alone changes the answer only when another second comes into view.
 func (f *offerFlow) needKnown(upTo time.Time) bool {
 	second := f.OnWall(upTo).Truncate(time.Second)
 	if !f.TakeNeedChanged() && second.Equal(f.need.second) {
@@ -97,7 +98,7 @@ func (f *offerFlow) needKnown(upTo time.Time) bool {
 	return false
 }
 
-// holdAll has all offers be held: so many launches are due that it is not looked which ones they need.
+// holdAll holds all offers, because so many launches are due that they are not matched one by one.
 func (f *offerFlow) holdAll() {
 	f.need.some, f.need.all = true, true
 	if f.held.Len() == 0 {
@@ -105,7 +106,7 @@ func (f *offerFlow) holdAll() {
 	}
 }
 
-// holdFor has those offers be held on which a match has placed what is due; at is when each demand is.
+// holdFor holds the offers on which a match has placed the due demands; at has when each demand is due.
 func (f *offerFlow) holdFor(result offers.Result, agents []offers.Agent, at []time.Time) {
 	n := &f.need
 	n.some, n.agents = true, map[string]bool{}

@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// manageOffers holds what is needed of the offers and declines the others.
+// ManageOffers holds the offers that are needed and declines all others. It is called once in each step, after
+// Launch.
 func (pl *Placement) ManageOffers() {
 	if !pl.Subscription.Open() {
 		pl.flow.wake = time.Time{}
@@ -23,8 +24,8 @@ func (pl *Placement) ManageOffers() {
 	pl.flow.manage(o)
 }
 
-// anyWaiting reports whether a shard could be launched if an agent had the resources, and
-// whether one waits that fits no agent: no offer is held for that one.
+// anyWaiting reports whether a shard could be launched if an agent had the resources, and whether one waits that
+// fits no agent: no offer is held for that one.
 func (pl *Placement) anyWaiting() (waits, hopeless bool) {
 	for _, e := range pl.Executions.Launchable() {
 		if !e.Kill().IsZero() || pl.HeldBack(e) {
@@ -53,7 +54,7 @@ func (pl *Placement) anyWaiting() (waits, hopeless bool) {
 	return false, hopeless
 }
 
-// findNeed finds out which offers are needed, unless that is known.
+// findNeed determines which offers are needed for future launches, unless that is known.
 func (pl *Placement) findNeed() {
 	upTo := pl.flow.backBy()
 	if pl.flow.needKnown(upTo) {
@@ -68,9 +69,10 @@ func (pl *Placement) findNeed() {
 	}
 }
 
-// upcoming are the demands of launches that are due up to a moment, and when each is due, or all when there are
-// too many. A fire whose job still runs then makes no demand: it is dropped, or waits for the end of that run.
-// Shards that start together are demanded one by one, so that some of the resources are held while the others are still on their way.
+// Upcoming returns the demands of the launches that are due up to a moment of the term, and when each is due; all
+// is set instead if there are too many. A fire whose job will still run then makes no demand: it is dropped, or
+// waits for the end of that run. Shards that start together are demanded one by one, so that some of the resources
+// are held while the others are still on their way.
 func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
 	if pl.fires.Making(upTo) {
 		return nil, nil, true // the batch is being made, in this step and the next ones
@@ -124,5 +126,5 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 	return ds, at, false
 }
 
-// fewFires bounds how many fires to come are looked at in one step.
+// fewFires bounds how many coming fires are matched in one step.
 const fewFires = 1000

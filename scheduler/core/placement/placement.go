@@ -1,3 +1,8 @@
+// Package placement decides which shard goes where. A Placement matches waiting shards with the offers at hand,
+// launches what fits, and holds, declines and asks for offers, so that other frameworks get what this one does not
+// need. It owns the offers, the reservation, and the ACCEPTs without an answer; nothing else can change them, and
+// nothing of it is stored. Sessions, offers and answers come in through its methods; Launch and ManageOffers decide
+// once in each step. What becomes of a launched attempt is decided elsewhere, in package attempts.
 package placement
 
 import (
@@ -12,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/tasks"
 )
 
-// Placement decides which shard goes where: it matches what waits with what is on offer, launches what fits, and holds,
-// declines and asks for offers. It owns what of that outlives a step, and nothing else can change it.
+// Placement decides which shard goes where: it matches waiting shards with the offers at hand, launches what fits,
+// and holds, declines and asks for offers.
 type Placement struct {
 	*state.State
 	tasks   *tasks.Describer
@@ -21,34 +26,38 @@ type Placement struct {
 	fires   Fires
 	flow    offerFlow
 	unfit   unfit
-	// upTo is where the next match of the round goes on, zero at the top; roundOffers is how many offers had been
-	// received when the round began.
+	// upTo is where the next match of the round continues, zero for the beginning; roundOffers is how many offers
+	// had been received when the round began.
 	upTo        executions.LaunchKey
 	roundOffers int64
-	// reservation is nil while there is none; lastReservation is when the last one of an execution ended without a launch.
+	// reservation is nil while there is none; lastReservation has when the last one of an execution ended without a
+	// launch.
 	reservation     *reservation
 	lastReservation map[string]time.Time
-	// accepts are the ACCEPTs of this session that have no answer; acceptSeq is the number of the last one.
+	// accepts are the ACCEPTs of this session without an answer; acceptSeq is the number of the last one.
 	accepts   map[int64]*sentAccept
 	acceptSeq int64
 	items     []int // 0, 1, 2, …
 }
 
-// Fires are what Placement has to know of fires to come.
+// Fires is what Placement needs to know of coming fires.
 type Fires interface {
-	// Next is when the next fires are due by the wall clock; false for never.
+	// Next returns when the next fires are due by the wall clock; false for never.
 	Next() (time.Time, bool)
-	// Making reports whether fires that are due up to a moment of the term are being made, in this step and the next ones.
+	// Making reports whether fires that are due up to a moment of the term are being made, in this step and the
+	// next ones.
 	Making(upTo time.Time) bool
-	// Soon calls fn with the fires to come up to a moment of the wall clock until it returns true, and reports whether it did.
+	// Soon calls fn with the coming fires up to a moment of the wall clock until fn returns true, and reports
+	// whether it did.
 	Soon(upTo time.Time, fn func(job string, fire time.Time) bool) bool
 	// Made reports whether a fire was made already.
 	Made(job string, fire time.Time) bool
 }
 
-// Daemons hears of the launches of daemons' shards.
+// Daemons prepares the launches of daemons' shards.
 type Daemons interface {
-	// Launching completes the task that a daemon's shard is launched with, and makes the record of its runs ready.
+	// Launching completes the task with which a daemon's shard is about to be launched, and prepares the record of
+	// its runs.
 	Launching(e *executions.Execution, item int, task *executions.NewTask)
 }
 
@@ -57,12 +66,13 @@ type sentAccept struct {
 	tasks, executors []string
 }
 
+// New makes a Placement without offers.
 func New(s *state.State, t *tasks.Describer, d Daemons, f Fires) *Placement {
 	return &Placement{State: s, tasks: t, daemons: d, fires: f, flow: offerFlow{Shared: s.Shared, held: offers.NewPool()},
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
 }
 
-// sessionBegan forgets the offers and calls of the last session, and voids its ACCEPTs: they can't arrive any more (rules
+// SessionBegan forgets the offers of the last session and voids its ACCEPTs, which cannot arrive any more (rules
 // L3, L4).
 func (pl *Placement) SessionBegan() {
 	pl.flow.sessionBegan()
@@ -70,10 +80,11 @@ func (pl *Placement) SessionBegan() {
 	pl.MatchAgain()
 }
 
-// roundOpen reports whether not all that waits has seen the offers at hand.
+// roundOpen reports whether some waiting shard was not matched with the offers at hand yet.
 func (pl *Placement) roundOpen() bool { return pl.MatchWanted() || pl.upTo != (executions.LaunchKey{}) }
 
-// answered takes out the ACCEPT of that number, and returns what it named; false if it was voided.
+// Answered takes the number of an ACCEPT that the master has answered, and returns the tasks and executors that it
+// named; false if it was voided, or answered before.
 func (pl *Placement) Answered(seq int64) (tasks, executors []string, ok bool) {
 	sent := pl.accepts[seq]
 	if sent == nil {
@@ -83,7 +94,7 @@ func (pl *Placement) Answered(seq int64) (tasks, executors []string, ok bool) {
 	return sent.tasks, sent.executors, true
 }
 
-// itemsUpTo is 0 to n-1; demands only read it, so all share one list.
+// itemsUpTo returns 0 to n-1. Demands only read the list, so that all share one.
 func (pl *Placement) itemsUpTo(n int) []int {
 	for len(pl.items) < n {
 		pl.items = append(pl.items, len(pl.items))
@@ -96,8 +107,9 @@ func (pl *Placement) itemsUpTo(n int) []int {
 type reservation struct {
 	exec   string
 	agents map[string]bool
-	// since is when it began; until is when what ran on the agents by then must be over. drained is since when no task of
-	// ours is on them, zero while there is one: then there is nothing more to wait for, whatever until says.
+	// since is when it began; until is when the tasks that ran on the agents by then must have ended. drained is
+	// since when no task of this framework is on them, zero while there is one: then there is nothing more to wait
+	// for, whatever until says.
 	since, until, drained time.Time
 }
 
@@ -109,7 +121,7 @@ func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
 }
 
-// demand is a Demand and the execution that it is made of.
+// demand is a Demand for Match and the execution that it is made of.
 type demand struct {
 	offers.Demand
 	exec        *executions.Execution
@@ -117,20 +129,21 @@ type demand struct {
 	executorKey string
 }
 
-// offer takes in an offer.
+// Offer takes in an offer and requests a match.
 func (pl *Placement) Offer(o cluster.Offer) {
 	pl.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks,
 		Reserved: reservedOf(o), Received: pl.Now()})
 	pl.MatchAgain()
 }
 
-// offersCame notes that offers have come: those that were asked for, if any were. empty are those with nothing for us.
+// OffersCame records that offers have come, which answers the last REVIVE. It is called once for all offers of an
+// event.
 func (pl *Placement) OffersCame() {
 	pl.flow.timing.answered(pl.Now(), pl.Opt.OfferAhead)
 	pl.NeedChanged()
 }
 
-// declineEmpty declines offers with nothing that a task could use.
+// DeclineEmpty declines offers with nothing that a task could use, with the longest filter.
 func (pl *Placement) DeclineEmpty(ids []string) {
 	empty := make([]offers.Offer, len(ids))
 	for i, id := range ids {
@@ -139,52 +152,57 @@ func (pl *Placement) DeclineEmpty(ids []string) {
 	pl.flow.decline(empty, pl.Opt.RefuseMost)
 }
 
-// rescind forgets an offer that the cluster has taken back, agentGone those of an agent that was removed, and clear all.
+// Rescind forgets an offer that the cluster has taken back.
 func (pl *Placement) Rescind(id string) {
 	pl.flow.held.Rescind(id)
 	pl.NeedChanged()
 }
 
+// AgentGone forgets the offers of an agent that was removed.
 func (pl *Placement) AgentGone(id string) { pl.flow.held.TakeAgent(id) }
 
+// Clear forgets all offers, because the session ended.
 func (pl *Placement) Clear() { pl.flow.held.Clear() }
 
-// taskEnded notes that resources became free somewhere.
+// TaskEnded records that a task has ended, so that some agent has more free resources.
 func (pl *Placement) TaskEnded() { pl.flow.taskHasEnded() }
 
-// clockSet forgets for which fires offers were asked for: they have other moments now.
+// ClockSet forgets for which fires offers were asked for, because the wall clock was set and they are due at other
+// moments.
 func (pl *Placement) ClockSet() { pl.flow.forgetRevivedFor() }
 
-// probe asks for offers only to see which executors they name (rule X3), once in a step for all.
+// Probe asks for offers only to see which executors they name (rule X3), at most once in a step.
 func (pl *Placement) Probe() { pl.flow.reviveToProbe() }
 
-// lead is how long before resources are needed offers are asked for.
+// Lead returns how long before resources are needed their offers are asked for.
 func (pl *Placement) Lead() time.Duration { return pl.flow.lead() }
 
-// wake is when the offers that are held are to be looked at, zero for never.
+// Wake returns when the held offers must be looked at next, in the time of the term; zero for never.
 func (pl *Placement) Wake() time.Time { return pl.flow.wake }
 
-// held are the offers at hand. They are not to be changed.
+// Held returns the offers at hand, for readers.
 func (pl *Placement) Held() HeldOffers { return pl.flow.held }
 
-// HeldOffers are the offers at hand.
+// HeldOffers are the offers at hand, for readers.
 type HeldOffers interface {
-	// Len is how many there are, and Sum how much they hold together.
+	// Len returns the number of offers.
 	Len() int
+	// Sum returns the resources of all offers together.
 	Sum() resources.Amount
-	// Free is how much is on offer of an agent, and Oldest since when, zero for nothing.
+	// Free returns the resources of all offers of an agent together.
 	Free(agent string) resources.Amount
+	// Oldest returns when the oldest offer of an agent came, in the time of the term; zero if there is none.
 	Oldest(agent string) time.Time
 }
 
-// Reserved is a reservation: which agents are kept for which execution, since when, and until when if they drain in time.
+// Reserved describes a reservation: the agents that are kept for an execution, since when, and until when at most.
 type Reserved struct {
 	Execution    string
 	Agents       []string
 	Since, Until time.Time
 }
 
-// reserved is the reservation that there is, if there is one (rule L2).
+// Reserved returns the present reservation; false if there is none (rule L2).
 func (pl *Placement) Reserved() (r Reserved, ok bool) {
 	if pl.reservation == nil {
 		return r, false
@@ -192,7 +210,8 @@ func (pl *Placement) Reserved() (r Reserved, ok bool) {
 	return Reserved{pl.reservation.exec, step.SortedKeys(pl.reservation.agents), pl.reservation.since, pl.reservation.until}, true
 }
 
-// suppressed reports whether the cluster was asked for no offers, and revivedAt when it was last asked for some.
+// Suppressed reports whether the cluster was asked for no offers (SUPPRESS).
 func (pl *Placement) Suppressed() bool { return pl.flow.suppressed }
 
+// RevivedAt returns when the cluster was last asked for offers (REVIVE) in this session, zero for never.
 func (pl *Placement) RevivedAt() time.Time { return pl.flow.revivedAt }

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// noteDrained looks whether a task is left on the reserved agents.
+// noteDrained records whether a task other than a daemon's is left on the reserved agents.
 func (pl *Placement) noteDrained(r *reservation) {
 	for id := range r.agents {
 		if a := pl.Agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
@@ -31,8 +31,9 @@ func (pl *Placement) noteDrained(r *reservation) {
 	}
 }
 
-// expireReservation ends a reservation whose execution was launched or may not be launched any more, or whose agents did not drain in
-// time. What they have free is for the next reservation, if there is one: it begins in the same step, before anything is placed.
+// expireReservation ends a reservation whose execution was launched or may not be launched any more, or whose
+// agents did not drain in time. What they have free is for the next reservation, if there is one: it begins in the
+// same step, before anything is placed.
 func (pl *Placement) expireReservation() {
 	r := pl.reservation
 	if r == nil {
@@ -61,9 +62,9 @@ func (pl *Placement) expireReservation() {
 	pl.MatchAgain()
 }
 
-// measureAgain takes agents for as large as they look now: a reservation that launched nothing
-// says that they were thought too large. An offer can be ahead of the end of a task
-// that we still count, since the master frees what an agent reports as ended.
+// MeasureAgain sets what a reservation may count on, of agents with offers, to what is seen of them now: a
+// reservation that launched nothing shows that they were thought too large. That happens because an offer can
+// precede the end of a task that is still counted, since the master frees what an agent reports as ended.
 func (pl *Placement) MeasureAgain(agents map[string]bool) {
 	for _, id := range step.SortedKeys(agents) {
 		if pl.flow.held.Free(id).IsZero() {
@@ -78,8 +79,8 @@ func (pl *Placement) MeasureAgain(agents map[string]bool) {
 	}
 }
 
-// waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended without a launch comes after
-// those that waited by then, and before all that came later.
+// waitsSince returns the time by which executions that wait for a reservation are ordered: their age. One that had
+// a reservation that ended without a launch comes after those that waited by then, and before all that came later.
 func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
 	if last := pl.lastReservation[e.ID()]; last.After(e.Made()) {
 		return last
@@ -135,8 +136,8 @@ func (pl *Placement) reserve() {
 // longestRunAmong is how many of the last executions longestRun looks at.
 const longestRunAmong = 1000
 
-// longestRun is the longest time that a shard on one of the agents was seen to run, until now if it still runs: by then
-// all that runs there should have ended.
+// longestRun returns the longest time that a shard on one of the agents was seen to run, until now if it still
+// runs: by then all that runs there should have ended.
 func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) {
 	for _, ref := range pl.Executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent()] && s.Unreachable().IsZero() {
@@ -157,8 +158,8 @@ func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) 
 	return longest
 }
 
-// agentsFor picks agents that would hold all shards of an execution if they were
-// empty, or nil.
+// agentsFor picks agents that would hold all shards of an execution if they were empty, or nil if there are not
+// enough.
 func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	j := pl.Config.Job(e.Job())
 	if j == nil || j.Config() == nil || pl.Config.App(j.Config().AppName) == nil {
@@ -194,9 +195,11 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 // endSettles is how long after an executor's last update no end of its tasks is on its way any more.
 const endSettles = time.Second
 
-// seenOf is how much is seen of an agent: its free resources and those in use by this framework, the executors that its offer
-// names included. The agent has at least so much. Settled leaves out what may be seen twice: an offer can be ahead of the end of a
-// task, but of one that nothing was reported of for a while an end is not on its way.
+// SeenOf returns how much is seen of an agent: its free resources and those in use by this framework, including the
+// executors that its offer names (runs). most may count resources twice, because an offer can precede the end of a
+// task. settled leaves out the tasks of executors whose last update is so recent that such an end may be on its
+// way; the agent has at least that much. It is called only in a step, because it also records that the agent was
+// seen.
 func (pl *Placement) SeenOf(agentID string, runs []string) (most, settled resources.Amount) {
 	most = pl.flow.held.Free(agentID).Plus(pl.Agents.See(agentID).Own().Used())
 	settled = most
@@ -217,7 +220,8 @@ func (pl *Placement) SeenOf(agentID string, runs []string) (most, settled resour
 	return most, settled
 }
 
-// heldByDaemons is what daemons and their executors hold of each agent. No reservation can wait for its end (rule L2).
+// heldByDaemons returns what daemons and their executors hold of each agent. No reservation can wait for its end
+// (rule L2).
 func (pl *Placement) heldByDaemons() map[string]resources.Amount {
 	held := map[string]resources.Amount{}
 	for _, ref := range pl.Executions.AllTasks() {

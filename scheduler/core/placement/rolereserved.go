@@ -6,12 +6,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
-// What is reserved for our role is used first (rule L7). Offers, capacities and matches count with the sums of reserved and
-// unreserved amounts; which part of an offer a task or an executor takes is decided when its ACCEPT is made, and is said
-// in it. What an executor has taken is a part of its record, since it is a part of its ExecutorInfo (rule X4). The
-// cluster gives all of it back to where it came from when the task or the executor ends.
+// What is reserved for our role is used first (rule L7). Offers, capacities and matches count with the sums of
+// reserved and unreserved amounts; which part of an offer a task or an executor takes is decided when its ACCEPT is
+// made, and is said in it. What an executor has taken is a part of its record, since it is a part of its
+// ExecutorInfo (rule X4). The cluster gives all of it back to where it came from when the task or the executor
+// ends.
 
-// reservedOf is what of an offer is reserved.
+// reservedOf returns the reserved part of an offer.
 func reservedOf(o cluster.Offer) []offers.Reserved {
 	if len(o.Reserved) == 0 {
 		return nil
@@ -23,7 +24,7 @@ func reservedOf(o cluster.Offer) []offers.Reserved {
 	return out
 }
 
-// takeReserved takes need out of stock and says what of it is reserved.
+// takeReserved takes need out of stock and returns which part of it is reserved.
 func takeReserved(stock offers.Stock, need resources.Amount) []cluster.Reserved {
 	parts := stock.Take(need)
 	if len(parts) == 0 {

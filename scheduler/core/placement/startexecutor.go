@@ -10,8 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// executorsFor is the executor of each placement on an agent, and those that this ACCEPT is the first to name since the
-// term began; nil where each task has one of its own. New ones take their part of the stock before any task does: they hold it for longest.
+// executorsFor returns the executor of each placement on an agent, and those that this ACCEPT is the first to name
+// since the term began; nil where each task has an executor of its own. New ones take their part of the stock
+// before any task does, because they hold it the longest.
 func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs, started []*executors.Executor) {
 	runs = make([]*executors.Executor, len(placed))
 	if pl.Opt.TaskExecutors {
@@ -27,8 +28,8 @@ func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.P
 	return runs, started
 }
 
-// executorFor is the executor of the demand's kind on an agent, a new one if
-// there is none (rule X1: with a new n from a counter that never goes back).
+// executorFor returns the executor for a demand on an agent, a new one if there is none with the demand's key (rule
+// X1: with a new number from a counter that never goes back).
 func (pl *Placement) executorFor(agentID string, d *demand, stock offers.Stock) *executors.Executor {
 	for _, x := range pl.Executors.On(agentID) {
 		if x.Key() == d.executorKey && !x.IsClosing() {
@@ -42,9 +43,9 @@ func (pl *Placement) executorFor(agentID string, d *demand, stock offers.Stock) 
 		Resources: of.Resources(), Reserved: takeReserved(stock, of.Resources()),
 		Command: pl.Opt.ExecutorCommand, BinaryURI: pl.Opt.ExecutorBinary, User: pl.Opt.ExecutorUser,
 		Environment: pl.Opt.ExecutorEnvironment,
-		// A job's own grace may be longer, and may come later, when this can't be changed any more (rule X4). It is enough:
-		// SHUTDOWN goes to executors whose tasks have ended, each with its own grace (rule X2), also when a server on one
-		// machine stops (O4); or to one that has not answered a kill for that grace and more (K3).
+		// A job's own grace may be longer, and may come later, when this can't be changed any more (rule X4). It is
+		// enough: SHUTDOWN goes to executors whose tasks have ended, each with its own grace (rule X2), also when a
+		// server on one machine stops (O4); or to one that has not answered a kill for that grace and more (K3).
 		ShutdownGrace: pl.Opt.ExecutorShutdown,
 	}
 	if a, name := pl.Agents.Get(agentID), pl.Opt.HostnameVariable; a != nil && name != "" {

@@ -8,15 +8,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// unfit are the agents that the cluster's own rules keep apps from (Options.Unfit). What was found out holds until the attributes of
-// any agent change, which operators do, not load.
+// unfit has the agents that the cluster's own rules keep apps off (Options.Unfit). What was found holds until the
+// attributes of any agent change, which operators cause, not load.
 type unfit struct {
-	// version is that of the attributes that byKey was found with; byKey has, by executorKey, the reasons by agent, nil for none.
+	// version is that of the attributes with which byKey was found; byKey has, by the key of the app's executor,
+	// the reasons by agent, nil for none.
 	version int64
 	byKey   map[string]map[string]reason.Reason
 }
 
-// unfitFor are the agents with attributes where an app may not be placed, and why; nil for none. key is the app's executorKey.
+// unfitFor returns the agents with attributes on which an app may not be placed, with the reasons; nil for none.
+// key is the key of the app's executor.
 func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reason {
 	if pl.Opt.Unfit == nil {
 		return nil
@@ -45,8 +47,8 @@ func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reaso
 	return found
 }
 
-// avoid is where an app is not to be placed, and why: where the cluster's rules or its own start failures keep it away, and where
-// maintenance begins soon: those are maintained. The map is not to be changed.
+// avoid returns where an app must not be placed, with the reasons: where the cluster's rules or its own start
+// failures keep it away, and the agents of maintained, where maintenance begins soon. The map must not be changed.
 func (pl *Placement) avoid(a *app.Config, key string, maintained map[string]reason.Reason) map[string]reason.Reason {
 	avoided, kept := pl.Starts.Avoid(a.AppName, maintained), pl.unfitFor(a, key)
 	switch {

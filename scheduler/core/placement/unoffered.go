@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 )
 
-// unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
+// Unoffered are the agents that have nothing on offer. They are looked up at the first question.
 type Unoffered struct {
 	pl      *Placement
 	onOffer []offers.Agent
@@ -16,11 +16,13 @@ type Unoffered struct {
 	found   bool
 }
 
+// NotOnOffer returns the agents that are not among those on offer. It is valid until the next step.
 func (pl *Placement) NotOnOffer(onOffer []offers.Agent) Unoffered {
 	return Unoffered{pl: pl, onOffer: onOffer}
 }
 
-// reasonOf is why a demand was not placed, and whether no agent that takes tasks ever will hold it: one may that has nothing on offer.
+// ReasonOf returns why a demand was not placed, and whether no agent that takes tasks can ever hold it. An agent
+// without offers may: then never is false.
 func (e *Unoffered) ReasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Reason, never bool) {
 	if u.Never {
 		open, closed := e.holders(d.Shard.Plus(d.ExecutorSize), d.Avoid)
@@ -34,7 +36,8 @@ func (e *Unoffered) ReasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Re
 	return u.Reason, u.Never
 }
 
-// holders are one agent that takes tasks and one that does not that could hold so much if all else left them, nil for none.
+// holders returns an agent that takes tasks and could hold that much if it were empty, or else one that takes no
+// tasks now.
 func (e *Unoffered) holders(need resources.Amount, avoid map[string]reason.Reason) (open, closed *agents.Agent) {
 	e.find()
 	for _, a := range e.agents {

@@ -1,3 +1,6 @@
+// Package problem has the error with which the scheduler refuses a request: a kind from which an API chooses its
+// status code, a stable code for programs, and a sentence for people that says what to do next. It holds no state
+// and depends on no other part of the core.
 package problem
 
 import (
@@ -8,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/document"
 )
 
-// Kind of an Error, for status codes.
+// Kind classifies an Error, so that an API can choose a status code.
 type Kind int
 
 // Kinds of errors.
@@ -31,32 +34,39 @@ const (
 	Forbidden
 )
 
-// Error is what a request to the scheduler fails with.
+// Error is the answer to a request that the scheduler refuses or cannot serve.
 type Error struct {
+	// Kind is the class of the error.
 	Kind Kind
 	// Code is a stable word for programs, e.g. "job_not_found".
-	Code       string
-	Message    string
+	Code string
+	// Message is a sentence for people that says what is wrong and what to do.
+	Message string
+	// Violations lists the broken rules of a document or of settings, with Invalid.
 	Violations document.Violations
-	// RetryAfter, with TooSoon, is how long to wait before asking again.
+	// RetryAfter is how long to wait before asking again, with TooSoon.
 	RetryAfter time.Duration
 }
 
+// Error returns the message for people.
 func (e *Error) Error() string { return e.Message }
 
+// Errorf makes an Error with a message formatted as by fmt.Sprintf. code must stay the same between releases.
 func Errorf(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// NoJob makes the error for a job that is not registered.
 func NoJob(name string) *Error {
 	return Errorf(NotFound, "job_not_found", "there is no job %q; GET /api/job/jobs lists all", name)
 }
 
+// NoApp makes the error for an app that is not registered.
 func NoApp(name string) *Error {
 	return Errorf(NotFound, "app_not_found", "there is no app %q; GET /api/app/list lists all", name)
 }
 
-// AppInUse says why an app with jobs cannot be deleted.
+// AppInUse makes the error for the deletion of an app that still has jobs. It names the first of them.
 func AppInUse(name string, jobNames []string) *Error {
 	return Errorf(Conflict, "app_has_jobs", "app %q has %s (%s): deregister them first, or delete with ?jobs=true", name, Counted(len(jobNames), "job"), someNames(jobNames))
 }
@@ -69,7 +79,7 @@ func someNames(names []string) string {
 	return fmt.Sprintf("%q and %d more", names[:most], len(names)-most)
 }
 
-// asError is an error of a request for its answer.
+// Of returns the *Error that err is or wraps. Any other error becomes an Invalid one with the same text.
 func Of(err error) *Error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e
@@ -77,7 +87,7 @@ func Of(err error) *Error {
 	return Errorf(Invalid, "invalid", "%v", err)
 }
 
-// Counted says "1 time" or "3 times".
+// Counted formats a number with its noun, "1 time" or "3 times". It adds an s for the plural.
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

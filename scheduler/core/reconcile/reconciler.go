@@ -1,3 +1,7 @@
+// Package reconcile asks the master about tasks whose state may have changed without an update: all of them with
+// each session and every ten minutes, and unanswered ones at growing intervals (rule T6). It owns no state; package
+// subscription keeps when to ask next. The answers arrive as status updates, and package attempts decides what they
+// mean.
 package reconcile
 
 import (
@@ -9,12 +13,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Reconciler asks the cluster about tasks (rule T6, and the table of answers).
+// Reconciler sends reconcile calls to the master (rule T6, and the table of answers).
 type Reconciler struct{ *state.State }
 
-// due asks the master about tasks: about all of them at every
-// SUBSCRIBED and every 10 minutes, about those it has not reported with growing
-// intervals.
+// Due sends the questions that are due in this step: about all tasks at every SUBSCRIBED and every
+// Options.ReconcileEvery, about those that the master has not reported at growing intervals, and about the tasks of
+// agents that are back. It does nothing without a session.
 func (r *Reconciler) Due() {
 	if !r.Subscription.Open() {
 		return
@@ -61,8 +65,9 @@ func (r *Reconciler) askAboutAgentsBack() {
 	r.Reconcile(refs)
 }
 
-// askAbout reconciles live tasks that want it, and orphans, and returns how many of them the master has to answer. A
-// task whose ACCEPT is under way is not named (rule L4).
+// AskAbout reconciles the live tasks for which want returns true, and all orphans of the present framework id. It
+// returns how many of them the master still has to answer. A task whose ACCEPT is under way is left out, because
+// the master would answer that it does not know it (rule L4).
 func (r *Reconciler) AskAbout(want func(*executions.Shard) bool) int {
 	var refs []cluster.TaskRef
 	for _, id := range r.Executions.TaskIDs() {

@@ -1,3 +1,8 @@
+// Package recording decides what each step records in the history, and keeps how far this term's recordings are
+// stored there (rule H1). A Recording owns the rows of the present step and the numbers of batches. The other parts
+// hand it what happened; Write turns that into the one batch of the step's commit, and StoredUpTo takes the shell's
+// report of what is stored. The package writes to no history itself: the shell does, after the commit, and again if
+// the next leader finds that a batch may be missing.
 package recording
 
 import (
@@ -22,25 +27,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// recording is what the present step records in the history, and how far what this term has recorded is stored there (rule H1).
-// Without Options.History it records nothing. These hold between any two steps:
+// Recording collects what the present step records in the history, and keeps how far what this term has recorded is
+// stored there (rule H1). Without Options.History it records nothing. These hold between any two steps:
 //
-//   - a batch was recorded by every commit that counted up batches, and of no other commit;
-//   - toRecord has the executions that ended whose ends no batch of this term has, in the order of their ends; all that ended
-//     before the first of them are recorded, or were stored by a former term;
-//   - what ended up to stored is stored, and what ended up to recorded is in a batch of this term, or stored;
-//   - toAudit has the audit rows that no batch of this term has, in the order of their numbers; those up to auditRecorded are in one,
-//     and those up to auditStored are stored.
+//   - every commit that counted up batches has a batch, and no other commit has one;
+//   - toRecord has the executions whose ends are in no batch of this term, in the order of their ends; all that
+//     ended before the first of them are recorded, or were stored by a former term;
+//   - the ends up to stored are stored, and the ends up to recorded are in a batch of this term, or stored;
+//   - toAudit has the audit rows that are in no batch of this term, in the order of their numbers; those up to
+//     auditRecorded are in one, and those up to auditStored are stored.
 type Recording struct {
 	*step.Shared
+	// of keeps with each execution what is recorded of it.
 	of   *executions.Set // it notes there what is recorded of each
 	rows event.Rows
 	// executions are those whose row changes with this step.
 	executions map[string]*executions.Execution
 	batches    int64
-	// base tells the terms of this registry from those of another one before it, whose rows the same database may hold: it is
-	// added to their numbers. isNew is set until it is written. A restored backup has none, since its terms come after those of the backup, as the
-	// terms of the lost registry did, and those of another restore of it.
+	// base distinguishes the terms of this registry from those of an earlier one whose rows the same database may
+	// hold: it is added to their numbers. isNew is set until it is written. A restored backup has none, since its
+	// terms come after those of the backup, as the terms of the lost registry did, and those of another restore of
+	// it.
 	base  int64
 	isNew bool
 	// former has, by term, how many batches each of the last terms has made.
@@ -56,34 +63,38 @@ type Recording struct {
 	auditRecorded, auditStored int64
 }
 
-// recordedUpTo says that with a batch all ends up to one are recorded, and all audit rows up to one.
+// recordedUpTo records that all ends and all audit rows up to these numbers are in the batch, or in earlier ones.
 type recordedUpTo struct{ batch, ended, audit int64 }
 
 const (
-	// formerTerms is of how many terms before its own a leader says how many batches they made, beside those that the registry has.
+	// FormerTerms is for how many terms before its own a leader reports the number of their batches, beside those
+	// that the registry still has.
 	FormerTerms = 20
 	// endsPerStep bounds the shards of executions whose ends one step records: a term may begin with many.
 	endsPerStep = 2000
-	// auditsPerStep bounds the audit rows that one step records.
+	// AuditsPerStep bounds the audit rows that one step records; the next steps record the others.
 	AuditsPerStep = 500
 )
 
+// New makes a Recording that has recorded nothing. of keeps with each execution what is recorded of it.
 func New(s *step.Shared, of *executions.Set) *Recording {
 	return &Recording{Shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
 }
 
+// On reports whether there is a history to record in. Without one every method that records does nothing.
 func (h *Recording) On() bool { return h.Opt.History }
 
-// NotRestored are the entries that a restore of a backup leaves out: what tells this registry from any other.
+// NotRestored returns the paths that a restore of a backup must leave out: they distinguish this registry from any
+// other.
 func NotRestored() []string { return []string{store.PathHistoryBase} }
 
 // termsOfOneBase is more than a registry will ever have.
 const termsOfOneBase = 1_000_000
 
-// term is the number of the present term in the history.
+// Term returns the number that the present term has in the history: Options.Term plus the base of this registry.
 func (h *Recording) Term() int64 { return h.base + h.Opt.Term }
 
-// restore takes what a former term has stored.
+// Restore takes in an entry about the history that a former term has stored. It fails if the entry cannot be read.
 func (h *Recording) Restore(e registry.Entry) (err error) {
 	if e.Path == store.PathHistoryBase {
 		h.base, err = strconv.ParseInt(string(e.Value), 10, 64)
@@ -102,8 +113,8 @@ func (h *Recording) Restore(e registry.Entry) (err error) {
 	return err
 }
 
-// loaded begins a term: ended are the executions that the registry has and that have ended, in the order of their ends, and audits
-// its audit rows.
+// Loaded begins a term, after all calls of Restore. ended are the kept executions that have ended, in the order of
+// their ends, and audits the kept audit rows; those that may not be stored yet are recorded again.
 func (h *Recording) Loaded(ended []*executions.Execution, audits []audit.Row) {
 	if !h.On() {
 		return
@@ -111,7 +122,8 @@ func (h *Recording) Loaded(ended []*executions.Execution, audits []audit.Row) {
 	if h.isNew = h.base == 0; h.isNew {
 		h.base = h.Wall().Unix() * termsOfOneBase
 	}
-	// Terms that could not load the state, such as an older release's, are in none of the commits that forget former ones, however many they are.
+	// Terms that could not load the state, such as an older release's, are in none of the commits that forget
+	// former ones, however many they are.
 	saying := maps.Clone(h.former)
 	for t := max(h.Opt.Term-FormerTerms, 1); t < h.Opt.Term; t++ {
 		saying[t] = h.former[t]
@@ -134,13 +146,20 @@ func (h *Recording) Loaded(ended []*executions.Execution, audits []audit.Row) {
 	h.toAudit = slices.Clone(audits)
 }
 
-// storedEnd is up to which end executions are stored, and recordedEnd up to which they are at least in a batch. All are without a history.
-func (h *Recording) StoredEnd() int64   { return h.orAll(h.stored) }
+// StoredEnd returns the number of the last end up to which all ended executions are stored in the history. Without
+// a history it is the largest number, so that nothing is kept for it.
+func (h *Recording) StoredEnd() int64 { return h.orAll(h.stored) }
+
+// RecordedEnd returns the number of the last end up to which all ended executions are in a batch, stored or not;
+// the largest number without a history.
 func (h *Recording) RecordedEnd() int64 { return h.orAll(h.recorded) }
 
-// storedAudit is up to which number audit rows are stored, and recordedAudit up to which they are at least in a batch: without a history all
-// may be forgotten, and none is stored.
-func (h *Recording) StoredAudit() int64   { return h.auditStored }
+// StoredAudit returns the number of the last audit row up to which all are stored in the history; 0 without one,
+// since then none is stored.
+func (h *Recording) StoredAudit() int64 { return h.auditStored }
+
+// RecordedAudit returns the number of the last audit row up to which all are in a batch, stored or not. Without a
+// history it is the largest number, so that any row may be forgotten.
 func (h *Recording) RecordedAudit() int64 { return h.orAll(h.auditRecorded) }
 
 func (h *Recording) orAll(end int64) int64 {
@@ -150,7 +169,7 @@ func (h *Recording) orAll(end int64) int64 {
 	return end
 }
 
-// storedUpTo takes how many of this term's batches are stored.
+// StoredUpTo takes the number of this term's batches that the history has stored, from the first on without a gap.
 func (h *Recording) StoredUpTo(batches int64) {
 	n := 0
 	for n < len(h.unstored) && h.unstored[n].batch <= batches {
@@ -161,21 +180,21 @@ func (h *Recording) StoredUpTo(batches int64) {
 	h.unstored = h.unstored[n:]
 }
 
-// changed has an execution's row be written as it will be at the end of the step.
+// Changed records an execution with this step, as it will be at the end of the step.
 func (h *Recording) Changed(e *executions.Execution) {
 	if h.On() {
 		h.executions[e.ID()] = e
 	}
 }
 
-// audited takes an audit row that is kept.
+// Audited records an audit row with this step or, if there are many, one of the next.
 func (h *Recording) Audited(r audit.Row) {
 	if h.On() {
 		h.toAudit = append(h.toAudit, r)
 	}
 }
 
-// ended takes an execution that has just ended.
+// Ended records the end of an execution. It is called once for each, in the step in which it ends.
 func (h *Recording) Ended(e *executions.Execution) {
 	if h.On() {
 		delete(h.executions, e.ID())
@@ -183,7 +202,8 @@ func (h *Recording) Ended(e *executions.Execution) {
 	}
 }
 
-// write makes the step's batch, if it records anything, and adds its number to the commit.
+// Write returns the batch of the step, and adds its number to the commit. The batch has no rows if the step records
+// nothing. It is called once, at the end of the step.
 func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 	if !h.On() {
 		return batch
@@ -238,7 +258,8 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 	return batch
 }
 
-// writeStored adds to a commit how far the history is stored. It makes no commit of its own: what a next leader records again stands once.
+// writeStored adds to a commit how far the history is stored. It makes no commit of its own: what a next leader
+// records again stands once.
 func (h *Recording) writeStored(r *store.Commit) {
 	if h.stored != h.storedSaved {
 		h.storedSaved = h.stored
@@ -246,7 +267,8 @@ func (h *Recording) writeStored(r *store.Commit) {
 	}
 }
 
-// step records something in the life of an execution. id tells it from other events of its kind.
+// Step records an event in the life of an execution. id distinguishes it from other events of the same kind, so
+// that an event that is recorded again by the next leader has the same row.
 func (h *Recording) Step(s event.Step, id ...string) {
 	if h.On() {
 		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.Wall()
@@ -254,24 +276,24 @@ func (h *Recording) Step(s event.Step, id ...string) {
 	}
 }
 
-// waits records what an execution waits for, if it waits for anything.
+// Waits records the reason for which an execution waits, unless it is empty or was the last one that was recorded.
 func (h *Recording) Waits(e *executions.Execution, why reason.Reason) {
 	if h.On() && h.of.RecordWait(e, why) {
 		h.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
 	}
 }
 
-// dropped records a fire that made no execution.
+// Dropped records a fire that made no execution, and the reason.
 func (h *Recording) Dropped(job string, at time.Time, why reason.Reason) {
 	h.Step(event.Step{Execution: executions.ID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why})
 }
 
-// missed records fires that were not made in time.
+// Missed records that fires of a job up to a moment of the wall clock were not made in time, and the reason.
 func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
 	h.Step(event.Step{Execution: executions.ID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, string(store.Encode(why)))
 }
 
-// executionRow is an execution as it is now.
+// executionRow returns the row of an execution as it is now.
 func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 	row := event.Execution{ID: e.ID(), Revision: event.Begun, Job: e.Job(), Source: string(e.Source()), State: string(e.State()),
 		Fire: e.Fire(), Made: h.Shown(e.Made()), Shards: e.NumShards()}
@@ -297,7 +319,8 @@ func (h *Recording) lastRuns(e *executions.Execution) {
 	}
 }
 
-// run records the end of an attempt's run, or its begin while its state is Running.
+// Run records the end of an attempt's run, or its beginning if state is Running. cause is recorded only for a run
+// that did not finish.
 func (h *Recording) Run(e *executions.Execution, s *executions.Shard, state executions.State, cause reason.Reason) {
 	row := h.runRow(e, s)
 	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(s.TaskID()), string(state), string(s.SourceOfRun()), e.Fire(), s.Start()
@@ -329,7 +352,8 @@ func (h *Recording) runRow(e *executions.Execution, s *executions.Shard) event.R
 	return event.Run{Job: e.Job(), Task: s.TaskID(), Execution: e.ID(), Item: s.Item(), Attempt: s.Attempt(), Agent: s.Agent(), Host: host, IP: ip}
 }
 
-// trace records the state of a shard's present task. at is when it came about, and id tells repeated ones apart.
+// Trace records a state of a shard's present task. at is the time of the change, and id distinguishes repetitions
+// of the same state.
 func (h *Recording) Trace(ref executions.TaskRef, state cluster.State, source, reported string, message reason.Reason, at time.Time, id string) {
 	if !h.On() {
 		return
@@ -343,7 +367,7 @@ func (h *Recording) Trace(ref executions.TaskRef, state cluster.State, source, r
 		Source: source, Type: kind, Item: s.Item(), State: name, Reason: reported, Message: message, Execution: e.ID(), Attempt: s.Attempt(), Time: at})
 }
 
-// traceUpdate records what the cluster reports of a shard's task.
+// TraceUpdate records a status update for a shard's task, as the cluster reports it.
 func (h *Recording) TraceUpdate(ref executions.TaskRef, u cluster.Update, message reason.Reason) {
 	source, id := event.FromScheduler, string(u.UUID)
 	if u.Source == cluster.FromExecutor {
@@ -356,12 +380,12 @@ func (h *Recording) TraceUpdate(ref executions.TaskRef, u cluster.Update, messag
 	h.Trace(ref, u.State, source, string(u.Reason), message, at, id)
 }
 
-// traceDecided records a state of a shard's task that no report says.
+// TraceDecided records a state of a shard's task that the scheduler decided and no update reports.
 func (h *Recording) TraceDecided(ref executions.TaskRef, state cluster.State, message reason.Reason) {
 	h.Trace(ref, state, event.FromScheduler, "", message, h.Wall(), "decided")
 }
 
-// daemonRun records one run of a daemon's shard.
+// DaemonRun records the beginning or the end of one run of a daemon's shard.
 func (h *Recording) DaemonRun(ref executions.TaskRef, run *wire.Run) {
 	if !h.On() {
 		return
@@ -382,7 +406,9 @@ func (h *Recording) DaemonRun(ref executions.TaskRef, run *wire.Run) {
 	h.rows.Runs = append(h.rows.Runs, row)
 }
 
-// tally records how many runs of a daemon's shard have ended since the last report and are in none: sampling has left them out [D100].
+// Tally records how many runs of a daemon's shard have ended since the last report and have no row of their own,
+// because sampling left them out [D100]. was and now are the executor's totals before and after; reported is the
+// run that has a row, or nil.
 func (h *Recording) Tally(ref executions.TaskRef, was, now wire.Totals, reported *wire.Run) {
 	runs, failed := now.Runs-was.Runs, now.Failed-was.Failed
 	if reported != nil && reported.State != wire.RunRunning {
@@ -400,21 +426,23 @@ func (h *Recording) Tally(ref executions.TaskRef, was, now wire.Totals, reported
 		Job: ref.Exec.Job(), Task: s.TaskID(), Success: max(runs-failed, 0), Failed: failed, Time: h.Wall()})
 }
 
-// sampled records gauges.
+// Sampled records the gauges and the load of a full minute.
 func (h *Recording) Sampled(samples []event.Sample, load event.Load) {
 	if h.On() {
 		h.rows.Samples, h.rows.Loads = append(h.rows.Samples, samples...), append(h.rows.Loads, load)
 	}
 }
 
-// Rows is the rows.
+// Rows returns what the present step has recorded so far and Write has not put into a batch yet.
 func (r *Recording) Rows() event.Rows { return r.rows }
 
-// Batches is the batches.
+// Batches returns the number of batches that this term has made.
 func (r *Recording) Batches() int64 { return r.batches }
 
-// Base tells the terms of this registry from those of another one before it, whose rows the same database may hold: it is added to their numbers. isNew is set until it is written. A restored backup has none, since its terms come after those of the backup, as the terms of the lost registry did, and those of another restore of it.
+// Base returns the number that is added to the terms of this registry in the history; 0 before a history was first
+// used. It distinguishes them from those of an earlier registry whose rows the same database may hold.
 func (r *Recording) Base() int64 { return r.base }
 
-// ToAudit is the toAudit.
+// ToAudit returns the audit rows that are in no batch of this term yet. The slice must not be changed; it is for
+// tests.
 func (r *Recording) ToAudit() []audit.Row { return r.toAudit }

@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// checkIdle looks at an executor when it may have nothing to do soon (rule X9).
+// CheckIdle schedules a check of an executor that has no task for the time at which it has been idle long enough
+// (rule X9), or for now if it is obsolete. It is called whenever an executor may have become idle or obsolete.
 func (r *Retirer) CheckIdle(x *executors.Executor) {
 	if x.Tasks() > 0 || x.Pending() > 0 || x.IsClosing() {
 		return
@@ -22,7 +23,7 @@ func (r *Retirer) CheckIdle(x *executors.Executor) {
 	r.lookIdle(x, at)
 }
 
-// lookIdle has the executor looked at then, and at no other time.
+// lookIdle schedules the one check of the executor for that time, in place of any other.
 func (r *Retirer) lookIdle(x *executors.Executor, at time.Time) {
 	r.Executors.LookAt(x, at)
 	id := x.ID()
@@ -49,9 +50,9 @@ func (r *Retirer) idleLook(id string, at, now time.Time) {
 	r.Executors.Close(x)
 }
 
-// obsolete reports whether nothing will run on an executor any more: its app was deleted
-// (rule K2) or changed (rule X1), and no shard waits to be run again with what
-// it has (rule F7). There is no use in keeping it idle.
+// obsolete reports whether nothing will run on an executor any more: its app was deleted (rule K2) or changed (rule
+// X1), and no shard waits to be run again with the settings that the executor has (rule F7). There is no use in
+// keeping it idle.
 func (r *Retirer) obsolete(x *executors.Executor) bool {
 	a := r.Config.App(x.App())
 	if a == nil {
@@ -60,18 +61,16 @@ func (r *Retirer) obsolete(x *executors.Executor) bool {
 	if a.ExecutorKey() == x.Key() {
 		return false
 	}
-	for _, j := range a.Jobs() {
-		if len(r.Executions.Queue(j.Name())) == 0 || !r.Executions.Queue(j.Name())[0].Launched() || r.Executions.Queue(j.Name())[0].Prepare().ExecutorKey() != x.Key() {
-			continue
-		}
-		if r.Executions.Queue(j.Name())[0].Waiting() > 0 {
+	for j := range a.Jobs() {
+		first := r.Executions.First(j.Name())
+		if first != nil && first.Launched() && first.Prepare().ExecutorKey() == x.Key() && first.Waiting() > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// checkObsolete looks at an app's executors after it has changed.
+// CheckObsolete calls CheckIdle for all executors of an app that was changed or deleted.
 func (r *Retirer) CheckObsolete(appName string) {
 	for _, x := range r.Executors.Sorted() {
 		if x.App() == appName {
@@ -80,8 +79,8 @@ func (r *Retirer) CheckObsolete(appName string) {
 	}
 }
 
-// appBusyUntil is zero when the executor's app has neither a run nor a fire
-// due within the idle time; else when to look again.
+// appBusyUntil returns zero if the executor's app has neither a run nor a fire that is due within the idle time,
+// otherwise the time of the next check.
 func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 	a := r.Config.App(x.App())
 	if a == nil || a.ExecutorKey() != x.Key() {
@@ -96,9 +95,11 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 	// One look at all jobs serves all executors of the app until its next fire.
 	known := a.NextDue().After(soon)
 	var next time.Time
-	for _, j := range a.Jobs() {
-		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps no executor.
-		if len(r.Executions.Queue(j.Name())) > 0 && !r.Executions.Queue(j.Name())[0].Unplaced().Never && !r.HeldBack(r.Executions.Queue(j.Name())[0]) && (r.Executions.Queue(j.Name())[0].BusyBy(again) || !r.Executions.Queue(j.Name())[0].Launched() && r.CanLaunch(j)) {
+	for j := range a.Jobs() {
+		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps
+		// no executor.
+		first := r.Executions.First(j.Name())
+		if first != nil && !first.Unplaced().Never && !r.HeldBack(first) && (first.BusyBy(again) || !first.Launched() && r.CanLaunch(j)) {
 			return again
 		}
 		if known || r.Opt.ExecutorIdle == 0 || !j.FiredHere() || r.Config.Inactive(j) != config.Active {

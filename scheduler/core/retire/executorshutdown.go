@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// shutDownClosing sends SHUTDOWN to closing executors that have no live task, or are silent, and
-// no unanswered ACCEPT, again until they are gone (rules X2, K3).
+// ShutDownClosing sends SHUTDOWN to closing executors without an unanswered ACCEPT that have no live task, or are
+// silent, and repeats it until they are gone (rules X2, K3). It is called once in each step.
 func (r *Retirer) ShutDownClosing() {
 	if !r.Subscription.Open() {
 		return
@@ -31,18 +31,19 @@ func (r *Retirer) ShutDownClosing() {
 				continue
 			}
 		} else if r.Draining() && x.ShutdownTry() > 0 && x.Tasks() == 0 {
-			// Somebody waits for it, and not for six minutes (rule O4): the next offer tells whether it is only its end that got lost.
+			// Somebody waits for it, and not for six minutes (rule O4): the next offer tells whether it is only its
+			// end that got lost.
 			r.probe()
 		}
 		r.Executors.ShutDown(x)
 	}
 }
 
-// awayKept is how long a closing executor of an agent that is away is kept in mind. One
-// that comes back later is ended when we next have an offer of its agent.
+// awayKept is how long a closing executor is kept whose agent is away. One that comes back later is ended when its
+// agent is next offered.
 const awayKept = time.Hour
 
-// shutdownTries is how often SHUTDOWN is repeated, for some six minutes in all.
+// shutdownTries is how often SHUTDOWN is sent, over some six minutes in all.
 const shutdownTries = 8
 
 // ackSettles is how long an executor's last update must be acknowledged before

@@ -1,12 +1,16 @@
+// Package retire ends executors: those that have been idle for too long, those whose app was changed or deleted,
+// and those that are closing and must be shut down (rules X1, X2, X9). It owns no state. Package executors keeps
+// when an executor is looked at next and how often SHUTDOWN was sent; this package decides when that happens.
 package retire
 
 import "github.com/elasticjob-go/elasticjob/scheduler/core/state"
 
-// Retirer ends executors that have nothing to do, or take no more tasks (rules X1, X2, X9).
+// Retirer closes executors that are idle or obsolete, and shuts closing ones down (rules X1, X2, X9).
 type Retirer struct {
 	*state.State
-	// probe asks for offers, which show which executors run (rule X3).
+	// probe asks for offers, which name the executors that run on their agents (rule X3).
 	probe func()
 }
 
+// New makes a Retirer. probe asks for offers, which name the executors that run on their agents.
 func New(s *state.State, probe func()) *Retirer { return &Retirer{State: s, probe: probe} }

@@ -1,3 +1,7 @@
+// Package sandbox knows where the output of tasks is: the folders of executors on their agents, and the parts of a
+// path that are kept with each attempt. It owns no state; Reported hands what executors report to packages
+// executions and executors, after a check that the path is one of the attempt's own executor. The package reads no
+// file: requests for output go from the API to the agent.
 package sandbox
 
 import (
@@ -9,31 +13,32 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// Places says where the output of tasks is.
+// Places answers where the output of tasks is, from the state of a term.
 type Places struct{ *state.State }
 
 // An agent serves a sandbox at its absolute folder, which names one run of an executor,
 //
 //	<work_dir>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>
 //
-// and at a virtual path, /frameworks/<framework>/executors/<executor>/runs/latest, which names the newest run. A virtual
-// path with a container id is answered with 404. An executor's id is not used again once its end is known (rule X1),
-// but a launch that was sent before that makes the agent start the executor a second time, and "latest" then leads to
-// the output of other tasks. So the absolute folder is kept with each attempt, less what the attempt's record has
-// anyway: it would be half as long again.
+// and at a virtual path, /frameworks/<framework>/executors/<executor>/runs/latest, which names the newest run. A
+// virtual path with a container id is answered with 404. An executor's id is not used again once its end is known
+// (rule X1), but a launch that was sent before that makes the agent start the executor a second time, and "latest"
+// then leads to the output of other tasks. So the absolute folder is kept with each attempt, less what the
+// attempt's record has anyway: it would be half as long again.
 
 // sandboxRuns is the part of a sandbox's path between the agent's work folder and the container id.
 func sandboxRuns(agent, framework, executorID string) string {
 	return "/slaves/" + agent + "/frameworks/" + framework + "/executors/" + executorID + "/runs/"
 }
 
-// latestSandbox is the virtual path of the newest run of an executor, for one that has reported no folder.
+// LatestSandbox returns the virtual path of the newest run of an executor, for one that has not reported its
+// folder.
 func LatestSandbox(framework, executorID string) string {
 	return fmt.Sprintf("/frameworks/%s/executors/%s/runs/latest", framework, executorID)
 }
 
-// frameworkOf is the framework id that an executor was started under. kept is the one that was written down when it
-// stopped being ours.
+// FrameworkOf returns the framework id under which an executor was started. kept is the id that was stored with its
+// attempt when that framework was removed, or "".
 func (p *Places) FrameworkOf(kept, executorID string) string {
 	if kept != "" {
 		return kept
@@ -44,8 +49,9 @@ func (p *Places) FrameworkOf(kept, executorID string) string {
 	return p.Subscription.FrameworkID()
 }
 
-// learnSandbox keeps where a task writes, and reports whether that was news. A path that is not a run of the attempt's
-// own executor is not kept: requests for output must lead nowhere else.
+// Reported keeps where a task writes, as its executor reports it, and returns whether that changed anything. A path
+// that is not a run of the attempt's own executor is not kept, so that requests for output cannot lead anywhere
+// else.
 func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
 	changed = p.Executions.WritesTo(ref, st.Dir)
@@ -60,7 +66,8 @@ func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool
 	return changed
 }
 
-// sandboxOf is the sandbox that an attempt ran in, as its agent's files API takes it.
+// Of returns the sandbox that an attempt ran in, as the files API of its agent takes it: the absolute folder if it
+// was reported, otherwise the virtual path of the newest run.
 func (p *Places) Of(s *executions.Shard) string {
 	framework := p.FrameworkOf(s.Framework(), s.Executor())
 	if s.Container() == "" {
@@ -69,8 +76,8 @@ func (p *Places) Of(s *executions.Shard) string {
 	return s.WorkDir() + sandboxRuns(s.Agent(), framework, s.Executor()) + s.Container()
 }
 
-// outputOf is where the output of an attempt is, "" if it has none. Where a task has an executor of its own there is no sandbox to find: the cluster's
-// driver has said where.
+// Output returns where the output of an attempt is, "" if it has none. A task with an executor of its own has no
+// sandbox to find: the driver of the cluster has reported the place.
 func (p *Places) Output(s *executions.Shard) string {
 	if s.Executor() == "" || s.Dir() == "" {
 		return s.Dir()

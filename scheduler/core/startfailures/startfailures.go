@@ -1,3 +1,8 @@
+// Package startfailures keeps where an app must not be placed for a while, because its executor did not start there
+// (rule L6) or its package could not be fetched (rule L8). A Set owns these failures and stores them, so that the
+// next leader does not repeat them (rule F8). The ends of attempts add failures; a process that begins, a changed
+// app, or time removes them. The package places nothing: placement asks it which agents to avoid and which
+// executions have to wait.
 package startfailures
 
 import (
@@ -16,35 +21,42 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// startFailure is what went wrong when an app's executors were to start on an
-// agent (rule L6). It is kept, so that the next leader knows it (rule F8).
+// Failure describes why the executors of an app did not start on an agent (rule L6), or why its package could not
+// be fetched (rule L8). It is stored, so that the next leader knows it (rule F8).
 type Failure struct {
-	Executor string        `json:"executor"` // the last one that did not start; for tasks that bring theirs, the execution and its attempt
-	Tries    int           `json:"tries"`
-	Since    time.Time     `json:"since"`
-	Reason   reason.Reason `json:"reason,omitzero"`
-	// Host is where the app's package could not be fetched from, with its port; Executor is then the execution that tried it last.
-	// Package is "" if the host itself was at fault. Otherwise it stands for the one URL there that has no good
-	// answer in time, which may hold a secret, or for that of one app whose pods have a template.
+	// Executor is the last executor that did not start or, for tasks that bring their own, the execution and its
+	// attempt.
+	Executor string `json:"executor"`
+	// Tries counts the failures in a row, and Since is the time of the last one, in the time of the term.
+	Tries  int           `json:"tries"`
+	Since  time.Time     `json:"since"`
+	Reason reason.Reason `json:"reason,omitzero"`
+	// Host is the host, with its port, from which the app's package could not be fetched; Executor is then the
+	// execution that tried it last. Package is "" if the host itself was at fault. Otherwise it stands for the one
+	// URL there that had no good answer in time, which may hold a secret, or for that of one app whose pods have a
+	// template.
 	Host    string `json:"host,omitempty"`
 	Package string `json:"package,omitempty"`
-	// probes are the executions that try it now, by their apps: one that hangs holds up no other app.
+	// probes are the executions that try it now, by their apps, so that one that hangs holds up no other app.
 	probes map[string]string
 }
 
-// source is what the failure is kept under among all fetches: a host, or a URL.
+// source is the key of the failure among all failures to fetch: the package, or the host.
 func (t Failure) source() string { return cmp.Or(t.Package, t.Host) }
 
 const (
-	// startBackoff bounds how long an app is kept off an agent (rule L6).
+	// Backoff bounds how long an app is kept off an agent after a failed start (rule L6). The delay begins at a
+	// second and doubles with each failure.
 	Backoff = 5 * time.Minute
 	// packageBackoff bounds the pause between two tries to fetch a package. It is short, since a try costs little.
 	packageBackoff = time.Minute
-	// everyAgent stands in the place of an agent's id where an app's package could not be fetched: that is no agent's fault.
+	// EveryAgent takes the place of an agent's id for a package that could not be fetched, which is no agent's
+	// fault.
 	EveryAgent = "*"
 )
 
-// until is when the app may be placed there again, or its package be fetched again.
+// Until returns when the app may be placed there again, or its package be fetched again, in the time of the term.
+// It may have passed.
 func (t Failure) Until() time.Time {
 	most := Backoff
 	if t.Host != "" {
@@ -53,40 +65,43 @@ func (t Failure) Until() time.Time {
 	return t.Since.Add(step.Backoff(time.Second, most, t.Tries-1))
 }
 
-// startFailures say where apps are not to be placed for a while.
+// Set keeps where apps must not be placed for a while.
 //
-// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting
-// for nothing, with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found
-// unreachable gets no more room than one execution of each app at a time needs to find out whether it is back, with
-// growing pauses (rule L8). A host that was reached, and whose answer for a package is bad or late, is not to blame:
-// the same holds for the package's URL then, or whoever publishes an app with a bad URL would delay all that have good
-// ones there. An app that was fetched before is tried only if a fetch of its own has failed since: it may be in the
-// agents' caches.
+// A host that accepts connections and never answers, or accepts none at all, keeps every attempt that needs a
+// package from it waiting, together with the attempt's CPU and memory, until the fetch times out. So a host that
+// was found unreachable gets only one execution of each app at a time to find out whether it is back, with growing
+// delays (rule L8). A host that was reached, but whose answer for a package is bad or late, is not to blame: the
+// same then holds for the package's URL, since otherwise whoever publishes an app with a bad URL would delay all
+// apps with good ones there. An app that was fetched before is tried only if a fetch of its own has failed since:
+// its package may be in the agents' caches.
 //
-// What was found out is kept with the app whose fetch failed, so that a new leader does not find it out again (rule F8).
+// A failure to fetch is stored with the apps that met it, so that a new leader does not have to find it out again
+// (rule F8).
 //
 // These hold between any two calls of its methods:
 //
-//   - byApp has, by agent, the failures of every app that has one, with everyAgent for a package that can't be fetched;
-//   - sources has every failure to fetch a package by its host or URL, which all apps have that tried to fetch from
-//     there last;
-//   - changed has the key of every one that differs from what is stored, or is stored and was removed.
+//   - byApp has, by app and agent, every failure, with EveryAgent for a package that cannot be fetched;
+//   - sources has every failure to fetch a package by its host or URL; all apps that last failed to fetch from
+//     there share it;
+//   - changed has the key of every failure that differs from what is stored, or is stored and was removed.
 type Set struct {
 	*step.Shared
+	// isOpen reports whether an execution that tries a package still exists.
 	isOpen  func(execution string) bool // whether one that tries a package still does
 	byApp   map[string]map[string]*Failure
 	sources map[string]*Failure
-	// fetched are the apps of which a process began under this leader, and no fetch has failed since.
+	// fetched has the apps of which a process began under this leader, and no fetch has failed since.
 	fetched map[string]bool
 	changed store.Changed
 }
 
+// New makes a Set without failures. isOpen reports whether an execution of that id is open.
 func New(s *step.Shared, isOpen func(execution string) bool) *Set {
 	return &Set{Shared: s, isOpen: isOpen, byApp: map[string]map[string]*Failure{},
 		sources: map[string]*Failure{}, fetched: map[string]bool{}}
 }
 
-// startKey is where the start failures of an app on an agent are kept, below pathStartFailure.
+// Key returns the name under which the failures of an app on an agent are stored, below store.PathStartFailure.
 func Key(appName, agent string) string { return appName + "@-@" + agent }
 
 // at is what is kept under a key, or nil.
@@ -109,7 +124,8 @@ func (f *Set) put(appName, agent string, t *Failure) {
 	f.forgetLater(appName, agent, t)
 }
 
-// restore takes in one that is stored, if its app is registered, and returns until when it holds; else it is to be removed.
+// Restore takes in a stored failure and returns until when it holds. If its app is not registered it is removed
+// with the next commit instead, and the time is zero.
 func (f *Set) Restore(e registry.Entry, registered func(appName string) bool) (until time.Time, err error) {
 	var t Failure
 	if err := json.Unmarshal(e.Value, &t); err != nil {
@@ -133,8 +149,8 @@ func (f *Set) Restore(e registry.Entry, registered func(appName string) bool) (u
 	return kept.Until(), nil
 }
 
-// record keeps an app off an agent where its executor did not start, with growing delays (rule L6). One start that failed is
-// one failure, however many tasks waited for it; only the first of them gets a time.
+// Record keeps an app off an agent on which its executor did not start, with growing delays (rule L6), and returns
+// until when. One failed start is one failure, however many tasks waited for it: further calls for it return zero.
 func (f *Set) Record(appName, agent, executorID string, why reason.Reason) (until time.Time) {
 	t := f.byApp[appName][agent]
 	if t == nil {
@@ -150,7 +166,7 @@ func (f *Set) Record(appName, agent, executorID string, why reason.Reason) (unti
 	return t.Until()
 }
 
-// forget removes what is known against an app on an agent, if there is anything.
+// Forget removes the failure of an app on an agent, if there is one, because an executor started there.
 func (f *Set) Forget(appName, agent string) {
 	t := f.byApp[appName][agent]
 	if t == nil {
@@ -177,7 +193,8 @@ func (f *Set) dropSource(t *Failure) {
 	delete(f.sources, t.source())
 }
 
-// forgetApp is for an app that was changed or removed: what it fetches and starts is something else.
+// ForgetApp removes all failures of an app that was changed or removed, since it now fetches and starts something
+// else.
 func (f *Set) ForgetApp(appName string) {
 	for agent := range f.byApp[appName] {
 		f.Forget(appName, agent)
@@ -185,7 +202,7 @@ func (f *Set) ForgetApp(appName string) {
 	delete(f.fetched, appName)
 }
 
-// forgetLater bounds how long an agent that may be gone for ever is remembered.
+// forgetLater bounds how long a failure is kept for an agent that may never come back.
 func (f *Set) forgetLater(appName, agent string, t *Failure) {
 	f.Timers.At(t.Since.Add(agents.Kept), func(now time.Time) {
 		switch {
@@ -198,6 +215,7 @@ func (f *Set) forgetLater(appName, agent string, t *Failure) {
 	})
 }
 
+// Write adds the failures that changed in this step to its commit, and removes those that are forgotten.
 func (f *Set) Write(r *store.Commit) {
 	for _, key := range f.changed.Take() {
 		if t := f.at(key); t != nil {
@@ -208,8 +226,9 @@ func (f *Set) Write(r *store.Commit) {
 	}
 }
 
-// avoid is where an app is not to be placed, and why: where its executors did not start
-// (rule L6), and where maintenance begins soon: those are maintained.
+// Avoid returns the agents on which an app must not be placed now, with the reasons: those on which its executors
+// did not start (rule L6), and those of maintained, where maintenance begins soon. The map may be maintained
+// itself, so the caller must not change it.
 func (f *Set) Avoid(appName string, maintained map[string]reason.Reason) map[string]reason.Reason {
 	of := f.byApp[appName]
 	if len(of) == 0 {
@@ -228,8 +247,8 @@ func (f *Set) Avoid(appName string, maintained map[string]reason.Reason) map[str
 	return out
 }
 
-// unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its
-// host was not reached. Only the first attempt that finds that out gets a time until which it holds.
+// Unreachable records that an attempt, launched then, could not fetch its app's package because the host was not
+// reached. It returns until when that holds, or zero if an earlier attempt of the same time had found it out.
 func (f *Set) Unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {
 	t := &Failure{Host: wire.HostPort(a.AppURL)}
 	if a.PodTemplate != "" {
@@ -238,7 +257,8 @@ func (f *Set) Unreachable(a app.Config, execution string, launched time.Time, wh
 	return f.notFetched(a, t, execution, launched, why)
 }
 
-// unanswered notes the same of a package whose host was reached, and had no good answer for its URL in time.
+// Unanswered records that an attempt could not fetch its app's package although the host was reached, because its
+// URL had no good answer in time. It returns what Unreachable does.
 func (f *Set) Unanswered(a app.Config, execution string, launched time.Time, why reason.Reason) time.Time {
 	host := wire.HostPort(a.AppURL)
 	if a.PodTemplate != "" {
@@ -253,8 +273,8 @@ func (f *Set) Unanswered(a app.Config, execution string, launched time.Time, why
 // urlKey stands for a package's URL, which may hold a secret.
 func urlKey(packageURL string) string { return "url-" + store.Fingerprint(packageURL) }
 
-// podKey stands for the package of an app whose tasks' pods have a template. It may give names addresses of its own, so
-// what is found out from there is of this app alone.
+// podKey stands for the package of an app whose tasks' pods have a template. It may give names addresses of its
+// own, so what is found out from there is of this app alone.
 func podKey(a app.Config) string { return "pod-" + store.Fingerprint(a.AppName+" "+a.AppURL) }
 
 // notFetched counts one more failure of a source.
@@ -278,7 +298,8 @@ func (f *Set) notFetched(
 	return until
 }
 
-// packageFetched notes that a process of an app began, so that its package was there, and reports whether that was doubted.
+// PackageFetched records that a process of an app began, so that its package could be fetched. It reports whether
+// there was a failure to forget.
 func (f *Set) PackageFetched(a app.Config) (doubted bool) {
 	f.fetched[a.AppName] = true
 	for _, t := range f.against(a) {
@@ -297,7 +318,8 @@ func (f *Set) fetchable(t *Failure) {
 	}
 }
 
-// against is what is known against fetching an app's package: of its host and of its URL, or of the app alone.
+// against returns the failures that concern the fetch of an app's package: those of its host and of its URL, or of
+// the app alone.
 func (f *Set) against(a app.Config) (known []*Failure) {
 	if len(f.sources) == 0 {
 		return nil
@@ -314,7 +336,7 @@ func (f *Set) against(a app.Config) (known []*Failure) {
 	return known
 }
 
-// doubts are what is known against fetching an app's package.
+// doubts returns the failures that hold against an app whose package has not been fetched since.
 func (f *Set) doubts(a *app.Config) []*Failure {
 	if a == nil || f.fetched[a.AppName] {
 		return nil
@@ -322,18 +344,19 @@ func (f *Set) doubts(a *app.Config) []*Failure {
 	return f.against(*a)
 }
 
-// packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host or
-// URL, and probe the execution of its app that tries it now, "" when the pause before the next try has not passed. The
-// zero value is no wait.
+// packageWait is the wait of an execution whose package cannot be fetched: failure is that of its host or URL, and
+// probe the execution of its app that tries it now, "" while the delay before the next try lasts. The zero value is
+// no wait.
 type packageWait struct {
 	failure *Failure
 	probe   string
 }
 
+// Waits reports whether the execution has to wait.
 func (w packageWait) Waits() bool { return w.failure != nil }
 
-// wait says whether an execution of an app waits because its package can't be fetched. When the pause has passed, one
-// execution of the app at a time may try.
+// Wait returns whether an execution of an app has to wait because its package cannot be fetched. After the delay,
+// one execution of the app at a time may try; placement calls Tried for it.
 func (f *Set) Wait(a *app.Config, id string) packageWait {
 	for _, t := range f.doubts(a) {
 		probe := t.probes[a.AppName]
@@ -347,7 +370,7 @@ func (f *Set) Wait(a *app.Config, id string) packageWait {
 	return packageWait{}
 }
 
-// waitReason is the same for people.
+// WaitReason returns the reason of a wait, for people. It must not be called for the zero value.
 func (f *Set) WaitReason(w packageWait) reason.Reason {
 	if w.probe == "" {
 		return reason.PackageUnfetchable(w.failure.WhatFailed(), w.failure.Tries, f.Shown(w.failure.Until()))
@@ -355,8 +378,8 @@ func (f *Set) WaitReason(w packageWait) reason.Reason {
 	return reason.PackageBeingTried(w.failure.WhatFailed(), w.failure.Tries, w.probe)
 }
 
-// whatFailed says what is wrong with where a package is fetched from. It leaves the cause of the attempt out, which
-// names another app's package where the host is at fault for all that it has.
+// WhatFailed returns what is wrong with the source of a package. It leaves out the cause of the attempt, which
+// names another app's package if the host is at fault for all that it has.
 func (t Failure) WhatFailed() reason.Reason {
 	if t.Package != "" {
 		return reason.AnswerBad(t.Host)
@@ -364,7 +387,8 @@ func (t Failure) WhatFailed() reason.Reason {
 	return reason.HostSilent(t.Host)
 }
 
-// isShared reports whether another app has the same failure to fetch as an app, whose cause may then be of a run of that app.
+// IsShared reports whether another app has the same failure to fetch as this app. Its Reason may then come from a
+// run of that other app.
 func (f *Set) IsShared(appName string) bool {
 	t := f.byApp[appName][EveryAgent]
 	for name, of := range f.byApp {
@@ -375,7 +399,8 @@ func (f *Set) IsShared(appName string) bool {
 	return false
 }
 
-// tried notes that an execution, for which there is no wait, is the one of its app that tries.
+// Tried records that an execution, for which Wait returned no wait, is the one of its app that tries the package
+// now.
 func (f *Set) Tried(a *app.Config, id string) {
 	for _, t := range f.doubts(a) {
 		if t.probes == nil {
@@ -385,8 +410,8 @@ func (f *Set) Tried(a *app.Config, id string) {
 	}
 }
 
-// each calls fn with every failure: of which app, and on which agent, everyAgent for a package that can't be fetched. They
-// come sorted by app and agent.
+// Each calls fn with every failure, sorted by app and agent. The agent is EveryAgent for a package that cannot be
+// fetched.
 func (f *Set) Each(fn func(appName, agent string, t Failure)) {
 	for _, appName := range step.SortedKeys(f.byApp) {
 		for _, agent := range step.SortedKeys(f.byApp[appName]) {
@@ -395,7 +420,7 @@ func (f *Set) Each(fn func(appName, agent string, t Failure)) {
 	}
 }
 
-// of is what is known against an app on an agent; false for nothing.
+// Of returns a copy of the failure of an app on an agent; false if there is none.
 func (f *Set) Of(appName, agent string) (t Failure, known bool) {
 	if kept := f.byApp[appName][agent]; kept != nil {
 		return *kept, true
@@ -403,7 +428,8 @@ func (f *Set) Of(appName, agent string) (t Failure, known bool) {
 	return t, false
 }
 
-// contradiction says which of the promises of startFailures does not hold, "" if all do. Tests ask for it after each step.
+// Contradiction describes which invariant of the Set does not hold, or returns "" if all do. Tests call it after
+// each step.
 func (f *Set) Contradiction() string {
 	for source, t := range f.sources {
 		if t.source() != source {

@@ -9,12 +9,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// quietAfter is after how long without a word an executor with a daemon's shard is called quiet: it should report every
+// quietAfter is the silence after which an executor with a daemon's shard counts as quiet. It should report every
 // wire.ReportEvery.
 const quietAfter = time.Minute
 
-// QuietFor is for how long nothing has come from the executor of a daemon's shard, nor anything else that would explain it; 0
-// while that is less than quietAfter.
+// QuietFor returns how long the executor of a daemon's running shard has reported nothing although its agent is
+// registered and there is a session. It is 0 for less than a minute, and where something else explains the silence.
 func (s *State) QuietFor(e *executions.Execution, sh *executions.Shard) time.Duration {
 	x, a := s.Executors.Get(sh.Executor()), s.Agents.Get(sh.Agent())
 	if x == nil || a == nil || !a.Registered() || !s.Subscription.Open() || sh.State() != executions.Running || !sh.Unreachable().IsZero() || e.Settings().Job.JobExecutionType != jobs.Daemon {
@@ -27,7 +27,7 @@ func (s *State) QuietFor(e *executions.Execution, sh *executions.Shard) time.Dur
 	return 0
 }
 
-// QuietNote says so, or nothing.
+// QuietNote returns the note for people that the executor is quiet; the zero Reason if it is not.
 func (s *State) QuietNote(e *executions.Execution, sh *executions.Shard) reason.Reason {
 	if quiet := s.QuietFor(e, sh); quiet > 0 {
 		return reason.ExecutorQuiet(quiet.Round(time.Second), sh.Agent())

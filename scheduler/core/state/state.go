@@ -1,6 +1,7 @@
-// Package state is all that a leader term knows of the cluster and of what people have registered, by its owners: each is a
-// package whose state nothing else can change except by the transitions that it names. What decides has the State; what
-// several of them need to know together is asked here.
+// Package state puts together everything that a leader term knows of the cluster and of what people have
+// registered. A State holds the owners of that knowledge: each is a package whose state changes only by the
+// transitions that it names. The packages that decide are given the State; questions that need several owners are
+// answered here. The package itself owns nothing and decides nothing.
 package state
 
 import (
@@ -18,19 +19,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 )
 
-// State has the owners of a term's state.
+// State holds the owners of a term's state, and what the parts of a step share.
 type State struct {
 	*step.Shared
-	Config       *config.Set
-	Executions   *executions.Set
-	Agents       *agents.Set
-	Executors    *executors.Set
-	Orphans      *orphans.Set
-	Starts       *startfailures.Set
+	// Config owns apps, jobs and disabled marks.
+	Config *config.Set
+	// Executions owns executions with their shards and attempts, open and ended.
+	Executions *executions.Set
+	// Agents owns what is known of each agent.
+	Agents *agents.Set
+	// Executors owns the executors that were launched and have not ended.
+	Executors *executors.Set
+	// Orphans owns abandoned attempts that may still run.
+	Orphans *orphans.Set
+	// Starts owns the failed starts that keep apps off agents.
+	Starts *startfailures.Set
+	// Subscription owns the framework id, the session and the takeover.
 	Subscription *subscription.Subscription
 }
 
-// New makes the state of a term that knows nothing yet.
+// New makes the state of a term that knows nothing yet; loading fills it.
 func New(s *step.Shared) *State {
 	st := &State{Shared: s, Config: config.New(s), Executions: executions.New(s), Agents: agents.New(s), Executors: executors.New(s),
 		Orphans: orphans.New(s), Subscription: subscription.New(s)}
@@ -38,7 +46,8 @@ func New(s *step.Shared) *State {
 	return st
 }
 
-// CanLaunch reports whether the first execution of a job's queue may be launched.
+// CanLaunch reports whether the first execution of a job's queue may be launched: the job is active and no orphan
+// blocks one of its shards. It is false for a nil job. Whether there is room for the execution is not asked.
 func (s *State) CanLaunch(j *config.Job) bool {
 	if j == nil || j.Config() == nil || s.Config.Inactive(j) != config.Active {
 		return false
@@ -47,13 +56,14 @@ func (s *State) CanLaunch(j *config.Job) bool {
 	return !blocked
 }
 
-// HeldBack reports whether the waiting shards of a standing execution are not to be placed now: its job is paused, or can't be run.
+// HeldBack reports whether the waiting shards of a daemon's execution must not be placed now, because its job is
+// paused or cannot be run. It is false for any other execution.
 func (s *State) HeldBack(e *executions.Execution) bool {
 	j := s.Config.Job(e.Job())
 	return e.Daemon() && (j == nil || s.Config.Inactive(j) != config.Active)
 }
 
-// AppOf is the document of the app that an execution runs, or will run, with; nil if the app is not registered.
+// AppOf returns the app's document that an execution runs with, or will run with; nil if the app is not registered.
 func (s *State) AppOf(e *executions.Execution) *app.Config {
 	if e.Launched() {
 		return s.Config.App(e.Settings().App.AppName).Config()
@@ -64,7 +74,8 @@ func (s *State) AppOf(e *executions.Execution) *app.Config {
 	return nil
 }
 
-// ExecutorSize is what an app takes once per agent, beside its tasks.
+// ExecutorSize returns what an app's executor takes on each agent beside the app's tasks. It is nothing where each
+// task has an executor of its own.
 func (s *State) ExecutorSize(a *app.Config) resources.Amount {
 	if s.Opt.TaskExecutors {
 		return resources.Amount{}
@@ -72,7 +83,8 @@ func (s *State) ExecutorSize(a *app.Config) resources.Amount {
 	return a.Resources()
 }
 
-// Allot puts a task on the account of its executor or, if the task has one of its own, of its agent.
+// Allot counts the resources of a task to its executor or, if x is nil because the task has one of its own, to its
+// agent.
 func (s *State) Allot(agentID string, x *executors.Executor, need resources.Amount, daemon bool) {
 	if x == nil {
 		s.Agents.Allot(agentID, need, daemon)
@@ -81,7 +93,8 @@ func (s *State) Allot(agentID string, x *executors.Executor, need resources.Amou
 	s.Executors.Allot(x, need, daemon)
 }
 
-// RemovedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
+// RemovedWait returns how long an agent must have been registered before the tasks of a removed framework must have
+// ended on it (rule T7).
 func (s *State) RemovedWait() time.Duration {
 	return s.Opt.RemovedWait + max(s.Opt.KillGrace, s.Opt.ExecutorShutdown)
 }

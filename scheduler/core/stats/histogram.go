@@ -2,12 +2,15 @@ package stats
 
 import "math"
 
-// Histogram counts durations, in seconds, or sizes by the bucket that they fall into. It is a plain value: an assignment copies it.
+// Histogram counts durations, in seconds, or sizes by the bucket that they fall into. It is a plain value: an
+// assignment copies it.
 type Histogram struct {
-	// Bounds are the upper bounds of the buckets, in order. What is above the last one falls into one bucket more.
+	// Bounds are the inclusive upper bounds of the buckets, in ascending order. Values above the last one fall into
+	// one more bucket, which is the last of Counts.
 	Bounds [16]float64
 	Counts [17]int64
-	Sum    float64
+	// Sum is the sum of all observed values.
+	Sum float64
 }
 
 // NewLatencies makes an empty histogram for what takes milliseconds, and minutes when something is wrong.
@@ -35,7 +38,7 @@ func (h *Histogram) Observe(value float64) {
 	h.Sum += value
 }
 
-// Count is how many values were counted.
+// Count returns the number of observed values.
 func (h *Histogram) Count() (n int64) {
 	for _, c := range h.Counts {
 		n += c
@@ -43,7 +46,7 @@ func (h *Histogram) Count() (n int64) {
 	return n
 }
 
-// Since is what was observed after an earlier state of the histogram.
+// Since returns the histogram of what was observed after earlier, which must be an earlier copy of h.
 func (h *Histogram) Since(earlier *Histogram) Histogram {
 	d := *h
 	d.Sum -= earlier.Sum
@@ -53,8 +56,9 @@ func (h *Histogram) Since(earlier *Histogram) Histogram {
 	return d
 }
 
-// Quantile estimates the value that a share of what was observed does not exceed, in thousandths of the unit, to a tenth of one; 0 if nothing was. Within
-// a bucket values are taken for evenly spread, and those of the last one for its lower bound.
+// Quantile estimates the value that a share (0 to 1) of the observed values does not exceed, in thousandths of the
+// unit, rounded to a tenth; 0 if there are none. It assumes that values are spread evenly within a bucket, and
+// takes those above the last bound for that bound.
 func (h *Histogram) Quantile(share float64) float64 {
 	rank, below := share*float64(h.Count()), 0.0
 	for i, n := range h.Counts {

@@ -2,20 +2,22 @@ package stats
 
 import "github.com/elasticjob-go/elasticjob/wire"
 
-// jobStats are the numbers of the jobs that ended a run, of at most `most` jobs: those that came first. Each job
-// would be some series more in every scrape, and a cluster may have 100,000.
+// PerJob has the numbers of single jobs, for a bounded number of jobs: those that ended a run first. Each job adds
+// some series to every scrape, and a cluster may have 100,000 jobs. NewPerJob makes one.
 type PerJob struct {
 	most int
-	All  map[string]*JobStats
-	// leftOut are the jobs that ended a run and for which there was no room.
+	// All has the numbers by job. Only the methods of PerJob may change the map.
+	All map[string]*JobStats
+	// leftOut are the jobs that ended a run while there was no room for their numbers.
 	leftOut map[string]bool
 }
 
+// NewPerJob makes a PerJob with room for the numbers of most jobs.
 func NewPerJob(most int) PerJob {
 	return PerJob{most: most, All: map[string]*JobStats{}, leftOut: map[string]bool{}}
 }
 
-// Of a job are its numbers, or nil when there is no room for them.
+// Of returns the numbers of a job that ended a run, to be counted up; nil if there is no room for them.
 func (m *PerJob) Of(job string) *JobStats {
 	s := m.All[job]
 	switch {
@@ -30,14 +32,14 @@ func (m *PerJob) Of(job string) *JobStats {
 	return s
 }
 
-// CountRuns counts runs of a daemon's shard.
+// CountRuns counts runs of a daemon's shard that have ended, and how many of them failed.
 func (m *PerJob) CountRuns(job string, runs, failed int64) {
 	if s := m.Of(job); s != nil {
 		s.Finished, s.Failed = s.Finished+runs-failed, s.Failed+failed
 	}
 }
 
-// RunEnded takes what a daemon's last run says.
+// RunEnded takes the last run of a daemon's job, with its success and its duration.
 func (m *PerJob) RunEnded(job string, run *wire.Run) {
 	s := m.Of(job)
 	if s == nil {
@@ -49,11 +51,11 @@ func (m *PerJob) RunEnded(job string, run *wire.Run) {
 	}
 }
 
-// Forget makes room: the job is no more.
+// Forget drops the numbers of a job that was removed, which makes room for another one.
 func (m *PerJob) Forget(job string) {
 	delete(m.All, job)
 	delete(m.leftOut, job)
 }
 
-// LeftOut are the jobs that ended a run and for which there was no room.
+// LeftOut returns the jobs that ended a run while there was no room for their numbers. The map must not be changed.
 func (j *PerJob) LeftOut() map[string]bool { return j.leftOut }

@@ -1,8 +1,12 @@
+// Package stats has the numbers that the scheduler exports as metrics: counters, gauges and histograms, for all
+// jobs together and for some jobs each. They are plain values that the parts of the core count up in a step; a new
+// leader term begins at zero. The package neither stores nor exports them.
 package stats
 
 import "time"
 
-// Stats are gauges of now, and counters and histograms since this leader's term began, for metrics. Durations are in seconds.
+// Stats has gauges of the present, and counters and histograms since this leader's term began. Durations are in
+// seconds.
 type Stats struct {
 	Leading, Subscribed                                            bool
 	Term                                                           int64
@@ -18,27 +22,35 @@ type Stats struct {
 	OffersReceived, OffersDeclined, StatusUpdates, Subscriptions int64
 	// DaemonRuns have ended, DaemonRunsFailed of them failed, as their executors counted them.
 	DaemonRuns, DaemonRunsFailed int64
-	// NotificationsSent and NotificationsFailed are attempts to tell people of failures; NotificationsPending wait to be sent.
+	// NotificationsSent and NotificationsFailed count attempts to notify people; NotificationsPending are still to
+	// be sent.
 	NotificationsSent, NotificationsFailed int64
 	NotificationsPending                   int
 
-	// Ready has the executions that could be launched, the others the shards that wait for another task: those that
-	// were lost, those that failed or never began, and those of daemons, which wait for their first one, too.
+	// Ready has the executions that could be launched. The others have the shards that wait for another task: those
+	// that were lost (Failover), those that failed or never began (Retry), and those of daemons, which also wait
+	// for their first one.
 	Ready, Failover, Retry, Daemon Queue
-	// ExecutionsBlocked wait for something else than resources: an execution of the same job, or the end of a pause.
+	// ExecutionsBlocked wait for something other than resources: an execution of the same job, or the end of a
+	// pause.
 	ExecutionsBlocked int
 
-	// FireDelay is the time from a cron's moment to the step that launches its execution, and BeginDelay to the begin of the process
-	// of each shard, in its first task; both of executions that waited for no other one of their job.
+	// FireDelay is the time from a cron's moment to the step that launches its execution, and BeginDelay to the
+	// beginning of the process of each shard, in its first task. Both count only executions that did not wait for
+	// another one of their job.
 	FireDelay, BeginDelay Histogram
-	// ExecutionWait is from when an execution was made to its launch, ExecutionRun from its first process to its last one's end.
+	// ExecutionWait is the time from the creation of an execution to its launch, ExecutionRun that from the
+	// beginning of its first process to the end of its last one.
 	ExecutionWait, ExecutionRun Histogram
-	// TaskRun is how long the process of a task lived, DaemonRun how long a daemon's run took of those reported one by one.
+	// TaskRun is the lifetime of a task's process, DaemonRun the duration of those daemon runs that are reported
+	// one by one.
 	TaskRun, DaemonRun Histogram
-	// Of the registry's commits, which the core knows nothing of: how long they took, and how many writes and events each had.
+	// CommitTime, CommitWrites and CommitEvents are the duration, the number of writes and the number of events of
+	// each commit to the registry. The shell counts them, and CommitsFailed; in the core they stay zero.
 	CommitTime, CommitWrites, CommitEvents Histogram
 	CommitsFailed                          int64
 
+	// Documents has the sizes of the documents of apps and jobs.
 	Documents DocumentSizes
 
 	// OfJobs are the numbers of the first Options.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics
@@ -47,13 +59,13 @@ type Stats struct {
 	JobsWithoutMetrics int
 }
 
-// Queue is how much waits, and for how long the oldest of it has.
+// Queue counts what waits (Depth), and for how long the oldest of it has waited.
 type Queue struct {
 	Depth  int
 	Oldest time.Duration
 }
 
-// NewStats are the numbers of a term in which nothing has happened.
+// New makes the numbers of a term in which nothing has happened, with empty histograms.
 func New() Stats {
 	return Stats{
 		FireDelay: NewLatencies(), BeginDelay: NewLatencies(), ExecutionWait: NewLatencies(),
@@ -65,23 +77,25 @@ func New() Stats {
 // JobStats are one job's numbers for metrics.
 type JobStats struct {
 	Job string
-	// LastSuccess is when its last run that finished ended, zero if none is known.
+	// LastSuccess is the time at which its last run that finished ended, zero if none is known.
 	LastSuccess time.Time
-	// LastDuration is how long the last run of it took that had a process, from its first process to its end; 0 if none is known.
+	// LastDuration is the duration of its last run that had a process, from the beginning of its first process to
+	// the run's end; 0 if none is known.
 	LastDuration time.Duration
 	// Finished, Failed and Killed count its runs since this leader's term began.
 	Finished, Failed, Killed int64
 }
 
-// ObserveRun counts how long something ran, if both ends are known. Clocks that were set may have them in the wrong order.
+// ObserveRun counts the duration of a run in h, if both ends are known. It counts 0 if clocks that were set have
+// put the end before the beginning.
 func ObserveRun(h *Histogram, begin, end time.Time) {
 	if !begin.IsZero() && !end.IsZero() {
 		h.Observe(max(end.Sub(begin), 0).Seconds())
 	}
 }
 
-// Last takes from a run, which ended after all that were taken before, what a job's last run says: begin and complete
-// are when its first process began and its last one ended, zero for none.
+// Last takes the last run of a job, which ended after all that were given before. begin and complete are when its
+// first process began and its last one ended; begin is zero if it had none, and then the duration stays.
 func (s *JobStats) Last(finished bool, ended, begin, complete time.Time) {
 	if finished {
 		s.LastSuccess = ended
@@ -91,10 +105,11 @@ func (s *JobStats) Last(finished bool, ended, begin, complete time.Time) {
 	}
 }
 
-// DocumentSizes is how large the documents in force of apps and jobs are, in bytes as they are stored, and how large they
-// may be; a limit of 0 is none.
+// DocumentSizes has the size of the documents in force of all apps and jobs, in bytes as they are stored, and its
+// limit. A limit of 0 bounds nothing.
 type DocumentSizes struct {
 	Bytes, Limit int64
-	// LargestApp is that of the app whose document and jobs are the largest together.
+	// LargestApp is the largest size of an app's document and those of its jobs together, and PerAppLimit bounds
+	// it.
 	LargestApp, PerAppLimit int64
 }

@@ -6,43 +6,44 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// Call is one call to the cluster: one of the types below.
+// Call is one call to the cluster, of one of the types below. Calls leave after the commit of their step.
 type Call interface{ coreCall() }
 
-// CallSubscribe opens a session with this number (rule T6).
+// CallSubscribe opens the session with this number, under FrameworkID (rule T6).
 type CallSubscribe struct {
 	Session     int64
 	FrameworkID string
 }
 
-// CallLaunch launches tasks; LaunchAnswered with the same Seq is its outcome.
+// CallLaunch launches tasks with an ACCEPT. An event with the same Seq reports its outcome.
 type CallLaunch struct {
 	Seq    int64
 	Launch cluster.Launch
 }
 
-// CallDecline gives offers back.
+// CallDecline declines offers. Their resources are not offered again for Refuse, unless offers are requested
+// before.
 type CallDecline struct {
 	Offers []string
 	Refuse time.Duration
 }
 
-// CallKill asks for a task's end.
+// CallKill asks for the end of a task. It may be repeated.
 type CallKill struct{ Kill cluster.Kill }
 
-// CallEndExecutor ends an executor.
+// CallEndExecutor shuts an executor down, with all its tasks.
 type CallEndExecutor struct{ ExecutorID, AgentID string }
 
-// CallReconcile asks for the state of tasks, of all when Tasks is empty.
+// CallReconcile asks for the state of tasks, of all that the master knows if Tasks is empty.
 type CallReconcile struct{ Tasks []cluster.TaskRef }
 
-// CallAcknowledge acknowledges a status update.
+// CallAcknowledge acknowledges a status update, which the agent otherwise repeats.
 type CallAcknowledge struct{ Ack cluster.Ack }
 
-// CallRequestOffers and CallStopOffers ask for offers and for none.
+// CallRequestOffers asks for offers of all free resources, including declined ones (REVIVE).
 type CallRequestOffers struct{}
 
-// CallStopOffers asks for no offers.
+// CallStopOffers asks for no more offers (SUPPRESS).
 type CallStopOffers struct{}
 
 func (CallSubscribe) coreCall()     {}

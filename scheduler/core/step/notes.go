@@ -2,10 +2,10 @@ package step
 
 import "github.com/elasticjob-go/elasticjob/reason"
 
-// NoteKind says what a Note is about.
+// NoteKind is the subject of a Note, and the text of its log line.
 type NoteKind string
 
-// Kinds of notes.
+// The kinds of notes. Each value is the text of the log line.
 const (
 	NoteFireDropped     NoteKind = "fire dropped"
 	NoteFiresMissed     NoteKind = "fires missed"
@@ -34,18 +34,19 @@ const (
 	NoteExecutorQuiet   NoteKind = "reports of an executor changed"
 )
 
-// Note is one thing that happened, for people.
+// Note is one thing that happened, for the log. Job, Execution and Task name what it is about, as far as it has
+// them.
 type Note struct {
 	Kind                 NoteKind
 	Job, Execution, Task string
-	// Detail and Why say more of it, each if there is anything. Text puts them together.
+	// Detail and Why say more, if there is more to say; Text combines them.
 	Detail string
 	Why    reason.Reason
-	// Problem marks what an operator should look at.
+	// Problem marks a note that an operator should look at.
 	Problem bool
 }
 
-// Text is what a note says beside what it is about. The words of reasons are made only here, where they are read.
+// Text returns what a note says beyond its names. The words of a reason are made only here, where they are read.
 func (n *Note) Text() string {
 	switch {
 	case n.Why.IsZero():

@@ -8,110 +8,117 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// Options are what people may set of the core, and its timeouts. Use
-// DefaultOptions and change what differs.
+// Options are the settings of the core, and its limits and timeouts. Use DefaultOptions and change what differs.
+// They do not change during a term.
 type Options struct {
-	// Release is the version of this program. The state names the release that it needs at least.
+	// Release is the version of this program. The stored state names the oldest release that may read it.
 	Release string
-	// ClusterKind names the kind of cluster, for people. The state of one kind is not taken up with another. It is empty for Mesos, and what
-	// speaks as Mesos does.
+	// ClusterKind names the kind of cluster, for people. State of one kind is refused with another. It is empty for
+	// Mesos and for what speaks its protocol.
 	ClusterKind string
-	// Held is why nothing is launched, for people; empty where launches are not held. All else goes on.
+	// Held is the reason for which nothing is launched, for people; empty where launches are not held. All else
+	// goes on.
 	Held string
-	// Zone of crons whose job names none.
+	// Zone is the time zone of crons whose job names none.
 	Zone *time.Location
-	// Strategy is how agents are chosen.
+	// Strategy decides which of the agents with room gets a shard.
 	Strategy offers.Strategy
-	// KillGrace is the time between SIGTERM and SIGKILL.
+	// KillGrace is the time between SIGTERM and SIGKILL for jobs that set none of their own.
 	KillGrace time.Duration
-	// TaskExecutors is set where the cluster starts an executor for each task, which ends with it and takes nothing beside the task's own
-	// resources: there are no records of executors then, and what an app takes is paid by nobody.
+	// TaskExecutors is set where the cluster starts an executor for each task, which ends with it and takes nothing
+	// beside the task's own resources. There are no records of executors then, and the resources of an app's
+	// executor are not accounted.
 	TaskExecutors bool
-	// Unfit reads what an app says of its containers, and gives what says why they may not be placed on an agent, or "". Both are pure;
-	// agents without attributes are not asked about. nil where any app may be placed anywhere.
+	// Unfit takes what an app says of its containers, and returns a function that says why they may not be placed
+	// on an agent, or "". Both must be pure. Agents without attributes are not asked about. It is nil where any app
+	// may be placed anywhere.
 	Unfit func(app cluster.Container) func(on *cluster.Attributes) string
-	// ExecutorIdle is how long an executor is kept with nothing to do (rule X9).
+	// ExecutorIdle is how long an executor without tasks is kept (rule X9).
 	ExecutorIdle time.Duration
-	// ExecutorBinary is the URI of the executor for new executors (rule X4).
+	// ExecutorBinary is the URI from which agents fetch the executor for new executors (rule X4).
 	ExecutorBinary string
-	// ExecutorCommand is what the agent runs in the executor's sandbox.
+	// ExecutorCommand is the command that the agent runs in the executor's sandbox.
 	ExecutorCommand []string
-	// ExecutorUser is who new executors run as; the framework's user when empty.
+	// ExecutorUser is the user that new executors run as; the framework's user if it is empty.
 	ExecutorUser string
-	// ExecutorEnvironment is what new executors get in their environment, and HostnameVariable, if not empty, names one variable more:
-	// it gets the hostname of the executor's agent. They hold no secrets.
+	// ExecutorEnvironment is added to the environment of new executors. HostnameVariable, if not empty, names one
+	// more variable, which gets the host name of the executor's agent. They must hold no secrets.
 	ExecutorEnvironment map[string]string
 	HostnameVariable    string
-	// KillAnswer is how much longer than the grace an executor may take to report the end of a task that it was asked to
-	// kill, before it is ended from outside (rule K3). It is more than the 75 s that a master takes by default to find
-	// that an agent is away: until then that can't be distinguished from an executor that does not answer.
+	// KillAnswer is how much longer than the grace an executor may take to report the end of a task that it was
+	// asked to kill, before the executor is shut down (rule K3). It is more than the 75 s that a master takes by
+	// default to find that an agent is away: until then that cannot be distinguished from an executor that does not
+	// answer.
 	KillAnswer time.Duration
-	// ExecutorShutdown is what agents are to give new executors at SHUTDOWN; the agent's default when 0.
+	// ExecutorShutdown is the grace that agents give new executors at SHUTDOWN; the agent's default if it is 0.
 	ExecutorShutdown time.Duration
-	// Role is the framework's; "" and "*" are the default. The master adds it to the ExecutorInfo
-	// that it was sent, so one of another role is not used again (rule X1).
+	// Role is the framework's role; "" and "*" are the default one. The master adds it to the ExecutorInfo that it
+	// was sent, so an executor of another role is not used again (rule X1).
 	Role string
 
-	// Late is how old a fire may be and still be run like any other (rule F3).
+	// Late is the age up to which a fire is still run like any other (rule F3).
 	Late time.Duration
-	// QueuedFires is how many fires of a job may wait (rules F3, F5).
+	// QueuedFires bounds how many fires of a job may wait (rules F3, F5).
 	QueuedFires int
-	// OpenExecutions bounds the fires of all jobs that wait: with so many executions open, one fire of each job may.
+	// OpenExecutions bounds the waiting fires of all jobs: with so many executions open, only one fire of each job
+	// may wait.
 	OpenExecutions int
-	// FiresPerStep bounds one commit (rule F1).
+	// FiresPerStep bounds the fires that one commit makes (rule F1).
 	FiresPerStep int
-	// DemandsPerStep bounds one match.
+	// DemandsPerStep bounds the executions that one match looks at.
 	DemandsPerStep int
-	// LaunchBytes bounds how large the descriptions of all tasks are that one ACCEPT launches (rule L3), and RunBytes
-	// those of all shards of an execution.
+	// LaunchBytes bounds the descriptions of all tasks that one ACCEPT launches (rule L3), and RunBytes those of
+	// all shards of an execution.
 	LaunchBytes, RunBytes int
-	// Documents is the form in which documents of apps and jobs are written; both are read.
+	// Documents is the format in which documents of apps and jobs are written. Both formats are read.
 	Documents DocumentFormat
-	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and its
-	// jobs, in bytes as they are stored; 0 bounds nothing. What is stored already is kept.
+	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and
+	// its jobs, in bytes as they are stored; 0 bounds nothing. What is stored already stays in force.
 	DocumentsLimit, DocumentsPerAppLimit int64
-	// EndedKept is how many ended executions are kept in all; each job keeps fewer (ringSizes). Those whose rows are not in the
-	// history yet are kept beside them, UnstoredKept in all (rule H1).
+	// EndedKept bounds the ended executions that are kept in all; each job keeps fewer. Those whose rows are not in
+	// the history yet are kept in addition, at most UnstoredKept (rule H1).
 	EndedKept, UnstoredKept int
-	// History is set when there is a history to record in. Term is the number of the term, which is positive then.
+	// History is set if there is a history to record in. Term is the number of the term, which is positive then.
 	History bool
 	Term    int64
-	// JobMetrics is of how many jobs there are numbers of their own for metrics.
+	// JobMetrics bounds the jobs that have numbers of their own in the metrics.
 	JobMetrics int
 
-	// OfferHold is how long an offer is held at most; OfferAhead how long before a fire offers are
-	// asked for at most, on a cluster that is slow to make them; RefuseMost the longest filter of what is declined.
+	// OfferHold is how long an offer is held at most. OfferAhead bounds how long before a fire offers are asked
+	// for, on a cluster that is slow to make them. RefuseMost is the longest filter of a declined offer.
 	OfferHold, OfferAhead, RefuseMost time.Duration
-	// ReserveAfter and ReserveBeyond are rule L2's 30 s, and the minute that a reservation lasts beyond the longest
-	// run of a shard on its agents.
+	// ReserveAfter is how long an execution waits before it may get a reservation, and ReserveBeyond how long the
+	// reservation lasts beyond the longest run of a shard on its agents (rule L2).
 	ReserveAfter, ReserveBeyond time.Duration
 
-	// UnreachableFailover and UnreachableLost are rule E4's 2 and 10 minutes.
+	// UnreachableFailover is how long an agent must be unreachable before its shards are failed over, and
+	// UnreachableLost how long before their attempts are given up (rule E4).
 	UnreachableFailover, UnreachableLost time.Duration
-	// StagingKill and StagingLost are the reconciliation table's 5 and 10 minutes.
+	// StagingKill is the age at which a task that has not started is killed, and StagingLost that at which it
+	// counts as lost (the reconciliation table).
 	StagingKill, StagingLost time.Duration
-	// EndUnclear is rule S5's 15 minutes.
+	// EndUnclear is how long an executor has to tell the cause of an end that the cluster has reported (rule S5).
 	EndUnclear time.Duration
-	// OrphanKept is rule E5's 2 weeks.
+	// OrphanKept is how long an orphan is kept (rule E5).
 	OrphanKept time.Duration
-	// RemovedWait, and beside it KillGrace or, if longer, ExecutorShutdown, is how long an agent must have been registered for the
-	// tasks of a removed framework to be over (rule T7). It must be longer than the master takes to
-	// find an agent away, 75 s as Mesos comes.
+	// RemovedWait, with KillGrace or ExecutorShutdown added, whichever is longer, is how long an agent must have
+	// been registered before the tasks of a removed framework must have ended (rule T7). It must be longer than the
+	// master takes to find an agent away, which is 75 s by default.
 	RemovedWait time.Duration
-	// ReconcileEvery is the period of reconciliation, ReconcileFirst the first
-	// interval at which unanswered tasks are asked about again.
+	// ReconcileEvery is the period of full reconciliation, and ReconcileFirst the first interval at which
+	// unanswered tasks are asked about again.
 	ReconcileEvery, ReconcileFirst time.Duration
-	// MaxErrors, MaxLosses, MaxStarts end the repetition of a shard (rules E1, E2, L6).
+	// MaxErrors, MaxLosses and MaxStarts bound how often a shard is repeated (rules E1, E2, L6).
 	MaxErrors, MaxLosses, MaxStarts int
-	// BackoffFirst and BackoffMost bound the delay before a shard is launched again.
+	// BackoffFirst and BackoffMost bound the growing delay before a shard is launched again.
 	BackoffFirst, BackoffMost time.Duration
-	// ResendFirst and ResendMost bound the repetition of kills and shutdowns.
+	// ResendFirst and ResendMost bound the growing interval at which kills and shutdowns are repeated.
 	ResendFirst, ResendMost time.Duration
-	// SubscribeMost bounds the delay between subscriptions.
+	// SubscribeFirst and SubscribeMost bound the growing delay between attempts to subscribe.
 	SubscribeFirst, SubscribeMost time.Duration
 }
 
-// DefaultOptions are the values that the rules name.
+// DefaultOptions returns the values that the rules name, without the settings of a cluster such as ExecutorBinary.
 func DefaultOptions() Options {
 	return Options{
 		Zone: time.UTC, KillGrace: 5 * time.Second, KillAnswer: 90 * time.Second, ExecutorIdle: 30 * time.Second,
@@ -132,7 +139,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// Backoff doubles from first to most with the number of tries before (0 for the first).
+// Backoff returns the delay after a number of earlier tries (0 for the first delay): first, doubled with each try,
+// up to most.
 func Backoff(first, most time.Duration, tries int) time.Duration {
 	d := first
 	for ; tries > 0 && d < most; tries-- {
@@ -141,16 +149,18 @@ func Backoff(first, most time.Duration, tries int) time.Duration {
 	return min(d, most)
 }
 
-// DocumentFormat is the form of documents of apps and jobs in the registry.
+// DocumentFormat is the format of documents of apps and jobs in the registry.
 type DocumentFormat int
 
 const (
-	// JSONDocuments are ours, and ElasticJob-Cloud 2.x's.
+	// JSONDocuments is the format of this scheduler and of ElasticJob-Cloud 2.x.
 	JSONDocuments DocumentFormat = iota
-	// YAMLDocuments are as ElasticJob-Cloud 3.x reads and writes them.
+	// YAMLDocuments is the format that ElasticJob-Cloud 3.x reads and writes.
 	YAMLDocuments
 )
 
+// ResendDue reports whether a call is to be sent, or sent again: it was never sent, or the delay after its tries-th
+// try (from 1) has passed since sent.
 func ResendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
 	return sent.IsZero() || now.Sub(sent) >= Backoff(first, most, tries-1)
 }

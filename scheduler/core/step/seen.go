@@ -1,13 +1,16 @@
 package step
 
-// Changed names what people see otherwise after a step than before it. A name may stand in it more than once, and without a
-// difference; what differs is never left out, but for texts that only count time, such as how long ago an executor was heard.
+// Changed names what people may see differently after a step than before it. A name may be in it more than once,
+// and without a difference. Whatever differs is in it, except for texts that only count time, such as how long ago
+// an executor reported.
 type Changed struct {
-	// Jobs are those of which Job or Explain differ, or that are new or gone; Executions and Apps likewise.
+	// Jobs are those of which the row, the view or the explanation differs, or that are new or gone; Executions and
+	// Apps likewise.
 	Jobs, Executions, Apps []string
-	// Cluster is set when agents, offers, executors or the subscription differ.
+	// Cluster is set if agents, offers, executors or the subscription differ.
 	Cluster bool
-	// All is set when what everything waits for has changed, as with the subscription: any explanation may differ.
+	// All is set if something changed that every execution may wait for, such as the subscription: any explanation
+	// may differ.
 	All bool
 }
 
@@ -16,19 +19,22 @@ func (v *Changed) None() bool {
 	return !v.All && !v.Cluster && len(v.Jobs)+len(v.Executions)+len(v.Apps) == 0
 }
 
-// Most of what people see is stored, so that the writes of a step name it. The parts name what they keep in memory only:
-// seeJob, seeExecution and seeApp are called for that, where it changes.
-
+// SeeJob records that people now see a job differently. Most of what people see is stored, so that the writes of a
+// step name it. SeeJob, SeeExecution and SeeApp are for what a part keeps in memory only, and are called where it
+// changes.
 func (s *Shared) SeeJob(name string) { s.out.Changed.Jobs = AppendNew(s.out.Changed.Jobs, name) }
 
+// SeeExecution records that people now see an execution, and so its job, differently.
 func (s *Shared) SeeExecution(id, job string) {
 	s.out.Changed.Executions = AppendNew(s.out.Changed.Executions, id)
 	s.SeeJob(job)
 }
 
+// SeeApp records that people now see an app differently.
 func (s *Shared) SeeApp(name string) { s.out.Changed.Apps = AppendNew(s.out.Changed.Apps, name) }
 
-// AppendNew appends a name that is not the last one: writes come sorted, so that those of one job follow one another.
+// AppendNew appends a name unless it is the last one. Writes come sorted, so that this drops most repetitions of a
+// name.
 func AppendNew(names []string, name string) []string {
 	if n := len(names); n > 0 && names[n-1] == name {
 		return names

@@ -1,3 +1,7 @@
+// Package step has what all parts of the scheduler core share during a step: the options, the clocks and timers of
+// the term, and the effects that are collected until the step ends: calls to the cluster, notes for the log, and
+// what has changed for people. Any part may add effects; the core takes all of them once, at the end of the step.
+// The package knows nothing of jobs, executions or agents, and carries no effect out itself.
 package step
 
 import (
@@ -10,76 +14,89 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Shared is what the core and its parts share: what time it is, what people have set, and what was decided so
-// far. Parts that need some of it have it. A part asks for an effect here, and changes no state but its own.
+// Shared is what the core and its parts share: the options, what time it is, and the effects of the step so far. A
+// part adds effects here and changes no state but its own. It must not be used concurrently.
 type Shared struct {
+	// Opt does not change during a term.
 	Opt Options
 	clock.Clock
-	Timers  clock.Timers
-	rnd     rand.Source
-	out     Effects
+	// Timers call back in a step at or after a time of the term.
+	Timers clock.Timers
+	rnd    rand.Source
+	out    Effects
+	// Numbers are the counters and histograms of the term for metrics; the parts count them up. Its gauges stay
+	// zero.
 	Numbers stats.Stats
-	// match and need say that something has changed since the last match, and since it was found out which offers future
-	// launches need, that may change the result.
+	// match and need record that something changed since the last match, and since it was last determined which
+	// offers future launches need, that may change the result.
 	match, need bool
 	draining    bool
-	OfJobs      stats.PerJob // the part of stats that is kept for single jobs
+	// OfJobs has the numbers for metrics that are kept for single jobs.
+	OfJobs stats.PerJob
 }
 
-// Effects are what the parts of a core want done in a step.
+// Effects are what the parts of the core want done after a step.
 type Effects struct {
 	// Calls go to the present session, in this order.
 	Calls []Call
 	// Notes are what happened, for the log.
 	Notes []Note
-	// Changed is what people see otherwise.
+	// Changed names what people now see differently.
 	Changed Changed
-	// Fenced is set when a fenced commit must come before the calls (rule T6).
+	// Fenced is set if a fenced commit must precede the calls, even if there is nothing to write (rule T6).
 	Fenced bool
 }
 
-// SetRandom has ids be made of the randomness of a step.
+// SetRandom sets the source from which UUID takes its randomness. It is called at the beginning of each step.
 func (s *Shared) SetRandom(rnd rand.Source) { s.rnd = rnd }
 
-// Effects are those so far.
+// Effects returns the effects of the present step so far, for parts that complete them.
 func (s *Shared) Effects() *Effects { return &s.out }
 
-// TakeEffects returns those of a step that ends. The next one begins without any.
+// TakeEffects returns the effects of a step that ends. The next step begins without any.
 func (s *Shared) TakeEffects() Effects {
 	out := s.out
 	s.out = Effects{}
 	return out
 }
 
-// Fence has a fenced commit come before the calls of the step (rule T6).
+// Fence requires a fenced commit before the calls of this step, so that only the present leader can make them (rule
+// T6).
 func (s *Shared) Fence() { s.out.Fenced = true }
 
-// SeeCluster notes that agents, offers, executors or the subscription differ for people.
+// SeeCluster records that agents, offers, executors or the subscription changed for people.
 func (s *Shared) SeeCluster() { s.out.Changed.Cluster = true }
 
-func (s *Shared) Call(call Call)     { s.out.Calls = append(s.out.Calls, call) }
-func (s *Shared) Note(n Note)        { s.out.Notes = append(s.out.Notes, n) }
+// Call adds a call to those that leave when the step is committed, behind all others.
+func (s *Shared) Call(call Call) { s.out.Calls = append(s.out.Calls, call) }
+
+// Note adds a note for the log of this step.
+func (s *Shared) Note(n Note) { s.out.Notes = append(s.out.Notes, n) }
+
+// WakeAt requests a step at a time of the term, at which the parts check what is due.
 func (s *Shared) WakeAt(t time.Time) { s.Timers.At(t, func(time.Time) {}) }
 
-// resendTogether is how far apart two moments are at least at which something is to be sent again: each that was answered
-// meanwhile would wake the core for nothing.
+// resendTogether is the grid to which the times of repeated calls are rounded up: each of them that was answered
+// meanwhile would otherwise wake the core for nothing.
 const resendTogether = 250 * time.Millisecond
 
-// SweepEvery is how often all live tasks are looked at for timeouts.
+// SweepEvery is the interval at which all live tasks are checked for timeouts.
 const SweepEvery = 5 * time.Second
 
-// WakeToResend has a step when what was sent just now, for the tries-th time, is to be sent again, or a little later.
+// WakeToResend requests a step at the time at which a call that was sent just now, for the tries-th time (from 1),
+// is to be repeated, or up to a quarter of a second later.
 func (s *Shared) WakeToResend(tries int) {
 	due := s.Now().Add(Backoff(s.Opt.ResendFirst, s.Opt.ResendMost, tries-1))
 	s.WakeAt(due.Add(resendTogether - 1).Truncate(resendTogether))
 }
 
-// Kill asks for the end of a task, with so much time between SIGTERM and SIGKILL.
+// Kill asks the agent to end a task, with grace between SIGTERM and SIGKILL.
 func (s *Shared) Kill(taskID, agentID string, grace time.Duration, reason string) {
 	s.Call(CallKill{Kill: cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: grace, Reason: reason}})
 }
 
-// Reconcile asks about tasks, if there are any.
+// Reconcile asks the master about these tasks, in calls of at most 1000 each. It does nothing for none, where a
+// call without tasks would ask about all.
 func (s *Shared) Reconcile(refs []cluster.TaskRef) {
 	const most = 1000
 	for len(refs) > 0 {
@@ -89,7 +106,7 @@ func (s *Shared) Reconcile(refs []cluster.TaskRef) {
 	}
 }
 
-// UUID makes a random version 4 UUID from the step's randomness.
+// UUID makes a random version 4 UUID from the step's randomness. It may be called only in a step, after SetRandom.
 func (s *Shared) UUID() string {
 	a, b := s.rnd.Uint64(), s.rnd.Uint64()
 	a = a&^0xf000 | 0x4000
@@ -97,32 +114,32 @@ func (s *Shared) UUID() string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
 }
 
-// Drain begins the end of everything on the cluster: nothing is launched any more (rule O4).
+// Drain begins the end of everything on the cluster: nothing is launched any more in this term (rule O4).
 func (s *Shared) Drain() { s.draining = true }
 
-// Draining reports whether everything on the cluster is being ended.
+// Draining reports whether Drain was called in this term.
 func (s *Shared) Draining() bool { return s.draining }
 
 // MatchAgain requests a match in this step, because something may fit now that did not before.
 func (s *Shared) MatchAgain() { s.match = true }
 
-// MatchAt requests a match at a time; the zero time is for never.
+// MatchAt requests a match at a time of the term; it does nothing for the zero time.
 func (s *Shared) MatchAt(at time.Time) {
 	if !at.IsZero() {
 		s.Timers.At(at, func(time.Time) { s.match = true })
 	}
 }
 
-// MatchWanted reports whether a match was requested since the last one.
+// MatchWanted reports whether a match was requested since the last call of Matched.
 func (s *Shared) MatchWanted() bool { return s.match }
 
-// Matched notes that a match was made, or that none is needed.
+// Matched records that a match was made, or that none is needed.
 func (s *Shared) Matched() { s.match = false }
 
-// NeedChanged notes a change, of anything but time, by which other offers may be needed for future launches.
+// NeedChanged records a change, of anything but time, after which future launches may need other offers.
 func (s *Shared) NeedChanged() { s.need = true }
 
-// TakeNeedChanged reports whether there was one since it was called last.
+// TakeNeedChanged reports whether NeedChanged was called since TakeNeedChanged was called last.
 func (s *Shared) TakeNeedChanged() bool {
 	changed := s.need
 	s.need = false

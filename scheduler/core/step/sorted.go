@@ -2,7 +2,7 @@ package step
 
 import "slices"
 
-// SortedKeys are the keys of a map in a fixed order, so that the same events give the same decisions.
+// SortedKeys returns the keys of a map in ascending order, so that the same events give the same decisions.
 func SortedKeys[K interface{ ~string | ~int }, V any](m map[K]V) []K {
 	keys := make([]K, 0, len(m))
 	for k := range m {

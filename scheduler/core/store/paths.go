@@ -5,57 +5,60 @@ import (
 	"strings"
 )
 
-// Where things are in the registry. Documents, marks and the framework id are
-// where the original keeps them; what waits in its
-// queues is read once; all that is under /scheduler is this scheduler's own.
+// Paths of the registry. Documents, disabled marks and the framework id are where the original scheduler keeps them,
+// and its queues are read once. Everything below /scheduler belongs to this scheduler alone.
 const (
-	PathApps         = "/config/app"
-	PathJobs         = "/config/job"
-	PathAppDisabled  = "/state/disable/app"
-	PathJobDisabled  = "/state/disable/job"
-	PathFramework    = "/ha/framework_id"
-	PathReady        = "/state/ready"
-	PathRunning      = "/state/running"
-	PathFailover     = "/state/failover"
+	PathApps         = "/config/app"        // documents of apps, by name
+	PathJobs         = "/config/job"        // documents of jobs, by name
+	PathAppDisabled  = "/state/disable/app" // disabled marks of apps
+	PathJobDisabled  = "/state/disable/job" // disabled marks of jobs
+	PathFramework    = "/ha/framework_id"   // the present framework id
+	PathReady        = "/state/ready"       // the original's queue of waiting jobs
+	PathRunning      = "/state/running"     // the original's running tasks, by job
+	PathFailover     = "/state/failover"    // the original's queue of lost shards, by job
 	pathCore         = "/scheduler"
-	PathOurFramework = "/scheduler/framework"
-	PathStartFailure = "/scheduler/start-failure"
-	PathCursor       = "/scheduler/fire-cursor"
-	PathCounter      = "/scheduler/counter"
-	PathJobState     = "/scheduler/job"
-	PathExecution    = "/scheduler/execution"
-	PathShards       = "/scheduler/shards"
-	PathDaemonRuns   = "/scheduler/daemon-runs"
-	PathExecutor     = "/scheduler/executor"
-	PathOrphan       = "/scheduler/orphan"
-	PathKey          = "/scheduler/idempotency-key"
-	PathNotification = "/scheduler/notification"
-	PathOldFramework = "/scheduler/old-framework"
-	PathAudit        = "/scheduler/audit"
-	PathStateVersion = "/scheduler/version"
-	PathClusterKind  = "/scheduler/cluster"
+	PathOurFramework = "/scheduler/framework"       // the framework id that this scheduler made or took over
+	PathStartFailure = "/scheduler/start-failure"   // start failures, by startfailures.Key
+	PathCursor       = "/scheduler/fire-cursor"     // up to where fires were made
+	PathCounter      = "/scheduler/counter"         // the number of the last executor
+	PathJobState     = "/scheduler/job"             // what is kept of a job beside its document
+	PathExecution    = "/scheduler/execution"       // executions, by id
+	PathShards       = "/scheduler/shards"          // chunks of the shards of large executions
+	PathDaemonRuns   = "/scheduler/daemon-runs"     // runs of daemons' shards
+	PathExecutor     = "/scheduler/executor"        // executors, by id
+	PathOrphan       = "/scheduler/orphan"          // orphans, by task id
+	PathKey          = "/scheduler/idempotency-key" // ids of executions triggered with an Idempotency-Key
+	PathNotification = "/scheduler/notification"    // pending notifications, by job
+	PathOldFramework = "/scheduler/old-framework"   // framework ids that were removed, and when
+	PathAudit        = "/scheduler/audit"           // audit rows
+	PathStateVersion = "/scheduler/version"         // the release that the state requires
+	PathClusterKind  = "/scheduler/cluster"         // Options.ClusterKind when the framework id was made
 
-	PathHistoryBatches = "/scheduler/history-batches"
-	PathHistoryStored  = "/scheduler/history-stored"
-	PathHistoryBase    = "/scheduler/history-base"
+	PathHistoryBatches = "/scheduler/history-batches" // the number of batches of each of the last terms
+	PathHistoryStored  = "/scheduler/history-stored"  // the last end that the history has stored
+	PathHistoryBase    = "/scheduler/history-base"    // what is added to this registry's terms in the history
 )
 
-// Paths are where a term that begins finds all that Load needs.
+// Paths returns the paths below which a term that begins finds everything that it loads.
 func Paths() []string { return []string{"/config", "/state", "/ha", pathCore} }
 
+// ChunkPath returns the path of a chunk, counted from 0, of an execution's shards.
 func ChunkPath(execution string, chunk int) string {
 	return PathShards + "/" + execution + "/" + strconv.Itoa(chunk)
 }
 
-// Shards of an execution are kept in its header up to inlineShards, else in
-// chunks of chunkShards (a change of one shard then writes few).
+// Limits of the records of executions.
 const (
+	// InlineShards is how many shards the record of an execution holds at most. Those of a larger execution are
+	// stored in chunks, so that the change of one shard writes few.
 	InlineShards = 50
-	ChunkShards  = 100
-	// causeBytes bounds each text in what is kept of a shard's failure, so that a chunk of them fits one commit.
+	// ChunkShards is the number of shards in a chunk.
+	ChunkShards = 100
+	// CauseBytes bounds each stored text about a shard's failure, so that a chunk of shards fits one commit.
 	CauseBytes = 2000
 )
 
+// Split cuts a path at its last slash into the directory and the name. The path must contain a slash.
 func Split(path string) (dir, name string) {
 	i := strings.LastIndexByte(path, '/')
 	return path[:i], path[i+1:]

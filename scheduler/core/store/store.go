@@ -1,5 +1,6 @@
-// Package store is how the parts of the scheduler core say what of their state is to be written: each adds its own to
-// the one commit of a step.
+// Package store is how the parts of the scheduler core say what of their state is to be written: each adds its
+// writes to the one commit of a step. It has the paths of the registry and the encoding of records. It owns no
+// state and does no I/O: the shell commits the writes.
 package store
 
 import (
@@ -10,29 +11,29 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Commit is the writes of one step, which are done together or not at all (rule T5).
+// Commit collects the writes of one step, which are committed together or not at all (rule T5).
 type Commit struct{ writes []registry.Write }
 
-// Raw writes a value that is encoded already.
+// Raw adds the write of an encoded value at a path.
 func (c *Commit) Raw(path string, value []byte) {
 	c.writes = append(c.writes, registry.Write{Path: path, Value: value})
 }
 
-// Put writes a record.
+// Put adds the write of a record, encoded as JSON, at a path.
 func (c *Commit) Put(path string, record any) { c.Raw(path, Encode(record)) }
 
-// Remove removes what is at a path.
+// Remove adds the removal of the value at a path.
 func (c *Commit) Remove(path string) {
 	c.writes = append(c.writes, registry.Write{Path: path, Delete: true})
 }
 
-// Writes are all so far, in their order.
+// Writes returns all writes so far, in the order in which they were added.
 func (c *Commit) Writes() []registry.Write { return c.writes }
 
-// Changed has the ids of what a part has changed since the last commit. The zero value has none.
+// Changed collects the ids of the records that a part has changed since the last commit. The zero value has none.
 type Changed struct{ ids map[string]struct{} }
 
-// Add adds an id.
+// Add marks a record as changed or removed.
 func (c *Changed) Add(id string) {
 	if c.ids == nil {
 		c.ids = map[string]struct{}{}
@@ -40,11 +41,11 @@ func (c *Changed) Add(id string) {
 	c.ids[id] = struct{}{}
 }
 
-// Len is how many there are.
+// Len returns the number of ids.
 func (c *Changed) Len() int { return len(c.ids) }
 
-// Take returns all of them, sorted; there are none then. A map is not emptied but left: emptying one that was large
-// once, as after a load of 100,000 jobs, takes as long as it was large.
+// Take returns all ids, sorted, and forgets them. It drops the map instead of clearing it: to clear a map that was
+// large once, as after the load of 100,000 jobs, takes as long as it was large.
 func (c *Changed) Take() []string {
 	if len(c.ids) == 0 {
 		return nil
@@ -58,7 +59,8 @@ func (c *Changed) Take() []string {
 	return ids
 }
 
-// PutChanged writes the changed ones of what is kept below a path, and removes those that are no more.
+// PutChanged writes the changed records of a map to their ids below dir, removes those that the map no longer has,
+// and forgets the changes.
 func PutChanged[R any](c *Commit, dir string, kept map[string]R, changed *Changed) {
 	for _, id := range changed.Take() {
 		if v, ok := kept[id]; ok {
@@ -69,11 +71,11 @@ func PutChanged[R any](c *Commit, dir string, kept map[string]R, changed *Change
 	}
 }
 
-// Under is the path of a name below another path.
+// Under returns the path of a name below another path.
 func Under(path, name string) string { return path + "/" + name }
 
-// Encode encodes a record as JSON. All records are made of what JSON can hold, so there is no error; HTML is not
-// escaped, which would make the output of a failed process six times as long.
+// Encode encodes a record as JSON. Records consist only of what JSON can hold, so that there is no error. HTML is
+// not escaped, which would make the output of a failed process six times as long.
 func Encode(record any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// shorten keeps of a long cause its beginning, which says what happened, and its end,
-// which is the end of a task's output.
+// Shorten limits a cause to about CauseBytes. It keeps the beginning, which says what happened, and the end, which
+// is the end of a task's output, and replaces what JSON could not write compactly.
 func Shorten(cause string) string {
 	if over := len(cause) - CauseBytes; over > 0 {
 		head := CauseBytes / 4
@@ -23,7 +23,7 @@ func Shorten(cause string) string {
 	}, cause)
 }
 
-// Fingerprint stands for a text that is long, or secret.
+// Fingerprint returns 16 hexadecimal digits that stand for a text that is long or secret.
 func Fingerprint(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])

@@ -1,5 +1,7 @@
-// Package subscription is what the scheduler is to the cluster: its framework id, the session that is open or tried, and the
-// takeover of a framework id that another scheduler has used. A Subscription owns that state, and nothing else can change it.
+// Package subscription is what the scheduler is to the cluster: its framework id, the session that is open or being
+// opened, and the takeover of a framework id that another scheduler has used. A Subscription owns that state, and
+// nothing else can change it. It does not decide what happens to the scheduler's own tasks: packages reconcile and
+// attempts do.
 package subscription
 
 import (
@@ -17,35 +19,37 @@ type Subscription struct {
 	*step.Shared
 	session
 	frameworkID string
-	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the framework
-	// id is still another scheduler's (rule T8).
+	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the
+	// framework id is still another scheduler's (rule T8).
 	ours     string
 	takeover *takeover
 	// What is to be written: the framework id, the mark, and an id that was removed.
 	idChanged, oursChanged bool
-	removedID              string
+	// removedID is a framework id that was removed and is still to be written.
+	removedID string
 }
 
-// New makes one without a framework id.
+// New makes a Subscription without a framework id.
 func New(s *step.Shared) *Subscription { return &Subscription{Shared: s} }
 
 // ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
 const ownFramework = "elasticjob-"
 
-// MakeID makes a framework id. It is ours from the first: committed before it is used, so that no crash
+// MakeID makes a framework id. It is marked as this scheduler's and committed before it is used, so that no crash
 // leaves a framework that nobody knows (rule T7).
 func (s *Subscription) MakeID() {
 	s.frameworkID = ownFramework + s.UUID()
 	s.ours, s.idChanged = s.frameworkID, true
 }
 
-// RestoreID takes in the framework id that is stored, and RestoreOurs the one that is marked as this scheduler's.
+// RestoreID takes in the stored framework id.
 func (s *Subscription) RestoreID(id string) { s.frameworkID = strings.TrimSpace(id) }
 
 // RestoreOurs takes in the framework id that is marked as this scheduler's.
 func (s *Subscription) RestoreOurs(id string) { s.ours = id }
 
-// Restored begins a takeover if the framework id that was restored is another scheduler's.
+// Restored begins a takeover if the restored framework id is another scheduler's. It is called once, after
+// RestoreID and RestoreOurs.
 func (s *Subscription) Restored() {
 	if s.frameworkID == "" || s.frameworkID == s.ours || strings.HasPrefix(s.frameworkID, ownFramework) {
 		return
@@ -55,11 +59,11 @@ func (s *Subscription) Restored() {
 		" is another scheduler's: nothing is launched until the tasks that it left have ended"})
 }
 
-// FrameworkID is the present framework id, "" for none.
+// FrameworkID returns the present framework id, "" if there is none.
 func (s *Subscription) FrameworkID() string { return s.frameworkID }
 
-// Removed notes that the framework id was torn down, and returns the tasks of another scheduler that were known under it.
-// Another id is to be made.
+// Removed records that the framework was removed from the cluster, and returns the unknown tasks that it had. The
+// caller has to call MakeID before the next subscription.
 func (s *Subscription) Removed() (unknown []UnknownTask) {
 	if s.takeover != nil {
 		for _, id := range step.SortedKeys(s.takeover.unknown) {
@@ -73,7 +77,7 @@ func (s *Subscription) Removed() (unknown []UnknownTask) {
 // IsFormer reports whether an orphan ran under a framework id that was removed.
 func (s *Subscription) IsFormer(o *orphans.Orphan) bool { return o.Framework != s.frameworkID }
 
-// Write adds what has changed to the commit.
+// Write adds what has changed in this step to its commit.
 func (s *Subscription) Write(r *store.Commit) {
 	if s.removedID != "" {
 		r.Put(store.Under(store.PathOldFramework, s.removedID), s.Wall())
@@ -90,7 +94,7 @@ func (s *Subscription) Write(r *store.Commit) {
 	s.removedID, s.idChanged, s.oursChanged = "", false, false
 }
 
-// session is one subscription, or the try to make one.
+// session is one subscription, or the attempt to open one.
 type session struct {
 	number   int64
 	open     bool
@@ -110,23 +114,23 @@ type session struct {
 // Open reports whether there is a session.
 func (s *Subscription) Open() bool { return s.open }
 
-// Is reports whether a session is the one that is open.
+// Is reports whether the session of that number is open. Events of any other session must be ignored.
 func (s *Subscription) Is(number int64) bool { return s.open && s.number == number }
 
-// Number is that of the session that is open, or was asked for last.
+// Number returns the number of the open session, or of the one that was last asked for; 0 before the first.
 func (s *Subscription) Number() int64 { return s.number }
 
-// Began is when the session began that is open.
+// Began returns when the last session began, in the time of the term; zero before the first.
 func (s *Subscription) Began() time.Time { return s.began }
 
-// MasterID is the id of the master that the last session was with.
+// MasterID returns the id of the master that the last session was with, "" before the first.
 func (s *Subscription) MasterID() string { return s.masterID }
 
-// Reason is why there is no session, in the words of the cluster.
+// Reason returns why there is no session, in the words of the cluster.
 func (s *Subscription) Reason() string { return s.reason }
 
-// Subscribe asks for a session when there is none (rule T6: right after a
-// fenced commit; thrown out while the term holds: again, with backoff).
+// Subscribe asks for a session if there is none and the delay after the last attempt has passed (rule T6: after a
+// fenced commit; again, with backoff, if the cluster ends it while the term lasts).
 func (s *Subscription) Subscribe() {
 	if s.open || s.asked || s.Now().Before(s.notUntil) {
 		return
@@ -137,15 +141,16 @@ func (s *Subscription) Subscribe() {
 	s.Call(step.CallSubscribe{Session: s.number, FrameworkID: s.frameworkID})
 }
 
-// MasterChanged notes that another master leads than the one that was tried last, in the session of that number: the next try
-// need not wait.
+// MasterChanged ends the delay before the next attempt, because another master leads than the one that was tried
+// last, in the session of that number.
 func (s *Subscription) MasterChanged(session int64) {
 	if s.number == session && !s.open && !s.asked {
 		s.notUntil = s.Now()
 	}
 }
 
-// SessionBegan notes the SUBSCRIBED of a session, and reports whether it is the one that was asked for.
+// SessionBegan records the SUBSCRIBED of a session. It returns false, and does nothing, unless that session was
+// asked for last.
 func (s *Subscription) SessionBegan(number int64, masterID string) bool {
 	if number != s.number {
 		return false
@@ -161,11 +166,11 @@ func (s *Subscription) SessionBegan(number int64, masterID string) bool {
 	return true
 }
 
-// UnknownMaster stands for the master that we subscribe with next: it has just said that the framework is removed.
+// UnknownMaster stands for the master of the next session, if a framework was reported as removed without one.
 const UnknownMaster = "?"
 
-// SessionEnded notes the end of a session, or of the try to make one. It returns which master has said so, UnknownMaster if
-// that is not known yet, and false for another session than the last.
+// SessionEnded records the end of a session, or of the attempt to open one, and sets the delay before the next. It
+// returns the master that said so, UnknownMaster if that is not known yet, and false for any session but the last.
 func (s *Subscription) SessionEnded(number int64, reason string) (by string, ended bool) {
 	if number != s.number {
 		return "", false
@@ -194,7 +199,8 @@ const (
 	logAgainAfter = time.Minute
 )
 
-// ReconcileAll reports whether all tasks are to be asked about now: with each session, and every 10 minutes.
+// ReconcileAll reports whether all tasks must be asked about now: in each session once, and every
+// Options.ReconcileEvery. If so, the next time is set.
 func (s *Subscription) ReconcileAll() bool {
 	if s.Now().Before(s.reconcileAt) {
 		return false
@@ -207,18 +213,18 @@ func (s *Subscription) ReconcileAll() bool {
 	return true
 }
 
-// AskAgainSoon begins the growing intervals at which the master is asked about what it has not reported.
+// AskAgainSoon restarts the growing intervals at which the master is asked about what it has not reported.
 func (s *Subscription) AskAgainSoon() {
 	s.askTry, s.askAgainAt = 0, s.Now().Add(s.Opt.ReconcileFirst)
 }
 
-// AskAgainIsDue reports whether it is to be asked about what was not reported, and AskedAgain takes how much that was: with
-// nothing left, it is not asked again.
+// AskAgainIsDue reports whether the master must be asked now about what it has not reported. The caller then calls
+// AskedAgain.
 func (s *Subscription) AskAgainIsDue() bool {
 	return !s.askAgainAt.IsZero() && !s.Now().Before(s.askAgainAt)
 }
 
-// AskedAgain takes about how much it was asked again.
+// AskedAgain takes how many tasks the master was asked about; with none left, it is not asked again in this way.
 func (s *Subscription) AskedAgain(about int) {
 	if about == 0 {
 		s.askAgainAt = time.Time{}
@@ -228,7 +234,7 @@ func (s *Subscription) AskedAgain(about int) {
 	s.askAgainAt = s.Now().Add(step.Backoff(s.Opt.ReconcileFirst, s.Opt.ReconcileEvery, s.askTry))
 }
 
-// Wake is when a step is wanted next, zero for never.
+// Wake returns when the next step is needed, in the time of the term; zero for never.
 func (s *Subscription) Wake() time.Time {
 	if s.open {
 		if s.askAgainAt.IsZero() || s.reconcileAt.Before(s.askAgainAt) {

@@ -11,14 +11,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// takeover is the time between the first subscription with a framework id that we did
-// not make and the end of the last task that another scheduler left under it (rule T8):
-// nothing is launched, since no one knows yet what runs.
+// takeover is the time between the first subscription with a framework id that this scheduler did not make and the
+// end of the last task that another scheduler left under it (rule T8). Nothing is launched meanwhile, since it is
+// not known yet which tasks run.
 //
-// Implicit reconciliation has no last answer, so a question about an invented task
-// follows it: events keep their order. The master answers it only when no agent is
-// still to come back. What it reported before may have missed an agent, so all is asked
-// once more after the first answer; with the second one it is through.
+// Implicit reconciliation has no last answer, so it is followed by a question about an invented task: events keep
+// their order. The master answers that question only when it waits for no agent to come back. What it reported
+// before may have missed an agent, so everything is asked once more after the first answer; after the second one
+// all is known.
 type takeover struct {
 	question string // the invented task of the last round
 	answers  int
@@ -29,7 +29,7 @@ type takeover struct {
 	running  []string // entries of the original that name running tasks
 }
 
-// UnknownTask is a task of another scheduler under our framework id.
+// UnknownTask is a task of another scheduler under the framework id that is being taken over.
 type UnknownTask struct {
 	ID, Agent   string
 	unreachable time.Time
@@ -55,10 +55,10 @@ func (t *takeover) begin() {
 	}
 }
 
-// TakingOver reports whether the framework id is still another scheduler's.
+// TakingOver reports whether a takeover is under way. Nothing may be launched then.
 func (s *Subscription) TakingOver() bool { return s.takeover != nil }
 
-// TakeoverWake is when a takeover wants a step next, zero for never.
+// TakeoverWake returns when a takeover needs the next step, zero for never.
 func (s *Subscription) TakeoverWake() time.Time {
 	if s.takeover == nil {
 		return time.Time{}
@@ -66,7 +66,8 @@ func (s *Subscription) TakeoverWake() time.Time {
 	return s.takeover.askAt
 }
 
-// Question is the invented task that the master is asked about in a takeover, "" for none.
+// Question returns the id of the invented task that the master is being asked about in a takeover, "" if there is
+// none.
 func (s *Subscription) Question() string {
 	if s.takeover == nil {
 		return ""
@@ -74,13 +75,15 @@ func (s *Subscription) Question() string {
 	return s.takeover.question
 }
 
-// TakeoverReason says what launching waits for in a takeover.
+// TakeoverReason returns the reason for which a takeover keeps executions waiting. It must be called only while
+// TakingOver.
 func (s *Subscription) TakeoverReason() reason.Reason {
 	t := s.takeover
 	if len(t.unknown) == 0 {
 		return reason.TakeoverUnreported()
 	}
-	// Only ids that name their job are shown: whoever may not see that job does not see them. The log has all of them.
+	// Only ids that name their job are shown: whoever may not see that job does not see them. The log has all of
+	// them.
 	const most = 3
 	var named []string
 	for _, id := range step.SortedKeys(t.unknown) {
@@ -91,8 +94,9 @@ func (s *Subscription) TakeoverReason() reason.Reason {
 	return reason.TakeoverEnding(strings.Join(named, ", "), len(t.unknown)-len(named))
 }
 
-// TakeOver asks and kills until the framework id is free of what another left: then done is set. Tasks whose agents do not
-// answer for too long are given up (rules E4, E5).
+// TakeOver asks the master for unknown tasks and kills them until none is left under the framework id. It is called
+// once in each step; when it returns true the caller calls TakenOver. A task whose agent does not answer for
+// Options.UnreachableLost is handed to giveUp (rules E4, E5).
 func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 	t := s.takeover
 	if t == nil {
@@ -128,7 +132,7 @@ func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 	return false
 }
 
-// killUnknown sends a kill again, or gives a task up that is unreachable for too long (rules E4, E5).
+// killUnknown repeats the kill of an unknown task, or gives it up if it is unreachable for too long (rules E4, E5).
 func (s *Subscription) killUnknown(f *UnknownTask, giveUp func(UnknownTask)) {
 	if !f.unreachable.IsZero() && s.Now().Sub(f.unreachable) >= s.Opt.UnreachableLost {
 		delete(s.takeover.unknown, f.ID)
@@ -144,7 +148,8 @@ func (s *Subscription) killUnknown(f *UnknownTask, giveUp func(UnknownTask)) {
 	}
 }
 
-// TakeoverUpdate takes an update of a task that is not ours. registered says whether the task's agent is.
+// TakeoverUpdate takes an update of a task that is not this scheduler's, during a takeover only. registered says
+// whether the task's agent is registered.
 func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
 	t := s.takeover
 	if u.TaskID == t.question {
@@ -190,7 +195,8 @@ func (s *Subscription) addUnknown(u cluster.Update) *UnknownTask {
 	return f
 }
 
-// TakenOver makes the framework id ours, and returns the original's entries of running tasks: they are done with.
+// TakenOver ends the takeover and marks the framework id as this scheduler's. It returns the original's entries of
+// running tasks, which may now be removed.
 func (s *Subscription) TakenOver() (running []string) {
 	running = s.EndTakeover()
 	s.ours, s.oursChanged = s.frameworkID, true
@@ -198,7 +204,8 @@ func (s *Subscription) TakenOver() (running []string) {
 	return running
 }
 
-// EndTakeover ends a takeover, if there is one, and returns the original's entries of running tasks: they are done with.
+// EndTakeover ends a takeover, if there is one, without taking the framework id over, because that was removed. It
+// returns the original's entries of running tasks, which may now be removed.
 func (s *Subscription) EndTakeover() (running []string) {
 	if s.takeover != nil {
 		running = s.takeover.running
@@ -207,7 +214,8 @@ func (s *Subscription) EndTakeover() (running []string) {
 	return running
 }
 
-// ImportRunning takes an entry of the original that names a running task, or holds such entries together with task "".
+// ImportRunning takes an entry of the original that names a running task, during a takeover only. task is "" for an
+// entry that only holds others together.
 func (s *Subscription) ImportRunning(path, task string) {
 	t := s.takeover
 	t.running = append(t.running, path)

@@ -1,3 +1,6 @@
+// Package tasks describes the tasks of an execution to their executors: settings, command, environment, package and
+// schedule, and how large that is in a call. It owns no state; sizes are kept with their execution. It describes,
+// and leaves it to package placement what is launched.
 package tasks
 
 import (
@@ -13,18 +16,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// tasks says what executors are sent of the tasks of an execution, and how large that is.
+// Describer makes the descriptions of tasks that executors are sent, and measures them.
 type Describer struct {
 	*state.State
-	// rerun is the fire of a daemon's shard that is to be run again, zero without one.
+	// rerun returns the fire of a daemon's shard that is to be run again, zero without one.
 	rerun func(job string, item int) time.Time
 }
 
+// New makes a Describer. rerun returns the fire that a daemon's shard is to run again when it is launched next, or
+// zero.
 func New(s *state.State, rerun func(job string, item int) time.Time) *Describer {
 	return &Describer{s, rerun}
 }
 
-// taskOf is what of a task's description is the same for all attempts with the present settings.
+// Task returns the part of a task's description that is the same for all attempts of a shard with the present
+// settings.
 func (ts *Describer) Task(e *executions.Execution, item int) wire.Task {
 	cfg, a, shared := &e.Settings().Job, &e.Settings().App, e.Prepare()
 	t := wire.Task{
@@ -45,7 +51,7 @@ func (ts *Describer) Task(e *executions.Execution, item int) wire.Task {
 	return t
 }
 
-// daemonOf is what an executor has to know to fire a daemon's shard.
+// daemonOf returns what an executor has to know to fire a daemon's shard.
 func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	zone, err := jobs.Zone(*cfg, ts.Opt.Zone)
 	if err != nil {
@@ -59,7 +65,8 @@ func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	}
 }
 
-// settingsPrint is the fingerprint of all that a launch of a shard would have.
+// Fingerprint returns a fingerprint of everything that a launch of a shard would send now. If it differs from that
+// of the last launch, the shard's settings were changed since.
 func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 	t := ts.Task(e, item)
 	if e.Settings().Job.Prop(jobs.PropScript) == "" {
@@ -68,10 +75,10 @@ func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 	return store.Fingerprint(string(store.Encode([]any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()})))
 }
 
-// besidesDescription is what a call says of a task beside its description: ids, resources, and the executor.
+// besidesDescription bounds what a call says of a task beside its description: ids, resources, and the executor.
 const besidesDescription = 768
 
-// describeTask is what the executor gets of a task.
+// Describe returns the description that the executor gets of the shard's present attempt, with the task id.
 func (ts *Describer) Describe(e *executions.Execution, s *executions.Shard, id string) wire.Task {
 	t := ts.Task(e, s.Item())
 	t.TaskID, t.Attempt, t.Source = id, s.Attempt(), string(s.Type())
@@ -81,7 +88,7 @@ func (ts *Describer) Describe(e *executions.Execution, s *executions.Shard, id s
 	return t
 }
 
-// describeAll is the encoded part of the descriptions that all tasks of an execution have in common.
+// Common returns the encoded part of the description that all tasks of an execution share. It is encoded once.
 func (ts *Describer) Common(e *executions.Execution) wire.Shared {
 	return e.SharedDescription(func() wire.Shared {
 		encoded, _ := ts.Task(e, 0).EncodeShared() // strings, numbers and a time can all be written
@@ -89,8 +96,8 @@ func (ts *Describer) Common(e *executions.Execution) wire.Shared {
 	})
 }
 
-// describedSize is how large the descriptions of an execution's tasks are, or will be with those settings. It is
-// reckoned once, as long as the execution's job and app are the same.
+// Size returns how large the descriptions of an execution's tasks are, or will be with those settings. It is
+// calculated once, as long as the execution's job and app stay the same.
 func (ts *Describer) Size(e *executions.Execution, with *executions.Settings) executions.Described {
 	key := executions.Described{}
 	if !e.Launched() {
@@ -120,9 +127,10 @@ func (ts *Describer) Size(e *executions.Execution, with *executions.Settings) ex
 	return key
 }
 
-// tooLarge says that shards of an execution can't be launched since what all that wait are given is too large, if it
-// is. Registration refuses such a job, but the script of its app may have grown since, or an earlier release have
-// launched some of its shards. Those that run, or have ended, are sent nothing any more.
+// TooLarge returns why the waiting shards of an execution cannot be launched if their descriptions together exceed
+// Options.RunBytes; the zero Reason otherwise. Registration refuses such a job, but the script of its app may have
+// grown since, or an earlier release may have launched some of its shards. Shards that run or have ended do not
+// count.
 func (ts *Describer) TooLarge(e *executions.Execution, with *executions.Settings) reason.Reason {
 	n := with.Job.ShardingTotalCount
 	if e.Launched() {

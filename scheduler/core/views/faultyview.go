@@ -6,23 +6,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// FaultyView is a document in the registry that can't be used, and why ([D15]); or a disabled mark
-// that can't be read and counts as set.
+// FaultyView is a document in the registry that cannot be used, with the reason ([D15]), or a disabled mark that
+// cannot be read and counts as set.
 type FaultyView struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"` // app or job
 	Name string `json:"name"`
-	// Why says what is wrong, or why it can't be read.
+	// Why is what is wrong with it, or why it cannot be read.
 	Why
-	// Since is when this leader found the path's document unusable: at the latest the begin of its term.
+	// Since is when this leader found it unusable: at the latest the beginning of its term.
 	Since time.Time `json:"since"`
-	// LastGood is set when the last good document is in force. Without one, nothing new runs.
+	// LastGood is set if the last good document is in force. Without one nothing new is launched of the app or job.
 	LastGood bool `json:"lastGood"`
 }
 
-// FaultyDocuments lists all documents in the registry that can't be used, by path.
+// FaultyDocuments returns all documents and disabled marks in the registry that cannot be used, sorted by path.
 func (vs *Views) FaultyDocuments() []FaultyView {
-	out := make([]FaultyView, 0, len(vs.st.Config.Faulty()))
+	out := make([]FaultyView, 0, vs.st.Config.NumFaults())
 	for _, path := range vs.st.Config.Faults() {
 		f := vs.st.Config.FaultAt(path)
 		dir, name := store.Split(path)

@@ -2,7 +2,8 @@ package views
 
 import "github.com/elasticjob-go/elasticjob/history/search"
 
-// Cells are the shards of some executions of a job, by the executions' ids: of those that live or are kept. One that was not launched yet has none.
+// Cells returns the shards of those of the named executions that are the job's and are open or kept, by the id of
+// the execution. One that was not launched yet has no shards.
 func (vs *Views) Cells(job string, ids []string) map[string][]search.Cell {
 	cells := make(map[string][]search.Cell, len(ids))
 	for _, id := range ids {

@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// Held says why this server launches nothing, what to do, and which jobs give their shards most, those that wait first;
-// it is empty where nothing is held (Options.Held). It never changes after Load. It is for those who may see all jobs:
-// what a job's reason says of it names no other.
+// Held explains why this server launches nothing and what to do, and names the jobs that give their shards the
+// most, those that wait first; it is "" unless launches are held (Options.Held). It does not change after
+// HoldLaunches. It is for those who may see all jobs; the reason that a single job shows names no other.
 func (vs *Views) Held() string {
 	if vs.st.Opt.Held == "" {
 		return ""
@@ -24,7 +24,7 @@ func (vs *Views) Held() string {
 // heldNames is how many jobs Held names.
 const heldNames = 3
 
-// givenMost is a job, and what a run of it gives its shards.
+// givenMost is a job with the size of what a run of it gives its shards.
 type givenMost struct {
 	job         string
 	shards      int
@@ -32,7 +32,8 @@ type givenMost struct {
 	waits       bool
 }
 
-// holdLaunches holds launches, if that is asked for, and says what may have made that necessary.
+// HoldLaunches prepares the text of Held if launches are held: it finds the jobs that may be the reason. It is
+// called once, when the term has loaded its state, before there are readers.
 func (vs *Views) HoldLaunches() {
 	if vs.st.Opt.Held == "" {
 		return

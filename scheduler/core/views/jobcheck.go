@@ -8,21 +8,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// JobCheck is what a change of a job would lead to, if it were asked for now.
+// JobCheck is what a change of a job would lead to, if it were requested now.
 type JobCheck struct {
-	// Job is what the change would be answered with.
+	// Job is the view with which the change would be answered.
 	Job JobView
-	// Placement is of the first run of all shards, for this job alone.
+	// Placement is that of the first run, with all its shards, for this job alone.
 	Placement PlacementView
 }
 
-// PlacementView says where shards would go.
+// PlacementView describes where shards would be placed.
 type PlacementView struct {
-	// Fits is set when all shards would be launched: on the offers at hand, or, with none in Shards, on agents that would be asked for.
+	// Fits is set if all shards would be launched: on the offers at hand, or, with none in Shards, on agents that
+	// would be asked for.
 	Fits bool `json:"fits"`
-	// Shards are where they would go on the offers at hand, by item.
+	// Shards has where they would go on the offers at hand, by item.
 	Shards []PlacedShardView `json:"shards"`
-	// Why is what they would wait for, as explain says it.
+	// Why is the reason for which they would wait, as Explain would give it.
 	Why
 }
 
@@ -33,8 +34,8 @@ type PlacedShardView struct {
 	Hostname string `json:"hostname"`
 }
 
-// CheckJob says what RegisterJob or UpdateJob would lead to, or the *Error that would refuse it. It plans the change as requestChange
-// does, and changes nothing: readers may be in the core at the same time.
+// CheckJob returns what a RegisterJob or UpdateJob would lead to, or the *problem.Error with which it would be
+// refused. It plans the change as the core does for a request, and changes nothing.
 func (vs *Views) CheckJob(ch config.Change) (JobCheck, error) {
 	p, err := vs.st.Config.Plan(ch)
 	if err != nil {
@@ -51,7 +52,7 @@ func (vs *Views) CheckJob(ch config.Change) (JobCheck, error) {
 	return JobCheck{Job: view, Placement: vs.wouldPlace(j)}, nil
 }
 
-// wouldPlace matches all shards of a job with what is on offer, as launch does.
+// wouldPlace matches all shards of a job with the offers at hand, as placement does at a launch.
 func (vs *Views) wouldPlace(j *config.Job) PlacementView {
 	v := PlacementView{Shards: []PlacedShardView{}}
 	a := vs.st.Config.App(j.Config().AppName)
@@ -91,8 +92,8 @@ func (vs *Views) wouldPlace(j *config.Job) PlacementView {
 	return vs.byCapacity(v, d, held, *a.Config())
 }
 
-// byCapacity completes the answer by what is known of the agents, when the offers at hand have no room: most of the time offers are
-// declined until something is to be launched, and are asked for then.
+// byCapacity completes the answer by what is known of the agents if the offers at hand have no room: most of the
+// time offers are declined until something is to be launched, and are asked for then.
 func (vs *Views) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
 	agents := held
 	onOffer := make(map[string]bool, len(held))

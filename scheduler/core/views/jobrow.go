@@ -14,38 +14,42 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// JobRow is what a list of all jobs needs of one: small, and made without the texts that say why. It changes only with Changed.Jobs, but
-// for the next fire of a daemon, which Schedule tells.
+// JobRow is what a list of all jobs needs of one: small, and made without the texts of reasons. It changes only if
+// step.Changed names the job, except for the next fire of a daemon, which Schedule gives.
 type JobRow struct {
 	Name string
-	// Config is the core's own, which never changes: another document is another Config. Nil where no document can be used.
+	// Config is the core's own document, which must not be changed; a new document is another Config. It is nil if
+	// no document can be used.
 	Config *jobs.Config
 	// State is that of Explanation.
 	State    string
 	Disabled bool
-	// NextFire is the first fire that was not made yet: one in the past is late. Zero when there is none.
+	// NextFire is the first fire that was not made yet: one in the past is late. It is zero if there is none.
 	NextFire time.Time
-	// Schedule is that of a daemon that is fired, whose executors make the fires; nil for others.
+	// Schedule is that of a daemon, whose executors make the fires; nil for other jobs, and while the daemon is
+	// inactive.
 	Schedule *cron.Schedule
-	// Running and Waiting are shards, RunningExecutions and WaitingExecutions those that were launched and those that were not.
+	// Running and Waiting count shards, RunningExecutions and WaitingExecutions the executions that were launched
+	// and those that were not.
 	Running, Waiting                     int
 	RunningExecutions, WaitingExecutions int
-	// WaitingSince is when the oldest of what waits began to, zero without any: a running shard, too, that its agent
-	// keeps from beginning.
+	// WaitingSince is when the oldest waiting execution or shard began to wait, zero if none waits. A launched
+	// shard that its agent keeps from beginning counts as waiting.
 	WaitingSince time.Time
-	// The last run that ended; LastState is "" without one.
+	// LastState and the times are those of the last run that ended; LastState is "" without one.
 	LastState                         executions.State
 	LastFire, LastStart, LastComplete time.Time
-	// Failures are the runs that failed since the last that did not, FailingSince when the first of them ended.
+	// Failures counts the runs that failed since the last one that did not, and FailingSince is when the first of
+	// them ended.
 	Failures     int
 	FailingSince time.Time
 	// LastMissed is when fires were last missed.
 	LastMissed time.Time
 }
 
-// JobNames are the names of all jobs that have a row, in no order.
+// JobNames returns the names of all jobs that have a row, in no order.
 func (vs *Views) JobNames() []string {
-	out := make([]string, 0, len(vs.st.Config.Jobs()))
+	out := make([]string, 0, vs.st.Config.NumJobs())
 	for name, j := range vs.st.Config.AllJobs() {
 		if j.Config() != nil || vs.st.Config.IsFaulty(j) {
 			out = append(out, name)
@@ -54,7 +58,7 @@ func (vs *Views) JobNames() []string {
 	return out
 }
 
-// JobRow returns a job's row; false when there is no such job.
+// JobRow returns a job's row; false if there is no such job.
 func (vs *Views) JobRow(name string) (JobRow, bool) {
 	j := vs.st.Config.Job(name)
 	if j == nil || j.Config() == nil && !vs.st.Config.IsFaulty(j) {
@@ -139,17 +143,17 @@ func (vs *Views) lastRun(r *JobRow, j *config.Job) {
 // JobDetail is what a page of a list shows of a job beside its row.
 type JobDetail struct {
 	NextFire time.Time
-	// WaitingFor is what the oldest of what waits is waiting for.
+	// WaitingFor is the reason for which the oldest waiting execution or shard waits; zero if none waits.
 	WaitingFor reason.Reason
-	// Missed says how fires were missed last, none when none were.
+	// Missed is the reason for which fires were last missed; zero if none were.
 	Missed reason.Reason
 	// LastRun is the last run that ended, nil without one.
 	LastRun *ExecutionSummary
-	// Runs are the last executions that are kept, the oldest first; none of a daemon.
+	// Runs are the last executions that are kept, the oldest first; a daemon has none.
 	Runs []RunRow
 }
 
-// RunRow is one execution in a strip of them.
+// RunRow is one execution in a strip of runs.
 type RunRow struct {
 	ExecutionID     string
 	State           executions.State
@@ -157,7 +161,8 @@ type RunRow struct {
 	Start, Complete time.Time // zero when it had none yet
 }
 
-// JobDetails returns what a page shows of jobs; what is not there has the zero value. Of each it has the last runs at most.
+// JobDetails returns what a page shows of the named jobs, in their order, each with at most runs of its last runs.
+// It is the zero value for a job that does not exist.
 func (vs *Views) JobDetails(names []string, runs int) []JobDetail {
 	out := make([]JobDetail, len(names))
 	for i, name := range names {
@@ -195,7 +200,7 @@ func (vs *Views) jobDetail(j *config.Job, runs int) JobDetail {
 	return d
 }
 
-// waitingFor is what the oldest of what waits of a job is waiting for, none when nothing waits.
+// waitingFor returns the reason for which the oldest waiting execution or shard of a job waits, zero if none waits.
 func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 	var since time.Time
 	why := func() reason.Reason { return reason.Reason{} }
@@ -221,7 +226,7 @@ func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 	return why()
 }
 
-// jobState is what a job does, for people: see Explanation.State.
+// jobState returns what a job is doing, for people: see Explanation.State.
 func (vs *Views) jobState(j *config.Job, running, waiting int, fires bool) string {
 	a := vs.st.Config.App(j.Config().AppName)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
-// neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
-// shards, which start together (rule L1); or nothing.
+// neverFitsNote returns the note that no agent seen so far can hold one shard, or that all of them together cannot
+// hold all its shards, which start together (rule L1); the zero Reason otherwise.
 func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	executor := vs.st.ExecutorSize(&a)
 	need := job.Resources().Plus(executor)
@@ -38,10 +38,12 @@ func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	return reason.AgentsTooSmall(need.String(), !executor.IsZero(), most.String())
 }
 
-// taskExecutorMB is the memory with which an executor in a container of its own starts. It is within the limit of the shard that it runs.
+// taskExecutorMB is the memory with which an executor in a container of its own starts. It counts against the limit
+// of the shard that it runs.
 const taskExecutorMB = 16
 
-// tooSmallNote says that a shard has not even the memory that its own executor needs, or nothing.
+// tooSmallNote returns the note that a shard has not even the memory that its own executor needs; the zero Reason
+// otherwise.
 func (vs *Views) tooSmallNote(job jobs.Config) reason.Reason {
 	if !vs.st.Opt.TaskExecutors || job.MemoryMB >= taskExecutorMB {
 		return reason.Reason{}

@@ -11,30 +11,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Facts are what an overview needs of the core beside the rows of the jobs.
+// Facts are what an overview needs of the core in addition to the rows of the jobs.
 type Facts struct {
 	Subscribed bool
 	// Apps are the names of all apps, in no order.
 	Apps      []string
 	Agents    AgentTotals
 	Documents stats.DocumentSizes
-	// Of what could be launched if there were resources for it; see Stats.
+	// Ready, Failover, Retry and Daemon are what could be launched if there were resources for it; see stats.Stats.
 	Ready, Failover, Retry, Daemon stats.Queue
-	// Troubles are what is wrong beside the runs of jobs.
+	// Troubles are problems other than runs of jobs.
 	Troubles []Trouble
 }
 
-// AgentTotals are sums over the agents that are known, but those that are AWAY.
+// AgentTotals are sums over the known agents, except those that are AWAY.
 type AgentTotals struct {
 	Total, Unreachable int
-	// Closed are those that answer and take no tasks now: the cluster has none placed there, or their maintenance has
-	// begun or begins soon.
+	// Closed counts those that answer and take no tasks now: the cluster places none there, or their maintenance
+	// has begun or begins soon.
 	Closed int
-	// Capacity is the most that was seen of each, Used what executors and tasks of this framework take.
+	// Capacity sums the most that was seen of each, Used what executors and tasks of this framework take.
 	Capacity, Used resources.Amount
 }
 
-// TroubleKind says what a Trouble is about.
+// TroubleKind is the subject of a Trouble.
 type TroubleKind string
 
 // Kinds of troubles.
@@ -47,11 +47,11 @@ const (
 	TroubleDaemonSilent     TroubleKind = "DAEMON_SILENT"
 )
 
-// Trouble is something that an operator should look at. What it has nothing of is empty.
+// Trouble is a problem that an operator should look at. Fields that do not apply are empty.
 type Trouble struct {
 	Kind                  TroubleKind
 	Job, App, Agent, Path string
-	// Count is of how many tries, tasks or runs it speaks.
+	// Count is the number of tries, tasks or runs that it is about.
 	Count int
 	// Since is when it began, zero where that is not known.
 	Since time.Time
@@ -59,19 +59,19 @@ type Trouble struct {
 	Why reason.Reason
 }
 
-// Counts are totals since the term began, for rates.
+// Counts are totals since the term began, from which rates are calculated.
 type Counts struct {
 	Launched, Finished, Failed int64
 	FireDelay                  stats.Histogram
 }
 
-// Counts returns them. Runs of daemons count as executions do.
+// Counts returns the totals of the term so far. Runs of daemons count as executions do.
 func (vs *Views) Counts() Counts {
 	s := &vs.st.Numbers
 	return Counts{Launched: s.TasksLaunched, Finished: s.ExecutionsFinished + s.DaemonRuns - s.DaemonRunsFailed, Failed: s.ExecutionsFailed + s.DaemonRunsFailed, FireDelay: s.FireDelay}
 }
 
-// Facts returns them. It looks at all that waits and runs.
+// Facts returns the facts of now. It looks at everything that waits and runs.
 func (vs *Views) Facts() Facts {
 	var s stats.Stats
 	vs.measureQueues(&s)
@@ -108,7 +108,7 @@ func (vs *Views) Facts() Facts {
 
 func (f *Facts) trouble(t Trouble) { f.Troubles = append(f.Troubles, t) }
 
-// awayAgents are the agents with tasks that the master can't reach, by id.
+// awayAgents returns the agents with tasks that the master cannot reach, by id.
 func (vs *Views) awayAgents() map[string]*Trouble {
 	away := map[string]*Trouble{}
 	for _, ref := range vs.st.Executions.AllTasks() {
@@ -136,6 +136,7 @@ func (vs *Views) awayAgents() map[string]*Trouble {
 	return away
 }
 
+// AgentTotals returns the sums over the known agents as of now.
 func (vs *Views) AgentTotals() (t AgentTotals) {
 	for _, a := range vs.st.Agents.All() {
 		if a.IsAway() {
@@ -173,7 +174,7 @@ func (vs *Views) startTroubles(f *Facts) {
 	})
 }
 
-// silentTroubles are the daemons' shards of whose executors nothing is heard.
+// silentTroubles adds the daemons with shards whose executors report nothing.
 func (vs *Views) silentTroubles(f *Facts) {
 	for job := range vs.daemons.Kept() {
 		j := vs.st.Config.Job(job)

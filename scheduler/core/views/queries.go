@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// App returns an app, or an *Error.
+// App returns an app with its notes, or a *problem.Error if it is not registered.
 func (vs *Views) App(name string) (AppView, error) {
 	a := vs.st.Config.App(name)
 	if a == nil {
@@ -31,7 +31,7 @@ func (vs *Views) App(name string) (AppView, error) {
 	return v, nil
 }
 
-// Apps returns all apps, by name.
+// Apps returns all apps, sorted by name, without notes.
 func (vs *Views) Apps() []AppView {
 	out := make([]AppView, 0, vs.st.Config.NumApps())
 	for _, name := range vs.st.Config.AppNames() {
@@ -41,7 +41,7 @@ func (vs *Views) Apps() []AppView {
 	return out
 }
 
-// Job returns a job with what people should know of it, or an *Error.
+// Job returns a job with its notes, or a *problem.Error if it has no document in force.
 func (vs *Views) Job(name string) (JobView, error) {
 	j := vs.st.Config.Job(name)
 	if j == nil || j.Config() == nil {
@@ -56,9 +56,9 @@ func (vs *Views) jobView(j *config.Job) JobView {
 	return v
 }
 
-// Jobs returns all jobs, by name, without notes.
+// Jobs returns all jobs, sorted by name, without notes.
 func (vs *Views) Jobs() []JobView {
-	out := make([]JobView, 0, len(vs.st.Config.Jobs()))
+	out := make([]JobView, 0, vs.st.Config.NumJobs())
 	for _, name := range vs.st.Config.JobNames() {
 		if j := vs.st.Config.Job(name); j.Config() != nil {
 			out = append(out, JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(vs.st.Executions.Busy(j.Name()))})
@@ -67,7 +67,7 @@ func (vs *Views) Jobs() []JobView {
 	return out
 }
 
-// notesOf are hints about a job that is accepted as it is. Some may be none.
+// notesOf returns hints about a job that is accepted as it is. Some may be zero.
 func (vs *Views) notesOf(j *config.Job) []reason.Reason {
 	notes := texts(j.Notes())
 	a := vs.st.Config.App(j.Config().AppName)
@@ -92,7 +92,7 @@ func (vs *Views) notesOf(j *config.Job) []reason.Reason {
 	return notes
 }
 
-// Explain says of a job what it is doing and why.
+// Explain describes what a job is doing and why, or returns a *problem.Error if there is no such job.
 func (vs *Views) Explain(name string) (Explanation, error) {
 	j := vs.st.Config.Job(name)
 	if j != nil && vs.st.Config.IsFaulty(j) {
@@ -194,9 +194,10 @@ func (vs *Views) runningNote(s *executions.Shard) reason.Reason {
 	return reason.Reason{}
 }
 
-// waitReason says what an execution that was not launched yet waits for.
+// WaitReason returns the reason for which an execution that was not launched yet waits. j is its job, and e must be
+// in the job's queue.
 func (vs *Views) WaitReason(j *config.Job, e *executions.Execution) reason.Reason {
-	if first := vs.st.Executions.Queue(j.Name())[0]; first != e {
+	if first := vs.st.Executions.First(j.Name()); first != e {
 		if j.Config() != nil && first.Launched() && first.Settings().Job.JobName == j.Name() && !first.Kill().IsZero() {
 			return reason.BeingEnded(first.ID(), first.Kill())
 		}
@@ -214,6 +215,8 @@ func (vs *Views) WaitReason(j *config.Job, e *executions.Execution) reason.Reaso
 	return vs.placeReason(e)
 }
 
+// ShardWaitReason returns the reason for which a waiting shard of a launched execution waits, with the cause of its
+// last attempt's end.
 func (vs *Views) ShardWaitReason(e *executions.Execution, s *executions.Shard) reason.Reason {
 	if !e.Kill().IsZero() {
 		return e.Kill()
@@ -231,7 +234,7 @@ func (vs *Views) ShardWaitReason(e *executions.Execution, s *executions.Shard) r
 	return reason.AfterAttempt(why, s.Cause())
 }
 
-// placeReason says why the last match placed nothing.
+// placeReason returns why the last match did not place an execution.
 func (vs *Views) placeReason(e *executions.Execution) reason.Reason {
 	switch why := vs.noLaunches(); {
 	case !why.IsZero():
@@ -246,7 +249,7 @@ func (vs *Views) placeReason(e *executions.Execution) reason.Reason {
 	return reason.Of(reason.AboutToPlace)
 }
 
-// noLaunches says why nothing at all can be launched now, if nothing can.
+// noLaunches returns why nothing at all can be launched now; the zero Reason if something can.
 func (vs *Views) noLaunches() reason.Reason {
 	switch {
 	case vs.st.Draining():
@@ -261,7 +264,7 @@ func (vs *Views) noLaunches() reason.Reason {
 	return reason.Reason{}
 }
 
-// Execution returns an execution that lives or is among the last ended ones.
+// Execution returns an execution that is open or among the kept ended ones, or a *problem.Error.
 func (vs *Views) Execution(id string) (ExecutionView, error) {
 	e := vs.st.Executions.Find(id)
 	if e == nil {
@@ -290,6 +293,8 @@ func (vs *Views) Execution(id string) (ExecutionView, error) {
 	return v, nil
 }
 
+// ExecutionNotFound makes the error for an id that no kept execution has. For a run of a daemon it names the
+// daemon's execution.
 func (vs *Views) ExecutionNotFound(id string) *problem.Error {
 	if of := vs.standingOf(id); of != nil {
 		return problem.Errorf(problem.NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID())
@@ -325,7 +330,7 @@ func viewShard(s *executions.Shard) ShardView {
 	return v
 }
 
-// RunningTasks lists the tasks on the cluster, by id.
+// RunningTasks returns the live tasks on the cluster, sorted by id.
 func (vs *Views) RunningTasks() []TaskView {
 	out := []TaskView{}
 	for _, id := range vs.st.Executions.TaskIDs() {
@@ -343,7 +348,7 @@ func (vs *Views) RunningTasks() []TaskView {
 	return out
 }
 
-// ReadyJobs lists the jobs with executions that wait, and how many.
+// ReadyJobs returns the jobs with executions that were not launched yet, sorted by name, with their number.
 func (vs *Views) ReadyJobs() []ReadyView {
 	times := map[string]int{}
 	for e := range vs.st.Executions.AllOpen() {
@@ -358,8 +363,7 @@ func (vs *Views) ReadyJobs() []ReadyView {
 	return out
 }
 
-// FailoverShards lists the shards that wait to be run again because their
-// task was lost.
+// FailoverShards returns the shards that wait to be run again because their task was lost, sorted by job.
 func (vs *Views) FailoverShards() []FailoverView {
 	out := []FailoverView{}
 	for _, e := range vs.st.Executions.Launchable() {
@@ -373,7 +377,7 @@ func (vs *Views) FailoverShards() []FailoverView {
 	return out
 }
 
-// orphanReason says what a shard waits for that an orphan blocks.
+// orphanReason returns the reason for which a shard waits that an orphan blocks.
 func (vs *Views) orphanReason(o *orphans.Orphan) reason.Reason {
 	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
 	switch former := vs.st.Subscription.IsFormer(o); {
@@ -393,16 +397,16 @@ func (vs *Views) orphanReason(o *orphans.Orphan) reason.Reason {
 	return of.OfRemovedFramework(o.Framework, vs.st.RemovedWait())
 }
 
-// Schedules are those of all jobs that fire, in no order.
+// Schedules returns the schedules of all jobs that fire, in no order.
 func (vs *Views) Schedules() []config.ScheduleView { return vs.st.Config.BySchedule() }
 
-// Audits are the rows that the scheduler keeps, of those that are asked for.
+// Audits returns the rows of the audit log that the scheduler still keeps and that match q.
 func (vs *Views) Audits(q search.Audits) []event.Audit { return vs.audit.Find(q) }
 
-// Activity is what this leader has done in each minute that began at a moment or later, as far as that is kept, the oldest first.
+// Activity returns what this leader has done in each kept minute that began at from or later, the oldest first.
 func (vs *Views) Activity(from time.Time) []search.Activity { return vs.minutes.Activity(from) }
 
-// clockNotes say of the agents of what runs which clocks are off. Some may be none.
+// clockNotes returns notes about the agents of running tasks whose clocks are off. Some may be zero.
 func (vs *Views) clockNotes(running []RunningView) (notes []reason.Reason) {
 	seen := map[string]bool{}
 	for i := range running {
@@ -414,7 +418,7 @@ func (vs *Views) clockNotes(running []RunningView) (notes []reason.Reason) {
 	return notes
 }
 
-// shownOverrides are an execution's own settings as people may see them.
+// shownOverrides returns an execution's own settings as people may see them, without secrets.
 func (vs *Views) shownOverrides(e *executions.Execution) *jobs.Overrides {
 	j := vs.st.Config.Job(e.Job())
 	if e.Overrides() == nil || j == nil || j.Config() == nil || j.Config().AppName != e.OverridesOf() {
@@ -424,5 +428,6 @@ func (vs *Views) shownOverrides(e *executions.Execution) *jobs.Overrides {
 	return &shown
 }
 
-// LongestKillGrace is the longest grace that any task on the cluster has, and at least the server's: so long the end of all may take.
+// LongestKillGrace returns the longest kill grace of any task on the cluster, and at least the server's. The end of
+// all tasks may take that long.
 func (vs *Views) LongestKillGrace() time.Duration { return vs.st.Executions.LongestKillGrace() }

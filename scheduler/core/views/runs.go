@@ -12,25 +12,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// ExecutionFilter says which executions a list is to have. Job, States and Since leave nothing out when they are empty.
+// ExecutionFilter selects the executions of a list. Job, States and Since select all if they are empty.
 type ExecutionFilter struct {
 	Job string
-	// May, if not nil, says of which jobs.
+	// May, if not nil, reports whether the executions of a job may be listed.
 	May func(job string) bool
-	// Known refuses a job of which nothing is known.
+	// Known makes the list fail with NotFound for a Job that has neither a document nor a kept run.
 	Known bool
-	// States, if any, are those that the executions may be in.
+	// States, if any, are the states to select.
 	States []executions.State
-	// Since leaves out what was fired before.
+	// Since leaves out executions with an earlier fire time.
 	Since time.Time
-	// Before, unless it is zero, leaves out what is not older than that moment or, of what was fired in it, than BeforeID.
+	// Before, unless it is zero, selects executions with an earlier fire time, and with BeforeID those of the same
+	// fire time that come behind that execution. It is the position in the list from which the next page continues.
 	Before   time.Time
 	BeforeID string
-	// Limit is how many are listed at most: the newest by fire time. It must be set: with 0 there are none.
+	// Limit bounds the list to the newest executions by fire time. It must be set: 0 selects none.
 	Limit int
 }
 
-// Executions lists runs that live or are kept, the newest fire first.
+// Executions returns the selected executions that are open or kept, the newest fire first, or a *problem.Error.
 func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 	if f.Known && vs.st.Config.Job(f.Job) == nil && !vs.st.Executions.AnyEnded(f.Job) {
 		return nil, problem.NoJob(f.Job)
@@ -70,7 +71,7 @@ func (f *ExecutionFilter) isBefore(e *executions.Execution) bool {
 	return f.Before.IsZero() || e.Fire().Before(f.Before) || e.Fire().Equal(f.Before) && e.ID() < f.BeforeID
 }
 
-// eachExecution looks at all executions that live or are kept, of one job if it is named.
+// eachExecution calls look with all executions that are open or kept, of one job if it is named.
 func (vs *Views) eachExecution(job string, look func(*executions.Execution)) {
 	if job != "" {
 		for e := range vs.st.Executions.Of(job) {
@@ -116,7 +117,7 @@ func firesView(count int64, last time.Time, why reason.Reason) *FiresView {
 	return &FiresView{Count: count, Last: last.UTC().Truncate(time.Millisecond), Why: WhyOf(why)}
 }
 
-// explainPast says what came of a job's runs so far.
+// explainPast explains the results of a job's runs so far.
 func (vs *Views) explainPast(x *Explanation, j *config.Job) {
 	pick := func(among ...executions.Result) *ExecutionSummary {
 		e := vs.st.Executions.LastEnded(j.Name(), among...)
@@ -133,7 +134,7 @@ func (vs *Views) explainPast(x *Explanation, j *config.Job) {
 	x.MissedFires = firesView(f.Missed, f.LastMissed, f.MissedWhy)
 }
 
-// keptText says which executions that ended are kept.
+// keptText describes which ended executions are kept.
 func (vs *Views) keptText() string {
 	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
 		executions.RingSizes[executions.ResultFinished], executions.RingSizes[executions.ResultFailed], executions.RingSizes[executions.ResultKilled], vs.st.Opt.EndedKept)

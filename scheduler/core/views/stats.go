@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Stats returns counters and gauges.
+// Stats returns the counters and histograms of the term, with the gauges of now.
 func (vs *Views) Stats() stats.Stats {
 	s := vs.st.Numbers
 	s.Leading, s.Subscribed = true, vs.st.Subscription.Open()
@@ -42,7 +42,7 @@ func (vs *Views) Stats() stats.Stats {
 	return s
 }
 
-// measureQueues looks at all that could be launched if there were resources for it.
+// measureQueues counts everything that could be launched if there were resources for it.
 func (vs *Views) measureQueues(s *stats.Stats) {
 	wait := func(q *stats.Queue, n int, since time.Time) {
 		q.Depth += n

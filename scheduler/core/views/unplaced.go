@@ -8,8 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// Unplaced lists, of the first executions in the order of launches, the shards that no agent has room for or suits, limit at most. Shards that
-// wait for anything else, such as a time, a person, or the end of an earlier attempt, are not among them: more agents would not help those.
+// Unplaced returns the shards that no agent has room for or suits, at most limit, in the order of launches. Shards
+// that wait for anything else, such as a time, a person, or the end of an earlier attempt, are left out: more
+// agents would not help them.
 func (vs *Views) Unplaced(limit int) []cluster.Unplaced {
 	if !vs.noLaunches().IsZero() {
 		return nil

@@ -16,17 +16,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 )
 
-// AgentName is what an agent is found by.
+// AgentName has what a search for an agent looks at.
 type AgentName struct{ ID, Hostname string }
 
-// ClusterFilter says which agents are shown: those whose id or host name has Search in it, in any case, and of those one page.
+// ClusterFilter selects agents: one page of those whose id or host name contains Search, whatever its case.
 type ClusterFilter struct {
 	Search string
 	// Page counts from 1.
 	Page, PerPage int
 }
 
-// Of are the ids of the agents on the page, in the order of host names, then of ids, and how many there are on all pages.
+// Of returns the ids of the agents on the page, sorted by host name and then by id, and the number of agents on all
+// pages.
 func (f ClusterFilter) Of(all []AgentName) (ids []string, total int) {
 	search := strings.ToLower(f.Search)
 	found := slices.DeleteFunc(slices.Clone(all), func(a AgentName) bool {
@@ -45,48 +46,51 @@ func (f ClusterFilter) Of(all []AgentName) (ids []string, total int) {
 // ClusterView is the cluster as far as this leader knows it. What it does not know is nil.
 type ClusterView struct {
 	Subscribed bool `json:"subscribed"`
-	// Since is when the present subscription began, Master the id of the master that it is with.
-	Since         *time.Time `json:"since"`
-	Master        *string    `json:"master"`
-	FrameworkID   string     `json:"frameworkId"`
-	FrameworkName string     `json:"frameworkName"`
-	// AgentsTotal counts the agents on all pages; the core leaves it to who knows the filter.
+	// Since is when the present subscription began, and Master the id of its master.
+	Since       *time.Time `json:"since"`
+	Master      *string    `json:"master"`
+	FrameworkID string     `json:"frameworkId"`
+	// FrameworkName is filled in by the API, like AgentsTotal.
+	FrameworkName string `json:"frameworkName"`
+	// AgentsTotal counts the agents on all pages. Views leaves it to the caller, who knows the filter.
 	AgentsTotal int `json:"agentsTotal"`
-	// CPUs and MemoryMB are sums over all agents of which the amount is known, but those that are AWAY.
+	// CPUs and MemoryMB are sums over all agents of which the amount is known, except those that are AWAY.
 	CPUs       UseView `json:"cpus"`
 	MemoryMB   UseView `json:"memoryMB"`
 	OffersHeld int     `json:"offersHeld"`
 	// Agents are those that were asked for; Executors are theirs.
 	Agents    []AgentView    `json:"agents"`
 	Executors []ExecutorView `json:"executors"`
-	// StartFailures are of all agents, at most startFailuresShown, the one that is tried again last first.
+	// StartFailures are those of all agents, at most startFailuresShown, the one that is tried again last first;
+	// StartFailuresTotal counts all of them.
 	StartFailures      []StartFailureView `json:"startFailures"`
 	StartFailuresTotal int                `json:"startFailuresTotal"`
 }
 
-// UseView is how much there is of something, how much of it executors and tasks of this framework take, and how much is on offer to it.
-// Total is the most that was seen free and in use by this framework at once: what others have taken ever since is not known to be theirs.
+// UseView is how much of a resource there is, how much of it executors and tasks of this framework take, and how
+// much is on offer to it. Total is the most that was seen free and in use by this framework at once: what other
+// frameworks have always used is not known.
 type UseView struct {
 	Total *float64 `json:"total"`
 	Used  float64  `json:"used"`
 	Free  *float64 `json:"free"`
 }
 
-// AgentView is one agent.
+// AgentView is one agent, with the resources and the tasks of this framework on it.
 type AgentView struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
-	// State is REGISTERED, or DRAINING when it is in maintenance within the hour; CLOSED when the cluster has no tasks
-	// placed there, as on a node that is cordoned; UNREACHABLE when it does not answer the master; AWAY when the
-	// master has it no more. It is nil until the master has said something of it in this subscription.
+	// State is REGISTERED; DRAINING if its maintenance has begun or begins within the hour; CLOSED if the cluster
+	// places no tasks there, as on a cordoned node; UNREACHABLE if it does not answer the master; AWAY if the
+	// master no longer has it. It is nil until the master has said something of it in this subscription.
 	State *string    `json:"state"`
 	Since *time.Time `json:"since"`
-	// Maintenance is what the master has planned for it.
+	// Maintenance is the window that the master has planned for it.
 	Maintenance *MaintenanceView `json:"maintenance,omitempty"`
 	CPUs        UseView          `json:"cpus"`
 	MemoryMB    UseView          `json:"memoryMB"`
 	Tasks       int              `json:"tasks"`
-	// Offer is what is held of it.
+	// Offer is what is held of it, nil for nothing.
 	Offer *OfferView `json:"offer"`
 	// Note says why it is CLOSED, and that its clock is off; "" for neither.
 	Note     string         `json:"note"`
@@ -94,7 +98,7 @@ type AgentView struct {
 	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 }
 
-// MaintenanceView is a window of maintenance; nil is for a time that was not named.
+// MaintenanceView is a window of maintenance; Until is nil if no end was named.
 type MaintenanceView struct {
 	From  time.Time  `json:"from"`
 	Until *time.Time `json:"until"`
@@ -107,7 +111,8 @@ type OfferView struct {
 	Since    time.Time `json:"since"`
 }
 
-// ExecutorView is one executor. CPUs and MemoryMB are its own, TasksCPUs and TasksMemoryMB what its tasks take beside them.
+// ExecutorView is one executor. CPUs and MemoryMB are its own; TasksCPUs and TasksMemoryMB are what its tasks take
+// in addition.
 type ExecutorView struct {
 	ID    string `json:"id"`
 	App   string `json:"app"`
@@ -121,7 +126,8 @@ type ExecutorView struct {
 	MemoryMB      float64 `json:"memoryMB"`
 	TasksCPUs     float64 `json:"tasksCpus"`
 	TasksMemoryMB float64 `json:"tasksMemoryMB"`
-	// Since is when it was launched, nil of one that a former leader has launched; of one that is CLOSING when that began.
+	// Since is when it was launched, or when it began to close if it is CLOSING; nil if a former leader launched
+	// it.
 	Since      *time.Time `json:"since"`
 	LastReport *time.Time `json:"lastReport"`
 	// Note says what an operator should look at, "" for nothing.
@@ -130,7 +136,8 @@ type ExecutorView struct {
 	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 }
 
-// StartFailureView is an app that is kept off an agent, or, with a Host and no agent, off all of them (rules L6, L8).
+// StartFailureView is an app that is kept off an agent or, with a Host and no agent, off all of them (rules L6,
+// L8).
 type StartFailureView struct {
 	App      string `json:"app"`
 	Agent    string `json:"agent"`
@@ -146,16 +153,16 @@ type StartFailureView struct {
 	CauseArgs map[string]any `json:"causeArgs,omitempty"`
 }
 
-// AgentDetail is one agent with all that runs there.
+// AgentDetail is one agent with everything of this framework that runs there.
 type AgentDetail struct {
 	AgentView
 	Executors     []ExecutorView     `json:"executors"`
 	StartFailures []StartFailureView `json:"startFailures"`
-	// Running are at most explainItems tasks; Tasks says how many there are.
+	// Running has at most explainItems tasks; Tasks counts all of them.
 	Running []AgentTaskView `json:"running"`
 }
 
-// AgentTaskView is a task on an agent. State is Mesos' word without TASK_.
+// AgentTaskView is a task on an agent. State is the word of Mesos without TASK_.
 type AgentTaskView struct {
 	ExecutionID string               `json:"executionId"`
 	JobName     string               `json:"jobName"`
@@ -169,7 +176,8 @@ type AgentTaskView struct {
 // startFailuresShown bounds how many start failures are listed.
 const startFailuresShown = 500
 
-// AgentNames are the names of all agents, in no order: there may be thousands, and who asks sorts them, not the loop.
+// AgentNames returns the names of all agents, in no order: there may be thousands, and the caller sorts them
+// outside of the core's loop.
 func (vs *Views) AgentNames() []AgentName {
 	out := make([]AgentName, 0, vs.st.Agents.Len())
 	for id, a := range vs.st.Agents.All() {
@@ -178,7 +186,7 @@ func (vs *Views) AgentNames() []AgentName {
 	return out
 }
 
-// Cluster returns the cluster as far as it is known, with the agents of these ids that are known still.
+// Cluster returns the cluster as far as it is known, with those of the agents of these ids that are still known.
 func (vs *Views) Cluster(ids []string) ClusterView {
 	s := vs.st.Subscription
 	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: vs.placement.Held().Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
@@ -198,7 +206,7 @@ func (vs *Views) Cluster(ids []string) ClusterView {
 	return v
 }
 
-// Agent returns one agent, or an *Error.
+// Agent returns one agent, or a *problem.Error if it was not seen within the last hour.
 func (vs *Views) Agent(id string) (AgentDetail, error) {
 	a := vs.st.Agents.Get(id)
 	if a == nil {
@@ -285,7 +293,8 @@ func (vs *Views) executorsOn(agent string) []ExecutorView {
 	return out
 }
 
-// startFailures lists those on the agents that are asked for, and says how many there are.
+// startFailures returns the start failures of the selected agents, at most startFailuresShown, and the number of
+// all.
 func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailureView, total int) {
 	shown = []StartFailureView{}
 	vs.st.Starts.Each(func(appName, agentID string, t startfailures.Failure) {
@@ -307,12 +316,13 @@ func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailure
 	return shown[:min(len(shown), startFailuresShown)], len(shown)
 }
 
-// agentUse is how much there is, zero if that is not known, how much this framework uses, and how much is on offer, if anything is.
+// AgentUse is how much an agent has, how much of it this framework uses, and how much is on offer, if anything is.
 type AgentUse struct {
 	total, used, free resources.Amount
 	offered           bool
 }
 
+// UseOf returns the use of an agent as of now.
 func (vs *Views) UseOf(a *agents.Agent) AgentUse {
 	u := AgentUse{used: a.Own().Used(), free: vs.placement.Held().Free(a.ID()), offered: !vs.placement.Held().Oldest(a.ID()).IsZero()}
 	for _, x := range vs.st.Executors.On(a.ID()) {
@@ -335,7 +345,7 @@ func (u AgentUse) views() (cpus, memory UseView) {
 	return cpus, memory
 }
 
-// shownOrNil is a moment of the term for people, nil for none.
+// shownOrNil returns a moment of the term for people, nil for the zero time.
 func (vs *Views) shownOrNil(moment time.Time) *time.Time {
 	if moment.IsZero() {
 		return nil
@@ -351,5 +361,5 @@ func orNil(t time.Time) *time.Time {
 	return &t
 }
 
-// Total is the total.
+// Total returns how much the agent has, as far as that was seen; zero if it is not known.
 func (a AgentUse) Total() resources.Amount { return a.total }

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// viewDaemon is what people see of the runs of a daemon's shard, nil for other shards.
+// viewDaemon returns what people see of the runs of a daemon's shard, nil for other shards.
 func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	r := vs.daemons.Known(e.Job(), item)
 	if !e.Daemon() || e.Ended() > 0 || r == nil {
@@ -43,11 +43,11 @@ func viewRun(run *wire.Run) *RunView {
 	return v
 }
 
-// failedRunsShown is of how many items explain says how their last run failed.
+// failedRunsShown bounds for how many items Explain says how their last run failed.
 const failedRunsShown = 10
 
-// explainDaemon says what came of a daemon's last runs, also when its standing execution has ended, and how far a change of its
-// settings has come.
+// explainDaemon explains the results of a daemon's last runs, also if its standing execution has ended, and how far
+// a change of its settings has come.
 func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	if run := vs.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
@@ -98,7 +98,7 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	}
 }
 
-// standingOf is the execution that a daemon's run belongs to, by the run's id; nil if it is none of a daemon that has one.
+// standingOf returns the execution that a daemon's run belongs to, by the run's id; nil if there is none.
 func (vs *Views) standingOf(run string) *executions.Execution {
 	job, _, _ := strings.Cut(run, "@")
 	if j := vs.st.Config.Job(job); j != nil {
@@ -107,7 +107,8 @@ func (vs *Views) standingOf(run string) *executions.Execution {
 	return nil
 }
 
-// daemonSummary puts together what the shards of a daemon report of the newest fire of which any does; pick is one run of each.
+// daemonSummary combines what the shards of a daemon report of the newest fire that any of them reports. pick
+// selects one run of each shard.
 func (vs *Views) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *ExecutionSummary {
 	var v *ExecutionSummary
 	for i := range vs.daemons.NumKept(job) {

@@ -9,17 +9,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// AppView is an app as people see it.
+// AppView is an app as the API shows it: its document, and what is known beside it.
 type AppView struct {
 	app.Config
 	Disabled bool `json:"disabled"`
-	// Version is the document's; UpdateApp names it.
+	// Version is that of the document; a config.UpdateApp names it.
 	Version int64 `json:"-"`
-	// NotesView are hints for the one who wrote it, e.g. ignored fields.
+	// NotesView has hints for the author of the document, such as ignored fields.
 	NotesView
 }
 
-// JobView is a job as people see it.
+// JobView is a job as the API shows it: its document, and what is known beside it.
 type JobView struct {
 	jobs.Config
 	Disabled bool `json:"disabled"`
@@ -29,7 +29,7 @@ type JobView struct {
 	NotesView
 }
 
-// ShardView is one shard of an execution.
+// ShardView is one shard of an execution, with its present or last attempt.
 type ShardView struct {
 	Item         int              `json:"item"`
 	State        executions.State `json:"state"`
@@ -39,38 +39,40 @@ type ShardView struct {
 	StartTime    *time.Time       `json:"startTime"`
 	CompleteTime *time.Time       `json:"completeTime"`
 	ExitStatus   *int             `json:"exitStatus"`
-	// FailureCause is why the last attempt ended, if not as FINISHED, and FailureCode and FailureArgs the same for programs.
+	// FailureCause is why the last attempt ended, unless it finished; FailureCode and FailureArgs are the same for
+	// programs.
 	FailureCause string         `json:"failureCause"`
 	FailureCode  string         `json:"failureCode,omitempty"`
 	FailureArgs  map[string]any `json:"failureArgs,omitempty"`
 	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
 	PackageSHA256 string `json:"packageSHA256"`
-	// OptionalWhy is what it waits for, if its execution was launched, and what keeps a task from beginning that was.
+	// OptionalWhy is the reason for which the shard of a launched execution waits, or for which a launched task has
+	// not begun.
 	OptionalWhy
-	// Earlier are attempts before this one whose output was kept, the oldest first.
+	// Earlier has the attempts before this one whose output was kept, the oldest first.
 	Earlier []AttemptView `json:"earlier,omitempty"`
-	// Daemon is what is known of the runs of a daemon's shard.
+	// Daemon is what is known of the runs of a daemon's shard, nil for other shards.
 	Daemon *DaemonView `json:"daemon,omitempty"`
-	// Progress is nil for a task that is not on the cluster, or has said nothing.
+	// Progress is nil for a task that is not on the cluster, or has reported none.
 	Progress *executions.Progress `json:"progress,omitempty"`
 }
 
-// AttemptView is an attempt that others have followed.
+// AttemptView is an attempt that was followed by another one.
 type AttemptView struct {
 	Attempt int    `json:"attempt"`
 	TaskID  string `json:"taskId"`
 }
 
-// DaemonView is how a daemon's shard gets on. The counts are those of its present attempt.
+// DaemonView describes the runs of a daemon's shard. The counts are those of its present attempt.
 type DaemonView struct {
-	// NextFireTime is nil when its cron never fires again, or its job makes no fires.
+	// NextFireTime is nil if its cron never fires again, or its job makes no fires.
 	NextFireTime *time.Time `json:"nextFireTime"`
-	// Running is the run under way, nil between runs; one that began just now may not have been reported yet.
+	// Running is the run under way, nil between runs. One that began just now may not have been reported yet.
 	Running *RunView `json:"running"`
 	LastRun *RunView `json:"lastRun"`
 	Runs    int64    `json:"runs"`
 	Failed  int64    `json:"failed"`
-	// Skipped fires found the shard running.
+	// Skipped counts the fires that found the shard running.
 	Skipped int64 `json:"skipped"`
 }
 
@@ -88,7 +90,7 @@ type RunView struct {
 	FailureCause   string `json:"failureCause"`
 }
 
-// ExecutionView is one run of a job.
+// ExecutionView is an execution with all its shards.
 type ExecutionView struct {
 	ExecutionID string            `json:"executionId"`
 	JobName     string            `json:"jobName"`
@@ -97,11 +99,12 @@ type ExecutionView struct {
 	State       executions.State  `json:"state"`
 	Why
 	Shards []ShardView `json:"shards"`
-	// Overrides are settings that hold for this run alone, without secrets; nil where it has none, or its job is of another app since.
+	// Overrides are settings of this run alone, without secrets; nil if it has none, or if its job has moved to
+	// another app.
 	Overrides *jobs.Overrides `json:"overrides,omitempty"`
 }
 
-// WaitingView is a shard that waits, and for what.
+// WaitingView is a shard that waits, with the reason.
 type WaitingView struct {
 	ExecutionID string    `json:"executionId"`
 	Item        int       `json:"item"`
@@ -117,13 +120,13 @@ type RunningView struct {
 	State       executions.State `json:"state"`
 	Agent       string           `json:"agent"`
 	Since       time.Time        `json:"since"`
-	// OptionalWhy is what keeps it from beginning, as far as its agent says.
+	// OptionalWhy is what keeps it from beginning, as far as its agent reports that.
 	OptionalWhy
-	// Progress is nil while its program has said nothing of it.
+	// Progress is nil until its program has reported some.
 	Progress *executions.Progress `json:"progress,omitempty"`
 }
 
-// EndedView is a shard that has ended, and not well, before the others of its run.
+// EndedView is a shard that has ended, and did not finish, before the others of its run.
 type EndedView struct {
 	ExecutionID string           `json:"executionId"`
 	Item        int              `json:"item"`
@@ -133,30 +136,30 @@ type EndedView struct {
 	Why
 }
 
-// Explanation is a job's state with all reasons.
+// Explanation is the state of a job with all reasons.
 type Explanation struct {
 	JobName string `json:"jobName"`
-	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING (also where all that was
-	// launched is kept from beginning), READY (fires on its cron), ON_TRIGGER (no cron), NEVER (its cron never fires
-	// again) or FAULTY (its document can't be used).
+	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING (also if all that was
+	// launched is kept from beginning), READY (fires on its cron), ON_TRIGGER (no cron), NEVER (its cron never
+	// fires again) or FAULTY (its document cannot be used).
 	State string `json:"state"`
 	NotesView
 	NextFires []time.Time   `json:"nextFires"`
 	Waiting   []WaitingView `json:"waiting"`
 	Running   []RunningView `json:"running"`
-	// Ended are the shards of runs under way that have ended otherwise than FINISHED, so that their runs will not
-	// finish.
+	// Ended has the shards of runs under way that have ended and did not finish, so that their runs will not finish
+	// either.
 	Ended []EndedView `json:"ended,omitempty"`
-	// LastRun is the last that ended, LastSuccess the last that finished; nil when none is kept.
+	// LastRun is the last run that ended, LastSuccess the last that finished; nil if none is kept.
 	LastRun     *ExecutionSummary `json:"lastRun,omitempty"`
 	LastSuccess *ExecutionSummary `json:"lastSuccess,omitempty"`
-	// DroppedFires found the job busy (rule F5), MissedFires are stretches of time whose fires nobody made (rule F3);
-	// nil when there were none.
+	// DroppedFires found the job busy (rule F5), MissedFires are stretches of time whose fires were not made (rule
+	// F3); nil if there were none.
 	DroppedFires *FiresView `json:"droppedFires,omitempty"`
 	MissedFires  *FiresView `json:"missedFires,omitempty"`
 }
 
-// TaskView is one task for lists: what the original calls a TaskContext.
+// TaskView is one task in a list; ElasticJob-Cloud calls it a task context.
 type TaskView struct {
 	TaskID      string
 	JobName     string
@@ -168,7 +171,7 @@ type TaskView struct {
 	Progress    *executions.Progress
 }
 
-// ReadyView is a job with runs that have not begun, and how many.
+// ReadyView is a job with Times executions that were not launched yet.
 type ReadyView struct {
 	JobName string
 	Times   int
@@ -181,7 +184,7 @@ type FailoverView struct {
 	OriginalTaskID string
 }
 
-// LogPlace is where a task's output is: a folder behind an agent's file API.
+// LogPlace is where a task's output is: a folder behind an agent's files API.
 type LogPlace struct {
 	// AgentURL is "http://host:port".
 	AgentURL string
@@ -191,12 +194,13 @@ type LogPlace struct {
 	Live bool
 }
 
-// SandboxView is where an executor keeps its files: the host name of its agent, and the path of the folder, which the
-// agent's files API takes. It is the absolute one on that host as soon as a task of the executor was reported.
+// SandboxView is where an executor keeps its files: the host name of its agent, and the path of the folder, as the
+// agent's files API takes it. The path is the absolute one on that host as soon as a task of the executor was
+// reported.
 type SandboxView struct {
 	Hostname string `json:"hostname"`
 	Path     string `json:"path"`
-	// LastReport is when this leader last got a report of the executor, nil if it got none.
+	// LastReport is when this leader last received a report of the executor, nil if it received none.
 	LastReport *time.Time `json:"lastReport,omitempty"`
 	// Note says that the clock of its agent is off, "" while it is right.
 	Note     string         `json:"note,omitempty"`
@@ -204,28 +208,28 @@ type SandboxView struct {
 	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 }
 
-// ExecutionSummary is one run of a job in a list: ExecutionView without its shards.
+// ExecutionSummary is one run of a job in a list: an ExecutionView without its shards.
 type ExecutionSummary struct {
 	ExecutionID string            `json:"executionId"`
 	JobName     string            `json:"jobName"`
 	FireTime    time.Time         `json:"fireTime"`
 	Source      executions.Source `json:"source"`
 	State       executions.State  `json:"state"`
-	// Why is what a run that waits is waiting for, and why one that ended is not FINISHED.
+	// Why is the reason for which a run waits, or for which one that ended did not finish.
 	Why
 	// LaunchTime is when its first task was launched.
 	LaunchTime *time.Time `json:"-"`
 	// StartTime is when its first process began, CompleteTime when its last shard had ended.
 	StartTime    *time.Time `json:"startTime"`
 	CompleteTime *time.Time `json:"completeTime"`
-	// Shards are how many of its shards are in which state; none before they are launched.
+	// Shards counts its shards by state; it has none before they are launched.
 	Shards map[executions.State]int `json:"shards"`
 }
 
-// FiresView are fires of a job that became no run.
+// FiresView counts fires of a job that became no run.
 type FiresView struct {
 	Count int64 `json:"count"`
-	// Last is when it last happened, Why what was the matter.
+	// Last is when it last happened, and Why the reason.
 	Last time.Time `json:"last"`
 	Why
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/sandbox"
 )
 
-// Sandboxes lists where the executors of an app keep their files, by executor id, or
-// returns an *Error.
+// Sandboxes returns where the executors of an app keep their files, sorted by executor id, or a *problem.Error if
+// the app is not registered.
 func (vs *Views) Sandboxes(app string) ([]SandboxView, error) {
 	if vs.st.Config.App(app) == nil {
 		return nil, problem.NoApp(app)
@@ -37,7 +37,8 @@ func (vs *Views) Sandboxes(app string) ([]SandboxView, error) {
 	return out, nil
 }
 
-// LogPlace says where a task's output is.
+// LogPlace returns where a task's output is. It returns a *problem.Error if the task is not known, has no output
+// yet, or ended without any.
 func (vs *Views) LogPlace(taskID string) (LogPlace, error) {
 	if ref, ok := vs.st.Executions.Task(taskID); ok {
 		return vs.placeOf(ref.Shard())
@@ -48,7 +49,7 @@ func (vs *Views) LogPlace(taskID string) (LogPlace, error) {
 	return vs.earlierPlace(taskID)
 }
 
-// placeOf is where the output of a shard's present attempt is.
+// placeOf returns where the output of a shard's present attempt is.
 func (vs *Views) placeOf(s *executions.Shard) (LogPlace, error) {
 	switch {
 	case s.State().Terminal() && (s.Dir() == "" || s.Start().IsZero()):
@@ -63,7 +64,7 @@ func noOutput(s *executions.Shard) error {
 	return problem.Errorf(problem.LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID(), s.Cause())
 }
 
-// earlierPlace is where the output of an attempt is that ended while its shard went on.
+// earlierPlace returns where the output of an attempt is that ended while its shard went on.
 func (vs *Views) earlierPlace(taskID string) (place LogPlace, err error) {
 	err = problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MostEarlier, vs.keptText())
 	id, unreadable := jobs.ParseTaskID(taskID)

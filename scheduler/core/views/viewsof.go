@@ -1,3 +1,7 @@
+// Package views makes what people see of a leader term: the answers of the API about jobs, executions, tasks,
+// agents and metrics, with the reasons why something waits. Views owns no state of the term and changes none: its
+// readers may run at the same time between two steps, but not during one. The package refuses no request for lack
+// of permission; that is up to the API.
 package views
 
 import (
@@ -11,7 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 )
 
-// Views makes what people see. It reads, and changes nothing: readers may be in it at the same time, between two steps.
+// Views makes what people see. Its methods change nothing, except HoldLaunches, so that several readers may call
+// them at the same time between two steps.
 type Views struct {
 	st            *state.State
 	placement     *placement.Placement
@@ -21,10 +26,11 @@ type Views struct {
 	notifications *notifications.Notifications
 	audit         *audit.Log
 	minutes       *minutes.Minutes
-	heldJobs      string // which jobs may be why launches are held
+	// heldJobs is the text of Held about the jobs that may be why launches are held.
+	heldJobs string // which jobs may be why launches are held
 }
 
-// Parts are what Views reads beside the state.
+// Parts are the parts of the core that Views reads in addition to the state.
 type Parts struct {
 	Placement     *placement.Placement
 	Fires         *fires.Fires
@@ -35,6 +41,7 @@ type Parts struct {
 	Minutes       *minutes.Minutes
 }
 
+// New makes the Views of a term.
 func New(s *state.State, p Parts) *Views {
 	return &Views{st: s, placement: p.Placement, fires: p.Fires, daemons: p.Daemons, places: p.Places,
 		notifications: p.Notifications, audit: p.Audit, minutes: p.Minutes}

@@ -6,21 +6,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/reason"
 )
 
-// Why says why something is as it is: in English, and as a code with its arguments, by which programs decide and the
-// console finds the words of its reader's language. All are empty where there is no reason.
+// Why is a reason in an answer: in English, and as a code with its arguments, by which programs decide and the
+// console chooses the words of its reader's language. All fields are empty if there is no reason.
 type Why struct {
 	Reason     string         `json:"reason"`
 	ReasonCode string         `json:"reasonCode,omitempty"`
 	ReasonArgs map[string]any `json:"reasonArgs,omitempty"`
 }
 
-// OptionalWhy is Why where there is none for most.
+// OptionalWhy is a Why that most answers do not have; its fields are then left out.
 type OptionalWhy struct {
 	Reason     string         `json:"reason,omitempty"`
 	ReasonCode string         `json:"reasonCode,omitempty"`
 	ReasonArgs map[string]any `json:"reasonArgs,omitempty"`
 }
 
+// WhyOf makes the Why of a reason; it is empty for the zero Reason.
 func WhyOf(r reason.Reason) (v Why) {
 	v.Reason, v.ReasonCode, v.ReasonArgs = inAnswer(r)
 	return v
@@ -30,24 +31,24 @@ func (v *ShardView) setFailure(r reason.Reason) {
 	v.FailureCause, v.FailureCode, v.FailureArgs = inAnswer(r)
 }
 
-// inAnswer is what an answer has of a reason.
+// inAnswer splits a reason into the three parts that an answer has of it.
 func inAnswer(r reason.Reason) (sentence, code string, args map[string]any) {
 	return r.String(), string(r.Code()), r.Args()
 }
 
-// NotesView are notes on a job or an app: in English and, in the same order, as codes with their arguments.
+// NotesView has notes about a job or an app: in English and, in the same order, as codes with their arguments.
 type NotesView struct {
 	Notes       []string   `json:"notes,omitempty"`
 	NoteReasons []NoteView `json:"noteReasons,omitempty"`
 }
 
-// NoteView is one note as a code with its arguments.
+// NoteView is one note as a code with its arguments. The code is "" for a note in words of its own.
 type NoteView struct {
 	Code string         `json:"code"`
 	Args map[string]any `json:"args,omitempty"`
 }
 
-// note appends notes, but those that are none.
+// Note appends notes, and leaves out those that are zero.
 func (v *NotesView) Note(notes ...reason.Reason) {
 	for _, r := range notes {
 		if !r.IsZero() {
@@ -57,8 +58,8 @@ func (v *NotesView) Note(notes ...reason.Reason) {
 	}
 }
 
-// After puts notes that somebody found in a document in front, and has each note once: the core repeats what a check
-// of the document found, with a code for it.
+// After returns the notes with those in front that a check of the document found, each note once. The core repeats
+// what that check found, with a code, which is kept.
 func (v NotesView) After(found []string) (all NotesView) {
 	for _, text := range slices.Concat(found, v.Notes) {
 		switch i := slices.Index(v.Notes, text); {
@@ -72,7 +73,7 @@ func (v NotesView) After(found []string) (all NotesView) {
 	return all
 }
 
-// texts are notes in words of their own.
+// texts turns notes in words of their own into reasons.
 func texts(notes []string) []reason.Reason {
 	said := make([]reason.Reason, len(notes))
 	for i, text := range notes {

@@ -1,3 +1,7 @@
+// Package watch names what people see differently after a step than before it, so that the shell renews only those
+// views and wakes only those who wait for them. A Watch keeps what it compares with the step before, such as the
+// state of the subscription, and nothing else. It reads the writes and effects of a step and changes only their
+// list of changes.
 package watch
 
 import (
@@ -15,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// common is what explanations of many jobs have in common.
+// common is what the explanations of many jobs have in common.
 type common struct {
 	draining, open, behind bool
 	reason                 string
@@ -26,7 +30,7 @@ type common struct {
 	cursor                 time.Time // while the clock is behind it
 }
 
-// Watch names what people see otherwise after a step than before it.
+// Watch names what people see differently after a step than before it.
 type Watch struct {
 	*state.State
 	placement *placement.Placement
@@ -36,6 +40,7 @@ type Watch struct {
 	nothingHeld bool
 }
 
+// New makes a Watch that has seen no step.
 func New(s *state.State, p *placement.Placement, f *fires.Fires) *Watch {
 	return &Watch{State: s, placement: p, fires: f}
 }
@@ -51,7 +56,8 @@ func (w *Watch) commonView() common {
 	return v
 }
 
-// nameChanged completes what the step has changed for people, once its writes are known.
+// NameChanged completes the list of what the step has changed for people. It is called once, at the end of the
+// step, with all its writes.
 func (w *Watch) NameChanged(writes []registry.Write) {
 	out := &w.Effects().Changed
 	if now := w.commonView(); now != w.common {
@@ -115,8 +121,8 @@ func (w *Watch) nameExecution(id string) {
 	w.SeeJob(job)
 }
 
-// nameWaiting names the executions in the queues of jobs that changed: for what they wait, or shards of them, depends on their job and on those
-// before them.
+// nameWaiting names the executions in the queues of jobs that changed, because what they or their shards wait for
+// depends on their job and on the executions before them.
 func (w *Watch) nameWaiting() {
 	for _, name := range w.Effects().Changed.Jobs {
 		j := w.Config.Job(name)
@@ -129,8 +135,8 @@ func (w *Watch) nameWaiting() {
 	}
 }
 
-// seeConfigured names what an event about documents changes for people. It is called before and after it is taken: a job may go from
-// one app to another.
+// SeeConfigured names what an event about documents changes for people. It is called both before and after the
+// event is handled, because a job may move from one app to another.
 func (w *Watch) SeeConfigured(e step.Event) {
 	path := ""
 	switch e := e.(type) {
@@ -154,7 +160,7 @@ func (w *Watch) SeeConfigured(e step.Event) {
 	}
 }
 
-// seeEvent names what an event of the cluster changes of the cluster itself.
+// SeeEvent records that an event of the cluster changes what people see of the cluster itself.
 func (w *Watch) SeeEvent(e cluster.Event) {
 	switch e.(type) {
 	case cluster.Offers, cluster.Closed, cluster.Rescind, cluster.Failure:
