@@ -212,7 +212,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				s.step(operator.ForgetRequested{Token: 2, TaskID: pick(append(orphanIDs(s.core), "junk")...)}, operator.ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
 				check("forget")
 			case 4:
-				before, wasDraining := s.everything(), s.core.Draining()
+				before, wasDraining := s.everything(), s.core.shared.Draining()
 				s.skew = s.began.Sub(s.loaded) // no moment is clamped
 				s.core = s.load()
 				if after := s.everything(); after != before && !wasDraining {

@@ -15,12 +15,12 @@ import (
 
 // appChanged takes a committed change of an app (rule T4).
 func (c *Core) appChanged(e config.AppChanged) {
-	c.NeedChanged()
+	c.shared.NeedChanged()
 	a, jobs, other := c.config.AppChanged(e)
 	if other {
 		c.starts.ForgetApp(e.Name)
 		if a != nil {
-			c.MatchAgain()
+			c.shared.MatchAgain()
 		}
 	}
 	c.applyJobStates(jobs)
@@ -35,13 +35,13 @@ func (c *Core) applyJobStates(jobs []*config.Job) {
 
 // markChanged takes a disabled mark that an external edit has set or removed (rule F6).
 func (c *Core) markChanged(e config.MarkChanged) {
-	c.NeedChanged()
+	c.shared.NeedChanged()
 	c.applyJobStates(c.config.MarkChanged(e))
 }
 
 // jobChanged takes a committed change of a job (rule T4).
 func (c *Core) jobChanged(e config.JobChanged) {
-	c.NeedChanged()
+	c.shared.NeedChanged()
 	if j := c.config.JobChanged(e); j != nil {
 		c.applyJobState(j)
 	}
@@ -73,7 +73,7 @@ func (c *Core) applyJobState(j *config.Job) {
 	if j.Config() == nil {
 		c.daemons.Look(j.Name())
 		c.fires.Follow(j, false)
-		c.OfJobs.Forget(j.Name())
+		c.shared.OfJobs.Forget(j.Name())
 		c.config.ForgetRecord(j)
 		c.config.RemoveEndedJob(j, c.executions.Busy(j.Name()))
 		return
@@ -84,12 +84,12 @@ func (c *Core) applyJobState(j *config.Job) {
 	c.checkOverrides(j)
 	c.daemons.Look(j.Name())
 	if j.IsDaemon() {
-		c.MatchAgain() // its shards may have been held back
+		c.shared.MatchAgain() // its shards may have been held back
 	}
 	c.executions.HeadOfQueue(j.Name())
 	if first := c.executions.First(j.Name()); first != nil && !first.Launched() {
 		c.executions.SetUnplaced(first, executions.Unplaced{}) // it may take something else now
-		c.MatchAgain()
+		c.shared.MatchAgain()
 	}
 }
 

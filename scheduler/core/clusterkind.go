@@ -19,12 +19,12 @@ func (c *Core) checkClusterKind(entries []registry.Entry) error {
 			used = true
 		}
 	}
-	if !used || kind == c.Opt.ClusterKind {
+	if !used || kind == c.shared.Opt.ClusterKind {
 		return nil
 	}
 	return fmt.Errorf("%w by a scheduler on %s: its state was made on %s, where its tasks may still run. Start the scheduler there again; to move, "+
 		"export apps and jobs there (elasticjob export), have all jobs ended, and apply them to a scheduler with a new registry here",
-		registry.ErrUnusable, nameOfCluster(c.Opt.ClusterKind), nameOfCluster(kind))
+		registry.ErrUnusable, nameOfCluster(c.shared.Opt.ClusterKind), nameOfCluster(kind))
 }
 
 func nameOfCluster(kind string) string {

@@ -50,7 +50,7 @@ func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 		opt := s.opt
 		opt.ClusterKind = kind
 		core := New(opt)
-		core.SetRandom(rand.NewPCG(1, 2))
+		core.shared.SetRandom(rand.NewPCG(1, 2))
 		core.subscription.MakeID()
 		var r store.Commit
 		core.subscription.Write(&r)

@@ -25,7 +25,7 @@ func (c *Core) follow(ch executions.Change) {
 		}
 	case executions.ExecutionLaunched:
 		c.recording.Changed(e)
-		countLaunch(c.Shared, e)
+		countLaunch(c.shared, e)
 	case executions.ExecutionWaits:
 		c.recording.Waits(e, ch.Why)
 	case executions.ExecutionKilled:
@@ -35,9 +35,9 @@ func (c *Core) follow(ch executions.Change) {
 		c.executionEnded(e)
 	case executions.TaskLaunched:
 		s := ch.Ref().Shard()
-		c.Numbers.TasksLaunched++
+		c.shared.Numbers.TasksLaunched++
 		c.recording.TraceDecided(ch.Ref(), cluster.Staging, reason.Reason{})
-		c.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: "on agent " + s.Agent()})
+		c.shared.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: "on agent " + s.Agent()})
 	case executions.TaskRuns:
 		s := ch.Ref().Shard()
 		if !e.Daemon() && c.recording.On() {
@@ -59,18 +59,18 @@ func (c *Core) follow(ch executions.Change) {
 	case executions.TaskEnded:
 		s := ch.Ref().Shard()
 		c.releaseTask(e, s)
-		countEnd(c.Shared, ch.State)
+		countEnd(c.shared, ch.State)
 		failed := ch.State == executions.Failed || ch.State == executions.TimedOut
-		c.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: string(ch.State), Why: whyNot(s),
+		c.shared.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: string(ch.State), Why: whyNot(s),
 			Problem: ch.State != executions.Finished && ch.State != executions.Killed && !(failed && c.notifications.IgnoresFailures(e.Job()))})
 	case executions.ShardRequeued:
 		s := ch.Ref().Shard()
-		c.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: s.Cause(), Problem: s.Kill().IsZero()})
+		c.shared.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: s.Cause(), Problem: s.Kill().IsZero()})
 		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(), Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
 		c.releaseTask(e, s)
-		c.Numbers.TasksRequeued++
+		c.shared.Numbers.TasksRequeued++
 		c.daemons.Requeued(ch.Ref())
-		c.Timers.At(ch.At.Add(-c.placement.Lead()), func(time.Time) { c.NeedChanged() })
+		c.shared.Timers.At(ch.At.Add(-c.placement.Lead()), func(time.Time) { c.shared.NeedChanged() })
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *Core) attemptEnds(ch executions.Change) {
 	if e.Daemon() {
 		return // a daemon's runs are counted and recorded one by one
 	}
-	stats.ObserveRun(&c.Numbers.TaskRun, s.Start(), s.Complete())
+	stats.ObserveRun(&c.shared.Numbers.TaskRun, s.Start(), s.Complete())
 	if s.Start().IsZero() && !ch.Failed {
 		return // it had no process, and nobody looks for the reason why its shard failed
 	}
@@ -95,11 +95,11 @@ func (c *Core) executionEnded(e *executions.Execution) {
 	switch {
 	case e.Dropped(): // counted with the fires that became no run
 	case state == executions.Finished:
-		c.Numbers.ExecutionsFinished++
+		c.shared.Numbers.ExecutionsFinished++
 	case state == executions.Killed:
-		c.Numbers.ExecutionsKilled++
+		c.shared.Numbers.ExecutionsKilled++
 	default:
-		c.Numbers.ExecutionsFailed++
+		c.shared.Numbers.ExecutionsFailed++
 	}
 	c.recording.Ended(e)
 	countRun(c.st, e)
@@ -107,7 +107,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 		c.notifications.ReportFailure(e.Job(), notifications.FailureOf(e))
 	}
 	if !e.Dropped() { // else its drop has been reported
-		c.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
+		c.shared.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
 	if e.Daemon() {
 		c.daemons.Look(e.Job())
@@ -126,7 +126,7 @@ func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
 		c.agents.Release(s.Agent(), e.Needs(s), e.Daemon())
 	}
 	c.placement.TaskEnded()
-	c.MatchAgain()
+	c.shared.MatchAgain()
 }
 
 // whyNot is why a shard has not finished, none if it has.

@@ -32,7 +32,7 @@ import (
 // events come in with Step, everything that is to happen comes out of it. It
 // must not be used concurrently.
 type Core struct {
-	*step.Shared
+	shared *step.Shared
 	// decision is what the present step has decided, but for the effects of the parts.
 	decision Decision
 	// st is what the term knows, and the fields below it its owners.
@@ -71,17 +71,17 @@ func New(opt step.Options) *Core {
 	shared := &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics), Numbers: stats.New()}
 	st := state.New(shared)
 	c := &Core{
-		Shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
+		shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
 		executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
 		notifications: notifications.New(shared, st.Config),
 		recording:     recording.New(shared, st.Executions),
 	}
 	c.fires = fires.New(st, c.recording)
-	c.places = sandbox.Places{State: st}
+	c.places = sandbox.New(st)
 	c.daemons = daemons.New(st, c.recording, c.notifications)
 	c.attempts = attempts.New(st, c.places, c.daemons, c.recording)
 	c.placement = placement.New(st, c.daemons.Describer(), c.daemons, c.fires)
-	c.reconciler = reconcile.Reconciler{State: st}
+	c.reconciler = reconcile.New(st)
 	c.retirer = retire.New(st, c.placement.Probe)
 	c.minutes = minutes.New(st, c.recording.Sampled)
 	c.audit = audit.New(shared, st.Config, func(r audit.Row) { c.recording.Audited(r) })

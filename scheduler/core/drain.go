@@ -6,7 +6,7 @@ import (
 
 // beginDrain begins the end of everything on the cluster (rule O4).
 func (c *Core) beginDrain() {
-	c.Drain()
+	c.shared.Drain()
 	for _, id := range c.executions.OpenIDs() {
 		if e := c.executions.Get(id); e != nil && e.Launched() {
 			c.executions.Kill(e, reason.Of(reason.ServerStopped))
@@ -20,7 +20,7 @@ func (c *Core) beginDrain() {
 
 // finishDrain reports when no task and no executor is left on the cluster.
 func (c *Core) finishDrain() {
-	if !c.Draining() {
+	if !c.shared.Draining() {
 		return
 	}
 	live := c.executors.Len()

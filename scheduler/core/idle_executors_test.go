@@ -62,7 +62,7 @@ func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
 			s.after(time.Duration(100+i*37%200) * time.Millisecond)
 			s.finish(l)
 		}
-		if n := s.core.Timers.Len(); n > 20 {
+		if n := s.core.shared.Timers.Len(); n > 20 {
 			t.Errorf("a run every %s: %d timers after 300", period, n)
 		}
 	}

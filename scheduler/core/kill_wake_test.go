@@ -31,7 +31,7 @@ func TestK1AnsweredKillsWakeNobody(t *testing.T) {
 	end, steps := s.now.Add(10*time.Second), 0
 	for s.now.Before(end) {
 		d := s.core.Step(s.clocks(), rand.NewPCG(1, 2), nil)
-		s.now = s.core.Began().Add(max(d.Wake, s.core.Now().Sub(s.core.Began())+time.Microsecond))
+		s.now = s.core.shared.Began().Add(max(d.Wake, s.core.shared.Now().Sub(s.core.shared.Began())+time.Microsecond))
 		steps++
 	}
 	if steps > shards/4 {

@@ -27,10 +27,10 @@ type Stored struct {
 // used or read is reported and left alone; the rest runs ([D15]). Only a state of the scheduler that
 // cannot be read, or that a newer release has written, is an error: going on could lose or double work.
 func (c *Core) Load(wall time.Time, stored Stored) error {
-	c.Begin(wall)
+	c.shared.Begin(wall)
 	c.fires.BeginLoading()
 	defer c.fires.EndLoading()
-	if err := c.stateVersion.load(stored.Entries, c.Opt.Release); err != nil {
+	if err := c.stateVersion.load(stored.Entries, c.shared.Opt.Release); err != nil {
 		return err
 	}
 	if err := c.checkClusterKind(stored.Entries); err != nil {
@@ -44,7 +44,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		if stored.Documents != nil {
 			d = stored.Documents[i]
 		} else {
-			d = config.ReadDocument(&c.Opt, wall, e)
+			d = config.ReadDocument(&c.shared.Opt, wall, e)
 		}
 		if e.Unreadable != "" && dir != store.PathApps && dir != store.PathJobs {
 			if err = c.loadUnreadable(e, dir); err != nil {
@@ -66,13 +66,13 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathOrphan:
 			var g orphans.Orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
-				c.Clamp(0, &g.Since, &g.Away, &g.Staged)
+				c.shared.Clamp(0, &g.Since, &g.Away, &g.Staged)
 				c.orphans.Restore(g)
 			}
 		case store.PathStartFailure:
 			var until time.Time // the apps are known: documents come first
 			until, err = c.starts.Restore(e, func(name string) bool { return c.config.App(name) != nil })
-			c.MatchAt(until)
+			c.shared.MatchAt(until)
 		case store.PathDaemonRuns:
 			err = c.daemons.Restore(name, e.Value)
 		case store.PathNotification:
@@ -112,7 +112,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 		c.config.SetMark(e.Path, config.MarkedDisabled)
 		c.config.AddFault(e.Path, config.MarkUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
-		c.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
+		c.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
 		return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
 	}
@@ -152,7 +152,7 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 // follow its documents.
 func (c *Core) joinLoaded() error {
 	for _, path := range c.config.Faults() {
-		c.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.FaultAt(path).Why().String(), Problem: true})
+		c.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.FaultAt(path).Why().String(), Problem: true})
 	}
 	ended, err := c.executions.Join()
 	if err != nil {

@@ -49,7 +49,7 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0/20 * * * * ?" })
 	p.answers = 500 * time.Millisecond
 	p.run(10 * time.Minute)
-	if lead := p.core.placement.Lead(); lead < p.answers || lead > p.core.Opt.OfferAhead {
+	if lead := p.core.placement.Lead(); lead < p.answers || lead > p.core.shared.Opt.OfferAhead {
 		t.Errorf("offers are asked for %s before a fire", lead)
 	}
 	before := p.core.views.Stats()

@@ -22,8 +22,9 @@ import (
 // is newer than they know. What that leader's last batch was is said nevertheless.
 func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
-	h := recording.New(&step.Shared{Opt: step.Options{History: true, Term: 500}}, &executions.Set{})
-	h.Begin(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
+	shared := &step.Shared{Opt: step.Options{History: true, Term: 500}}
+	h := recording.New(shared, &executions.Set{})
+	shared.Begin(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	for path, value := range map[string]string{store.PathHistoryBase: "7000000", store.Under(store.PathHistoryBatches, "3"): "41", store.Under(store.PathHistoryBatches, "490"): "5"} {
 		if err := h.Restore(registry.Entry{Path: path, Value: []byte(value)}); err != nil {
 			t.Fatal(err)

@@ -17,12 +17,12 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 		c.offered(e)
 	case cluster.Closed:
 		if len(e.AgentID) <= jobs.MaxAgentIDBytes && c.agents.ClosedNow(e) {
-			c.MatchAgain() // for the reasons of what waits: nothing of such an agent is on offer
+			c.shared.MatchAgain() // for the reasons of what waits: nothing of such an agent is on offer
 		}
 	case cluster.Rescind:
 		c.placement.Rescind(e.OfferID)
 	case cluster.Update:
-		c.Numbers.StatusUpdates++
+		c.shared.Numbers.StatusUpdates++
 		c.attempts.Update(e)
 	case cluster.Failure:
 		c.failure(e)
@@ -37,7 +37,7 @@ func (c *Core) offered(e cluster.Offers) {
 	named := map[string][]string{} // executors, by agent
 	var empty []string
 	for _, o := range e.Offers {
-		c.Numbers.OffersReceived++
+		c.shared.Numbers.OffersReceived++
 		if c.agents.Offered(o) {
 			for _, x := range c.executors.On(o.AgentID) {
 				c.executors.RepeatShutdown(x)
@@ -65,8 +65,8 @@ func (c *Core) offered(e cluster.Offers) {
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
 		if x := c.executors.Get(id); x == nil && !c.subscription.TakingOver() {
-			c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
-			c.Call(step.CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
+			c.shared.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
+			c.shared.Call(step.CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
 		}
 	}
 	for _, x := range slices.Clone(c.executors.On(o.AgentID)) {
@@ -94,13 +94,13 @@ func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount
 // (attempts.Update) or by timeouts (attempts.Sweep), and its executors stay until they are idle or their SHUTDOWN was
 // repeated often enough (package retire).
 func (c *Core) failure(f cluster.Failure) {
-	c.NeedChanged()
+	c.shared.NeedChanged()
 	if f.ExecutorID == "" {
 		c.placement.AgentGone(f.AgentID)
 		c.agents.Remove(f.AgentID)
 		return
 	}
-	c.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
+	c.shared.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
 	if x := c.executors.Get(f.ExecutorID); x != nil {
 		if x.Pending() > 0 || x.Tasks() > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under

@@ -48,7 +48,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 				last[fmt.Sprint("large_", 40+i)] = began
 			}
 			// It fires each ten minutes. The small ones that are older get agents of their own too, but take what comes free one by one.
-			most := 10*time.Minute + p.core.Opt.ReserveAfter + time.Duration(test.large+1)*(test.takes+time.Minute)
+			most := 10*time.Minute + p.core.shared.Opt.ReserveAfter + time.Duration(test.large+1)*(test.takes+time.Minute)
 			for p.now.Sub(began) < 4*time.Hour {
 				p.run(time.Minute)
 				for name, at := range last {

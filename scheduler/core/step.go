@@ -14,8 +14,8 @@ import (
 // Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
 // lets the rest out (see Decision).
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
-	c.SetRandom(rnd)
-	if c.Set(now) {
+	c.shared.SetRandom(rnd)
+	if c.shared.Set(now) {
 		c.fires.WallClockSet()
 		c.placement.ClockSet()
 	}
@@ -23,7 +23,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	for _, e := range events {
 		c.handle(e)
 	}
-	c.Timers.Run(c.Now())
+	c.shared.Timers.Run(c.shared.Now())
 	c.attempts.Sweep()
 	c.fires.Make()
 	c.daemons.Tend()
@@ -39,7 +39,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.watch.NameChanged(c.decision.Writes)
 	c.decision.Notifications = c.notifications.Take()
 	c.decision.Wake = c.nextWake()
-	out, effects := c.decision, c.TakeEffects()
+	out, effects := c.decision, c.shared.TakeEffects()
 	c.decision = Decision{}
 	out.Calls, out.Notes, out.Changed, out.Fenced = effects.Calls, effects.Notes, effects.Changed, effects.Fenced
 	return out
@@ -115,13 +115,13 @@ func (c *Core) nextWake() time.Duration {
 			at = t
 		}
 	}
-	if t, ok := c.Timers.Next(); ok {
+	if t, ok := c.shared.Timers.Next(); ok {
 		earlier(t)
 	}
 	earlier(c.fires.Wake(c.placement.Lead()))
 	earlier(c.attempts.Wake())
-	if c.MatchWanted() {
-		earlier(c.Now())
+	if c.shared.MatchWanted() {
+		earlier(c.shared.Now())
 	}
 	earlier(c.placement.Wake())
 	earlier(c.subscription.TakeoverWake())
@@ -129,8 +129,8 @@ func (c *Core) nextWake() time.Duration {
 	if at.IsZero() {
 		return 0
 	}
-	earlier(c.Now().Add(clock.MaxSleep))
-	return max(c.Elapsed(at), 1)
+	earlier(c.shared.Now().Add(clock.MaxSleep))
+	return max(c.shared.Elapsed(at), 1)
 }
 
 // write has every part add what it has changed to the commit.

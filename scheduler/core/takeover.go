@@ -9,6 +9,6 @@ func (c *Core) takeOver() {
 		return
 	}
 	c.imports.Took(c.subscription.TakenOver()...)
-	c.MatchAgain()
+	c.shared.MatchAgain()
 	c.placement.Probe() // its executors are shut down now (rule X3)
 }

@@ -45,7 +45,7 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 }
 
 // scarce are the faults that a hundred worlds may miss: they need several others at one place.
-var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true, ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true, AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true, HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, EndedWhileFetching: true}
+var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true, ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true, AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true, HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, AbdicatedRefused: true, EndedWhileFetching: true}
 
 // TestTheChecksFindWrongOrders: with a shell that does its steps in the wrong order worlds
 // fail, so what keeps them from failing is the order.

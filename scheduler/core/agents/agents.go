@@ -60,7 +60,7 @@ type Agent struct {
 //   - maintained has at least the ids of the agents with a maintenanceStart;
 //   - questions has, by the task that was invented for it, the id of every agent with a question.
 type Set struct {
-	*step.Shared
+	shared     *step.Shared
 	byID       map[string]*Agent
 	maintained map[string]bool
 	questions  map[string]string
@@ -76,7 +76,7 @@ type Set struct {
 
 // New returns a Set without agents.
 func New(s *step.Shared) *Set {
-	return &Set{Shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
+	return &Set{shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
 }
 
 // Get returns the agent with that id, or nil if it was never seen or is forgotten.
@@ -175,19 +175,19 @@ func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
 	if a == nil || its.IsZero() {
 		return false
 	}
-	a.clock.hear(as.Now(), its)
-	was, drift := a.clock.off, a.clock.drift(as.Now(), as.Wall())
+	a.clock.hear(as.shared.Now(), its)
+	was, drift := a.clock.off, a.clock.drift(as.shared.Now(), as.shared.Wall())
 	turned := cmp.Compare(drift, 0) != cmp.Compare(was, 0)
 	if !turned && (drift-was).Abs() < clockOff {
 		return false
 	}
 	a.clock.off = drift
-	as.SeeCluster()
+	as.shared.SeeCluster()
 	switch {
 	case turned && drift == 0:
-		as.Note(step.Note{Kind: step.NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
+		as.shared.Note(step.Note{Kind: step.NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
 	case turned:
-		as.Note(step.Note{Kind: step.NoteAgentClock, Detail: as.ClockNote(a.id).String(), Problem: true})
+		as.shared.Note(step.Note{Kind: step.NoteAgentClock, Detail: as.ClockNote(a.id).String(), Problem: true})
 	}
 	return true
 }
@@ -209,7 +209,7 @@ func (as *Set) See(id string) *Agent {
 		a = &Agent{id: id}
 		as.byID[id] = a
 	}
-	a.lastSeen = as.Now()
+	a.lastSeen = as.shared.Now()
 	return a
 }
 
@@ -223,20 +223,20 @@ func (as *Set) Registered(id string) bool { return as.byID[id] != nil && as.byID
 func (as *Set) Register(a *Agent) {
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
-		as.SeeCluster()
+		as.shared.SeeCluster()
 	}
 	if !a.registered {
-		a.registered, a.registeredAt, as.back[a.id] = true, as.Now(), true
-		as.SeeCluster()
+		a.registered, a.registeredAt, as.back[a.id] = true, as.shared.Now(), true
+		as.shared.SeeCluster()
 	}
 }
 
 // Remove notes that the master has removed an agent. An unknown one is ignored.
 func (as *Set) Remove(id string) {
 	if a := as.byID[id]; a != nil {
-		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.Now(), ""
+		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.shared.Now(), ""
 		as.lookAtClosed()
-		as.SeeCluster()
+		as.shared.SeeCluster()
 	}
 }
 
@@ -250,7 +250,7 @@ func (as *Set) Lost(id string, since time.Time) {
 	a.registered, a.registeredSince = false, time.Time{}
 	if a.unreachable.IsZero() || since.Before(a.unreachable) {
 		a.unreachable = since
-		as.SeeCluster()
+		as.shared.SeeCluster()
 	}
 }
 
@@ -271,7 +271,7 @@ func (as *Set) SessionBegan() {
 func (as *Set) Ask(id string) (question string) {
 	a := as.See(id)
 	if a.question == "" {
-		a.question = QuestionPrefix + as.UUID()
+		a.question = QuestionPrefix + as.shared.UUID()
 		as.questions[a.question] = id
 	}
 	return a.question
@@ -284,11 +284,11 @@ const QuestionPrefix = "question-"
 // without a gap.
 func (as *Set) StillRegistered(id string) time.Duration {
 	a := as.See(id)
-	if a.registeredSince.IsZero() || as.Now().Sub(a.registeredSeen) > registeredGap {
-		a.registeredSince = as.Now()
+	if a.registeredSince.IsZero() || as.shared.Now().Sub(a.registeredSeen) > registeredGap {
+		a.registeredSince = as.shared.Now()
 	}
-	a.registeredSeen = as.Now()
-	return as.Now().Sub(a.registeredSince)
+	a.registeredSeen = as.shared.Now()
+	return as.shared.Now().Sub(a.registeredSince)
 }
 
 // registeredGap is the longest time between two signs that an agent is registered. After a longer one it may have
@@ -311,7 +311,7 @@ func (as *Set) Settle(id string, seen resources.Amount) {
 	a := as.See(id)
 	if most := a.settled.Max(seen); most != a.settled {
 		a.settled = most
-		as.SeeCluster()
+		as.shared.SeeCluster()
 	}
 }
 
@@ -325,7 +325,7 @@ func (as *Set) total(a *Agent, all resources.Amount) {
 	}
 	if a.settled != all {
 		a.settled = all
-		as.SeeCluster()
+		as.shared.SeeCluster()
 	}
 }
 
@@ -341,7 +341,7 @@ func (as *Set) attribute(a *Agent, says *cluster.Attributes) {
 // executor is still on an agent.
 func (as *Set) ForgetOld(used func(id string) bool) {
 	for id, a := range as.byID {
-		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.Now().Sub(a.lastSeen) > Kept && !used(id) {
+		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.shared.Now().Sub(a.lastSeen) > Kept && !used(id) {
 			as.capacities++
 			delete(as.byID, id)
 			delete(as.maintained, id)
@@ -367,8 +367,8 @@ const maintenanceSoon = time.Hour
 // It goes by the wall clock.
 func (as *Set) InMaintenance(id string) bool {
 	a := as.byID[id]
-	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(as.Wall().Add(maintenanceSoon)) &&
-		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.Wall())) // a schedule may stand long after its window
+	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(as.shared.Wall().Add(maintenanceSoon)) &&
+		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.shared.Wall())) // a schedule may stand long after its window
 }
 
 // AllInMaintenance returns, by id, the agents for which InMaintenance holds, with the reason for people; nil if
@@ -384,7 +384,7 @@ func (as *Set) AllInMaintenance() map[string]reason.Reason {
 		}
 		a := as.byID[id]
 		say := reason.MaintenanceBegins
-		if !a.maintenanceStart.After(as.Wall()) {
+		if !a.maintenanceStart.After(as.shared.Wall()) {
 			say = reason.InMaintenance
 		}
 		out[id] = say(a.maintenanceStart.UTC(), a.maintenanceEnd.UTC())

@@ -19,17 +19,17 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	if s.StuckStaging() {
 		o.Staged = s.Launched()
 	}
-	o.Known = o.Known && !as.Opt.TaskExecutors
-	as.Orphans.Add(o)
-	if as.Opt.TaskExecutors {
+	o.Known = o.Known && !as.st.Opt.TaskExecutors
+	as.st.Orphans.Add(o)
+	if as.st.Opt.TaskExecutors {
 		as.killOrphan(&o)
-		as.Subscription.AskAgainSoon()
+		as.st.Subscription.AskAgainSoon()
 	}
-	as.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why, Problem: true})
-	as.Executions.EndDecided(ref, why)
+	as.st.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why, Problem: true})
+	as.st.Executions.EndDecided(ref, why)
 	as.recording.TraceDecided(ref, cluster.Lost, why)
 	as.endAttempt(ref, outcomeLost, 0)
-	as.Executions.ForgetTask(o.TaskID)
+	as.st.Executions.ForgetTask(o.TaskID)
 }
 
 // killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as a
@@ -37,46 +37,46 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 // reported only when its kill is known to be kept: its agent may be back without having been given the task, and
 // would start it beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
-	as.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.Opt.KillGrace), "it was given up while its agent did not answer")
+	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace), "it was given up while its agent did not answer")
 }
 
 // newOrphan returns the record of an attempt that may still run after it was abandoned.
 func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
-	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(), Execution: ref.Exec.ID(), Since: as.Now(), Framework: as.Subscription.FrameworkID(),
-		Grace: as.Executions.TaskGrace(ref), Known: ref.Shard().Known()}
+	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(), Execution: ref.Exec.ID(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
+		Grace: as.st.Executions.TaskGrace(ref), Known: ref.Shard().Known()}
 }
 
 // updateOrphan applies a status update of an orphan (rule E5). An orphan that is seen alive blocks its shard, even
 // with failover, until it has ended or its agent has been away again for as long as E4 asks: till then no agent
 // counts as unreachable, and promise 2 has no exception.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
-	if u.State != cluster.Unreachable || u.KillKept || !as.Opt.TaskExecutors {
-		as.Orphans.Reported(o.TaskID)
+	if u.State != cluster.Unreachable || u.KillKept || !as.st.Opt.TaskExecutors {
+		as.st.Orphans.Reported(o.TaskID)
 	} else {
 		as.killOrphan(o)
 	}
 	stuck := as.orphanStuck(o, u.State)
 	switch u.State {
 	case cluster.Unreachable:
-		as.Orphans.AgentAway(o.TaskID, as.Now())
+		as.st.Orphans.AgentAway(o.TaskID, as.st.Now())
 	case cluster.Unknown:
-		if as.Agents.Registered(o.Agent) && o.Until.IsZero() {
-			as.Orphans.Remove(o.TaskID)
+		if as.st.Agents.Registered(o.Agent) && o.Until.IsZero() {
+			as.st.Orphans.Remove(o.TaskID)
 			return
 		}
-		as.Orphans.AgentAway(o.TaskID, as.Now())
+		as.st.Orphans.AgentAway(o.TaskID, as.st.Now())
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		if stuck {
-			as.Orphans.AgentAway(o.TaskID, as.Now())
+			as.st.Orphans.AgentAway(o.TaskID, as.st.Now())
 		} else {
-			as.Orphans.SeenAlive(o.TaskID)
+			as.st.Orphans.SeenAlive(o.TaskID)
 		}
 		as.killOrphan(o)
 	default:
 		// A master reports a removed task as gone before its processes have ended.
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) {
-			as.Orphans.Remove(o.TaskID)
+			as.st.Orphans.Remove(o.TaskID)
 		}
 	}
 }
@@ -91,30 +91,30 @@ func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	case state != cluster.Staging:
 		since = time.Time{}
 	case since.IsZero():
-		since = as.Now()
+		since = as.st.Now()
 	}
-	as.Orphans.Staged(o.TaskID, since)
-	return !since.IsZero() && as.Now().Sub(since) >= as.Opt.StagingLost
+	as.st.Orphans.Staged(o.TaskID, since)
+	return !since.IsZero() && as.st.Now().Sub(since) >= as.st.Opt.StagingLost
 }
 
 // addEnding keeps an attempt that the cluster has removed as an orphan until its processes must have ended, which
 // they do within that time. Until then no later attempt of its shard begins, not even in the next execution of its
 // job (promise 2).
 func (as *Attempts) addEnding(o orphans.Orphan, within time.Duration) {
-	o.Blocks, o.Until = true, as.Now().Add(within)
-	as.Orphans.Add(o)
+	o.Blocks, o.Until = true, as.st.Now().Add(within)
+	as.st.Orphans.Add(o)
 }
 
 // sweepOrphans removes the orphans that are too old, and unblocks the shards of those whose agent has been away for
 // long enough (rules E4, E5).
 func (as *Attempts) sweepOrphans() {
-	for _, o := range as.Orphans.All() {
+	for _, o := range as.st.Orphans.All() {
 		switch {
-		case as.Now().Sub(o.Since) > as.Opt.OrphanKept, !o.Until.IsZero() && !as.Now().Before(o.Until):
-			as.Orphans.Remove(o.TaskID)
-		case o.Away.IsZero() || !as.Subscription.Open() || !o.Known:
-		case as.Now().Sub(o.Away) >= as.Opt.UnreachableFailover:
-			as.Orphans.AwayForLong(o.TaskID)
+		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanKept, !o.Until.IsZero() && !as.st.Now().Before(o.Until):
+			as.st.Orphans.Remove(o.TaskID)
+		case o.Away.IsZero() || !as.st.Subscription.Open() || !o.Known:
+		case as.st.Now().Sub(o.Away) >= as.st.Opt.UnreachableFailover:
+			as.st.Orphans.AwayForLong(o.TaskID)
 		}
 	}
 }

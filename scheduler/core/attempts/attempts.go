@@ -19,7 +19,7 @@ import (
 // Attempts applies what is reported of tasks to their attempts. It holds the rules; the state that they change
 // belongs to the parts of state.State.
 type Attempts struct {
-	*state.State
+	st        *state.State
 	places    sandbox.Places
 	daemons   *daemons.Daemons
 	recording *recording.Recording
@@ -30,13 +30,13 @@ type Attempts struct {
 
 // New returns the Attempts of a term over its state.
 func New(s *state.State, p sandbox.Places, d *daemons.Daemons, r *recording.Recording) *Attempts {
-	return &Attempts{State: s, places: p, daemons: d, recording: r}
+	return &Attempts{st: s, places: p, daemons: d, recording: r}
 }
 
 // Wake is when Sweep is to be called next, in the time of the term; zero while there is neither a task nor an
 // orphan.
 func (as *Attempts) Wake() time.Time {
-	if as.Executions.NumTasks()+as.Orphans.Len() == 0 {
+	if as.st.Executions.NumTasks()+as.st.Orphans.Len() == 0 {
 		return time.Time{}
 	}
 	return as.nextSweep

@@ -10,14 +10,14 @@ import (
 // endOf collects what an update says of the end of an attempt: when it ended, its exit status and its cause.
 func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 	s := ref.Shard()
-	end := executions.End{UUID: u.UUID, Complete: as.Said(u.Timestamp)}
+	end := executions.End{UUID: u.UUID, Complete: as.st.Said(u.Timestamp)}
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor()
 	}
 	if st := u.Status; st != nil {
 		as.places.Reported(ref, st)
 		if !st.StartTime.IsZero() {
-			as.Executions.Began(ref, st.StartTime)
+			as.st.Executions.Began(ref, st.StartTime)
 		}
 		if !st.CompleteTime.IsZero() {
 			end.Complete = st.CompleteTime
@@ -31,7 +31,7 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 		end.Cause = describeEnd(u)
 	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
-		end.Complete = as.Wall() // the moment is that of the question
+		end.Complete = as.st.Wall() // the moment is that of the question
 	}
 	return end
 }

@@ -25,26 +25,26 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time
 	}
 	in := as.endingOf(ref, how)
 	v := next(in)
-	as.Executions.Ends(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause, v.counts)
-	if v.blameAgent && as.Config.App(e.Settings().App.AppName) != nil {
+	as.st.Executions.Ends(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause, v.counts)
+	if v.blameAgent && as.st.Config.App(e.Settings().App.AppName) != nil {
 		// Shards that bring their executors are launched together, and fail so.
 		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
-		as.MatchAt(as.Starts.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
+		as.st.MatchAt(as.st.Starts.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
 	}
-	if x := as.Executors.Get(s.Executor()); x != nil && v.closeExecutor {
+	if x := as.st.Executors.Get(s.Executor()); x != nil && v.closeExecutor {
 		if v.mismatch {
 			detail := s.Executor() + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
-			as.Note(step.Note{Kind: step.NoteExecutor, Detail: detail, Problem: true})
+			as.st.Note(step.Note{Kind: step.NoteExecutor, Detail: detail, Problem: true})
 		}
-		as.Executors.Close(x)
+		as.st.Executors.Close(x)
 	}
 	if v.state.Terminal() {
-		as.Executions.CompleteShard(ref, v.state)
+		as.st.Executions.CompleteShard(ref, v.state)
 		if lingers > 0 {
 			as.addEnding(orphan, lingers)
 		}
 	} else {
-		as.Executions.RunAgain(ref, v.source, max(v.delay, lingers), as.places.Output(s))
+		as.st.Executions.RunAgain(ref, v.source, max(v.delay, lingers), as.places.Output(s))
 	}
 }
 
@@ -53,17 +53,17 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time
 // L4). A task that is unknown, or was launched by another ACCEPT, is passed over.
 func (as *Attempts) LaunchAnswered(tasks []string, seq int64, ok bool, message string) {
 	for _, id := range tasks {
-		ref, known := as.Executions.Task(id)
+		ref, known := as.st.Executions.Task(id)
 		if !known || ref.Shard().AcceptSeq() != seq {
 			continue
 		}
 		s := ref.Shard()
-		as.Executions.Answered(ref)
+		as.st.Executions.Answered(ref)
 		switch {
 		case !s.Live():
 		case !ok:
 			why := reason.LaunchRefused(message)
-			as.Executions.EndDecided(ref, why)
+			as.st.Executions.EndDecided(ref, why)
 			as.recording.TraceDecided(ref, cluster.Dropped, why)
 			as.endAttempt(ref, outcomeNeverStarted, 0)
 		case !s.KillSince().IsZero():

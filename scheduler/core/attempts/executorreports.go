@@ -24,20 +24,20 @@ func (as *Attempts) Reported(m cluster.Message) {
 	if r == nil {
 		return
 	}
-	if as.Opt.TaskExecutors {
+	if as.st.Opt.TaskExecutors {
 		as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent() == m.AgentID })
 		return
 	}
-	x := as.Executors.Get(m.ExecutorID)
+	x := as.st.Executors.Get(m.ExecutorID)
 	if x == nil || x.Agent() != m.AgentID {
 		return
 	}
-	if as.Executors.HeardReport(x) {
-		as.Executions.SeeRunning(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
-		as.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
+	if as.st.Executors.HeardReport(x) {
+		as.st.Executions.SeeRunning(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
+		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
 	}
-	if as.Agents.ClockReported(x.Agent(), r.Time) {
-		as.Executions.SeeRunning(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
+	if as.st.Agents.ClockReported(x.Agent(), r.Time) {
+		as.st.Executions.SeeRunning(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
 	}
 	as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
@@ -46,8 +46,8 @@ func (as *Attempts) Reported(m cluster.Message) {
 func (as *Attempts) learnProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
-		if ref, ok := as.Executions.Task(t.TaskID); ok && own(ref.Shard()) && ref.Shard().Live() {
-			as.Executions.Progressed(ref, as.progress(t.Progress))
+		if ref, ok := as.st.Executions.Task(t.TaskID); ok && own(ref.Shard()) && ref.Shard().Live() {
+			as.st.Executions.Progressed(ref, as.progress(t.Progress))
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 		v.Message = strings.ToValidUTF8(v.Message[:wire.MaxProgressMessage], "")
 	}
 	if p.At.IsZero() || v.At.Year() < 1 || v.At.Year() > 9998 { // JSON holds no other year
-		v.At = as.Wall()
+		v.At = as.st.Wall()
 	}
 	v.At = v.At.Truncate(time.Millisecond)
 	return &v
@@ -71,13 +71,13 @@ func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 
 // noteQuiet notes, once, that the executor of a shard has sent no report for too long. Its next report ends that.
 func (as *Attempts) noteQuiet(e *executions.Execution, s *executions.Shard) {
-	quiet := as.QuietFor(e, s)
+	quiet := as.st.QuietFor(e, s)
 	if quiet == 0 {
 		return
 	}
-	if x := as.Executors.Get(s.Executor()); as.Executors.BecameQuiet(x) {
-		as.SeeJob(e.Job())
-		as.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
+	if x := as.st.Executors.Get(s.Executor()); as.st.Executors.BecameQuiet(x) {
+		as.st.SeeJob(e.Job())
+		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
 			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(), quiet.Round(time.Second), x.Agent())})
 	}
 }

@@ -26,10 +26,10 @@ const formerAgentsEvery = 20 * time.Second
 // if that is not known (rule T7). Every live attempt is abandoned as an orphan of the old id, and every executor is
 // forgotten.
 func (as *Attempts) FrameworkRemoved(by string) {
-	old := as.Subscription.FrameworkID()
-	as.Executions.KeepFramework(old)
-	for _, id := range as.Executions.TaskIDs() {
-		ref, ok := as.Executions.Task(id)
+	old := as.st.Subscription.FrameworkID()
+	as.st.Executions.KeepFramework(old)
+	for _, id := range as.st.Executions.TaskIDs() {
+		ref, ok := as.st.Executions.Task(id)
 		if !ok || !ref.Shard().Live() {
 			continue
 		}
@@ -41,23 +41,23 @@ func (as *Attempts) FrameworkRemoved(by string) {
 		if ref.Exec.Reruns() {
 			g.Alive, g.Away = true, s.Unreachable()
 		}
-		as.Orphans.Add(g)
-		as.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
-		as.Executions.EndDecided(ref, reason.Of(reason.FrameworkRemoved))
+		as.st.Orphans.Add(g)
+		as.st.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
+		as.st.Executions.EndDecided(ref, reason.Of(reason.FrameworkRemoved))
 		as.endAttempt(ref, outcomeLost, 0)
-		as.Executions.ForgetTask(id)
+		as.st.Executions.ForgetTask(id)
 	}
-	for _, f := range as.Subscription.Removed() {
+	for _, f := range as.st.Subscription.Removed() {
 		as.OrphanUnknownTask(f, old)
 	}
-	for _, o := range as.Orphans.All() {
+	for _, o := range as.st.Orphans.All() {
 		if o.Framework == old {
-			as.Orphans.FrameworkRemoved(o.TaskID, by)
+			as.st.Orphans.FrameworkRemoved(o.TaskID, by)
 		}
 	}
-	as.Orphans.FrameworkChanged()
-	for _, x := range as.Executors.Sorted() {
-		as.Executors.Remove(x)
+	as.st.Orphans.FrameworkChanged()
+	for _, x := range as.st.Executors.Sorted() {
+		as.st.Executors.Remove(x)
 	}
 }
 
@@ -65,15 +65,15 @@ func (as *Attempts) FrameworkRemoved(by string) {
 // as an orphan that blocks its shard. A task whose id names no shard is ignored.
 func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework string) {
 	if id, err := jobs.ParseTaskID(f.ID); err == nil {
-		as.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.Now(), Blocks: true, Framework: framework})
+		as.st.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.st.Now(), Blocks: true, Framework: framework})
 	}
 }
 
 // MasterKnown fills in the present master as the one that removed a framework, for orphans where that was not known.
 func (as *Attempts) MasterKnown() {
-	for _, o := range as.Orphans.All() {
+	for _, o := range as.st.Orphans.All() {
 		if o.RemovedBy == subscription.UnknownMaster {
-			as.Orphans.FrameworkRemoved(o.TaskID, as.Subscription.MasterID())
+			as.st.Orphans.FrameworkRemoved(o.TaskID, as.st.Subscription.MasterID())
 		}
 	}
 }
@@ -81,21 +81,21 @@ func (as *Attempts) MasterKnown() {
 // askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by reconciling an
 // invented task for each (agents.Set.Ask).
 func (as *Attempts) askAboutFormerAgents() {
-	if !as.Subscription.Open() || as.Now().Before(as.agentsAskedAt.Add(formerAgentsEvery)) {
+	if !as.st.Subscription.Open() || as.st.Now().Before(as.agentsAskedAt.Add(formerAgentsEvery)) {
 		return
 	}
 	var refs []cluster.TaskRef
 	asked := map[string]bool{}
-	for _, g := range as.Orphans.All() {
-		if !as.Subscription.IsFormer(&g) || asked[g.Agent] {
+	for _, g := range as.st.Orphans.All() {
+		if !as.st.Subscription.IsFormer(&g) || asked[g.Agent] {
 			continue
 		}
 		asked[g.Agent] = true
-		refs = append(refs, cluster.TaskRef{TaskID: as.Agents.Ask(g.Agent), AgentID: g.Agent})
+		refs = append(refs, cluster.TaskRef{TaskID: as.st.Agents.Ask(g.Agent), AgentID: g.Agent})
 	}
 	if len(refs) > 0 {
-		as.agentsAskedAt = as.Now()
-		as.Reconcile(refs)
+		as.agentsAskedAt = as.st.Now()
+		as.st.Reconcile(refs)
 	}
 }
 
@@ -105,14 +105,14 @@ func (as *Attempts) agentAnswered(agentID string, u cluster.Update) {
 	case cluster.Gone:
 		as.AgentStillRegistered(agentID)
 	case cluster.GoneByOperator: // an operator's word
-		for _, o := range as.Orphans.FormerOn(agentID, as.Subscription.FrameworkID()) {
-			as.Orphans.Remove(o.TaskID)
+		for _, o := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
+			as.st.Orphans.Remove(o.TaskID)
 		}
 	case cluster.Unreachable, cluster.Unknown:
-		as.Agents.NotRegistered(agentID)
-		for _, g := range as.Orphans.FormerOn(agentID, as.Subscription.FrameworkID()) {
-			as.Orphans.Reported(g.TaskID)
-			as.Orphans.AgentAway(g.TaskID, as.Now())
+		as.st.Agents.NotRegistered(agentID)
+		for _, g := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
+			as.st.Orphans.Reported(g.TaskID)
+			as.st.Orphans.AgentAway(g.TaskID, as.st.Now())
 		}
 	}
 }
@@ -121,16 +121,16 @@ func (as *Attempts) agentAnswered(agentID string, u cluster.Update) {
 // once it has been registered for long enough: to be found away by the master if its connection broke just when it
 // was told, to be told again, and to end the executors.
 func (as *Attempts) AgentStillRegistered(agentID string) {
-	if as.Orphans.Len() == 0 {
+	if as.st.Orphans.Len() == 0 {
 		return
 	}
-	lasts := as.Agents.StillRegistered(agentID)
-	for _, g := range as.Orphans.FormerOn(agentID, as.Subscription.FrameworkID()) {
-		as.Orphans.Reported(g.TaskID)
-		as.Orphans.SeenAlive(g.TaskID)
+	lasts := as.st.Agents.StillRegistered(agentID)
+	for _, g := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
+		as.st.Orphans.Reported(g.TaskID)
+		as.st.Orphans.SeenAlive(g.TaskID)
 		// Another master may know nothing of the removal, and so may its agents.
-		if g.RemovedBy == as.Subscription.MasterID() && lasts >= as.RemovedWait() {
-			as.Orphans.Remove(g.TaskID)
+		if g.RemovedBy == as.st.Subscription.MasterID() && lasts >= as.st.RemovedWait() {
+			as.st.Orphans.Remove(g.TaskID)
 		}
 	}
 }

@@ -11,32 +11,32 @@ import (
 // later.
 func (as *Attempts) SendKill(ref executions.TaskRef) {
 	s := ref.Shard()
-	if s.AcceptSeq() != 0 || !as.Subscription.Open() {
+	if s.AcceptSeq() != 0 || !as.st.Subscription.Open() {
 		return
 	}
-	as.Executions.KillSent(ref)
-	grace := as.Executions.TaskGrace(ref)
+	as.st.Executions.KillSent(ref)
+	grace := as.st.Executions.TaskGrace(ref)
 	if s.Drain() {
 		grace += daemons.DrainGrace
 	}
-	as.Kill(s.TaskID(), s.Agent(), grace, s.Kill().Or(ref.Exec.Kill()).String())
-	as.WakeToResend(s.KillTry())
+	as.st.Kill(s.TaskID(), s.Agent(), grace, s.Kill().Or(ref.Exec.Kill()).String())
+	as.st.WakeToResend(s.KillTry())
 }
 
 // ResendKills repeats wanted kills with backoff, because the master forgets kills of unreachable tasks and drops
 // them while an agent is away (K1). It may be called in every step.
 func (as *Attempts) ResendKills() {
-	if !as.Subscription.Open() || as.Now().Before(as.killsLookedAt.Add(as.Opt.ResendFirst/2)) {
+	if !as.st.Subscription.Open() || as.st.Now().Before(as.killsLookedAt.Add(as.st.Opt.ResendFirst/2)) {
 		return
 	}
-	as.killsLookedAt = as.Now()
-	for _, id := range as.Executions.TaskIDs() {
-		ref := as.Executions.MustTask(id)
+	as.killsLookedAt = as.st.Now()
+	for _, id := range as.st.Executions.TaskIDs() {
+		ref := as.st.Executions.MustTask(id)
 		s := ref.Shard()
 		if !s.Live() || s.KillSince().IsZero() {
 			continue
 		}
-		if step.ResendDue(as.Now(), s.KillSent(), as.Opt.ResendFirst, as.Opt.ResendMost, s.KillTry()) {
+		if step.ResendDue(as.st.Now(), s.KillSent(), as.st.Opt.ResendFirst, as.st.Opt.ResendMost, s.KillTry()) {
 			as.SendKill(ref)
 		}
 	}

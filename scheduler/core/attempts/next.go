@@ -242,25 +242,25 @@ func (v verdict) counting(counts executions.Tries) verdict {
 func (as *Attempts) endingOf(ref executions.TaskRef, how outcome) ending {
 	e, s := ref.Exec, ref.Shard()
 	job := &e.Settings().Job
-	first, most := as.Executions.RetryBackoff(job)
+	first, most := as.st.Executions.RetryBackoff(job)
 	in := ending{
 		how: how, cause: s.Cause(), agent: s.Agent(),
-		away:   !s.Unreachable().IsZero() || !as.Agents.Registered(s.Agent()),
+		away:   !s.Unreachable().IsZero() || !as.st.Agents.Registered(s.Agent()),
 		wanted: !s.KillSince().IsZero(), kill: s.Kill(), timedOut: s.TimedOut(),
 		tries: s.Attempt(), counts: s.Tries(), next: s.Type(),
 		daemon: e.Daemon(), runEnds: e.Kill(), source: e.Source(), failover: job.Failover,
 		retry:         retryLimits{max: job.MaxRetries, first: first, most: most, timeoutSeconds: job.TimeoutSeconds},
-		taskExecutors: as.Opt.TaskExecutors,
+		taskExecutors: as.st.Opt.TaskExecutors,
 		limits: attemptLimits{
-			losses: as.Opt.MaxLosses, errors: as.Opt.MaxErrors, starts: as.Opt.MaxStarts,
-			first: as.Opt.BackoffFirst, most: as.Opt.BackoffMost,
+			losses: as.st.Opt.MaxLosses, errors: as.st.Opt.MaxErrors, starts: as.st.Opt.MaxStarts,
+			first: as.st.Opt.BackoffFirst, most: as.st.Opt.BackoffMost,
 		},
 	}
 	if s.TimedOut() {
-		in.ran = as.Now().Sub(s.RunningAt()).Round(100 * time.Millisecond)
+		in.ran = as.st.Now().Sub(s.RunningAt()).Round(100 * time.Millisecond)
 	}
-	if x := as.Executors.Get(s.Executor()); x != nil {
-		in.servedElsewhere, in.ranBefore = x.Info().BinaryURI != as.Opt.ExecutorBinary, x.Ran()
+	if x := as.st.Executors.Get(s.Executor()); x != nil {
+		in.servedElsewhere, in.ranBefore = x.Info().BinaryURI != as.st.Opt.ExecutorBinary, x.Ran()
 	}
 	return in
 }

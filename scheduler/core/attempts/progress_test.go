@@ -17,8 +17,8 @@ import (
 func TestProgressIsBounded(t *testing.T) {
 	t.Parallel()
 	as := New(state.New(&step.Shared{}), sandbox.Places{}, nil, nil)
-	as.Begin(time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC))
-	at := as.Wall().Add(-time.Second)
+	as.st.Begin(time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC))
+	at := as.st.Wall().Add(-time.Second)
 	for name, tt := range map[string]struct {
 		says *wire.Progress
 		want *executions.Progress
@@ -28,8 +28,8 @@ func TestProgressIsBounded(t *testing.T) {
 		"more than all":           {&wire.Progress{Fraction: math.Inf(1), At: at}, &executions.Progress{Fraction: 1, At: at}},
 		"less than nothing":       {&wire.Progress{Fraction: -3, At: at}, &executions.Progress{At: at}},
 		"no number":               {&wire.Progress{Fraction: math.NaN(), At: at}, nil},
-		"no time":                 {&wire.Progress{}, &executions.Progress{At: as.Wall()}},
-		"a time that nobody has":  {&wire.Progress{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, &executions.Progress{At: as.Wall()}},
+		"no time":                 {&wire.Progress{}, &executions.Progress{At: as.st.Wall()}},
+		"a time that nobody has":  {&wire.Progress{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, &executions.Progress{At: as.st.Wall()}},
 		"a long message":          {&wire.Progress{Message: strings.Repeat("x", 1000), At: at}, &executions.Progress{Message: strings.Repeat("x", 200), At: at}},
 		"cut within a character":  {&wire.Progress{Message: strings.Repeat("€", 100), At: at}, &executions.Progress{Message: strings.Repeat("€", 66), At: at}},
 		"more digits than needed": {&wire.Progress{At: at.Add(time.Microsecond)}, &executions.Progress{At: at}},

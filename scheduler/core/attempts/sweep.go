@@ -15,17 +15,17 @@ import (
 // orphan (E5). It may be called in every step and does its work every step.SweepEvery. E4, S5 and E5 count from
 // committed moments (F8); a staged task must have been found so by this leader, too.
 func (as *Attempts) Sweep() {
-	if as.Now().Before(as.nextSweep) {
+	if as.st.Now().Before(as.nextSweep) {
 		return
 	}
 	last := as.nextSweep.Add(-step.SweepEvery)
-	as.nextSweep = as.Now().Add(step.SweepEvery)
-	for _, id := range as.Executions.TaskIDs() {
-		if ref, ok := as.Executions.Task(id); ok && ref.Shard().Live() {
+	as.nextSweep = as.st.Now().Add(step.SweepEvery)
+	for _, id := range as.st.Executions.TaskIDs() {
+		if ref, ok := as.st.Executions.Task(id); ok && ref.Shard().Live() {
 			as.sweepTask(ref)
 		}
 	}
-	as.Agents.ForgetOld(func(id string) bool { return len(as.Executors.On(id)) > 0 })
+	as.st.Agents.ForgetOld(func(id string) bool { return len(as.st.Executors.On(id)) > 0 })
 	as.sweepOrphans()
 	as.askAboutUnreachable(last)
 	as.askAboutFormerAgents()
@@ -34,7 +34,7 @@ func (as *Attempts) Sweep() {
 func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	as.watchTimeout(ref)
-	if !as.Subscription.Open() || !s.Known() {
+	if !as.st.Subscription.Open() || !s.Known() {
 		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
 	as.noteQuiet(e, s)
@@ -43,27 +43,27 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	}
 	switch {
 	case !s.EndUnclear().IsZero():
-		if as.Now().Sub(s.EndUnclear()) >= as.Opt.EndUnclear {
+		if as.st.Now().Sub(s.EndUnclear()) >= as.st.Opt.EndUnclear {
 			u := cluster.Update{TaskID: s.TaskID(), AgentID: s.Agent(), State: cluster.State(s.EndState()), Source: cluster.FromAgent}
 			end := as.endOf(ref, u)
 			if u.State != cluster.Finished {
 				end.Cause = reason.EndUnexplained(s.EndState())
 			}
-			as.Executions.EndReported(ref, end)
+			as.st.Executions.EndReported(ref, end)
 			as.recording.TraceDecided(ref, u.State, s.Cause())
-			as.endAttempt(ref, classify(soFar(s), u, as.Executors.Heard(s.Executor())), 0)
+			as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), 0)
 		}
-	case !s.Unreachable().IsZero() && as.Agents.Registered(s.Agent()) && !s.StuckStaging():
+	case !s.Unreachable().IsZero() && as.st.Agents.Registered(s.Agent()) && !s.StuckStaging():
 		// Its agent is back: the master has been asked whether the task is, too.
 	case !s.Unreachable().IsZero():
-		wait, gone := as.Opt.UnreachableLost, as.Now().Sub(s.Unreachable())
+		wait, gone := as.st.Opt.UnreachableLost, as.st.Now().Sub(s.Unreachable())
 		if e.Reruns() {
-			wait = as.Opt.UnreachableFailover
+			wait = as.st.Opt.UnreachableFailover
 		}
 		switch {
 		case gone < wait:
 		case s.StuckStaging():
-			staged := as.Now().Sub(s.Launched()).Round(time.Second)
+			staged := as.st.Now().Sub(s.Launched()).Round(time.Second)
 			as.abandon(ref, reason.StuckStaging(s.Agent(), staged))
 		default:
 			as.abandon(ref, reason.AgentUnreachable(s.Agent(), gone.Round(time.Second)))
@@ -74,18 +74,18 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 		if s.Seen() < executions.SeenStaging {
 			return
 		}
-		if as.Executions.FoundStaged(ref) < stagedSweeps {
+		if as.st.Executions.FoundStaged(ref) < stagedSweeps {
 			return
 		}
-		switch since := as.Now().Sub(s.Launched()); {
-		case since >= as.Opt.StagingKill && s.KillSent().IsZero():
+		switch since := as.st.Now().Sub(s.Launched()); {
+		case since >= as.st.Opt.StagingKill && s.KillSent().IsZero():
 			as.SendKill(ref)
-			as.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID(), AgentID: s.Agent()}}})
-		case since >= as.Opt.StagingLost && as.Now().Sub(s.KillSent()) >= as.Opt.StagingLost-as.Opt.StagingKill:
-			as.Executions.Stuck(ref)
-			as.unreachable(ref, as.Now())
-			if x := as.Executors.Get(s.Executor()); x != nil {
-				as.Executors.Close(x) // it would not take up the next attempt, either
+			as.st.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID(), AgentID: s.Agent()}}})
+		case since >= as.st.Opt.StagingLost && as.st.Now().Sub(s.KillSent()) >= as.st.Opt.StagingLost-as.st.Opt.StagingKill:
+			as.st.Executions.Stuck(ref)
+			as.unreachable(ref, as.st.Now())
+			if x := as.st.Executors.Get(s.Executor()); x != nil {
+				as.st.Executors.Close(x) // it would not take up the next attempt, either
 			}
 		}
 	}
@@ -96,18 +96,18 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 // ended, and with offers suppressed there is no other sign of the agent. last is when the sweep before this one was
 // due.
 func (as *Attempts) askAboutUnreachable(last time.Time) {
-	if !as.Subscription.Open() {
+	if !as.st.Subscription.Open() {
 		return
 	}
 	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepEvery)) }
 	var refs []cluster.TaskRef
-	for _, id := range as.Executions.TaskIDs() {
-		s := as.Executions.MustTask(id).Shard()
-		if s.Live() && s.AcceptSeq() == 0 && s.Known() && !s.Unreachable().IsZero() && doublings(as.Now(), s.Unreachable()) > doublings(last, s.Unreachable()) {
+	for _, id := range as.st.Executions.TaskIDs() {
+		s := as.st.Executions.MustTask(id).Shard()
+		if s.Live() && s.AcceptSeq() == 0 && s.Known() && !s.Unreachable().IsZero() && doublings(as.st.Now(), s.Unreachable()) > doublings(last, s.Unreachable()) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}
-	as.Reconcile(refs)
+	as.st.Reconcile(refs)
 }
 
 // stagedSweeps is how often a task must have been found staged by this leader before it is killed for that: its next
@@ -121,16 +121,16 @@ const stagedSweeps = 6
 // not taken up counts as any other, because an agent that has not yet handed it over answers the kill itself.
 func (as *Attempts) endSilentExecutor(ref executions.TaskRef) {
 	s := ref.Shard()
-	x := as.Executors.Get(s.Executor())
+	x := as.st.Executors.Get(s.Executor())
 	// An agent without offers is known to be there by its tasks.
-	there := as.Agents.Registered(s.Agent()) || s.Known()
+	there := as.st.Agents.Registered(s.Agent()) || s.Known()
 	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable().IsZero() || s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {
 		return
 	}
-	if !as.Executors.KillUnanswered(x, as.nextSweep, as.Executions.TaskGrace(ref)) {
+	if !as.st.Executors.KillUnanswered(x, as.nextSweep, as.st.Executions.TaskGrace(ref)) {
 		return
 	}
-	as.Executors.Close(x)
-	as.Note(step.Note{Kind: step.NoteExecutor, Task: s.TaskID(), Problem: true,
+	as.st.Executors.Close(x)
+	as.st.Note(step.Note{Kind: step.NoteExecutor, Task: s.TaskID(), Problem: true,
 		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.ID(), s.Agent())})
 }

@@ -15,7 +15,7 @@ func (as *Attempts) beginTimeout(ref executions.TaskRef) bool {
 	if !s.RunningAt().IsZero() || ref.Exec.Timeout() == 0 {
 		return false
 	}
-	as.Executions.TimeoutBegan(ref)
+	as.st.Executions.TimeoutBegan(ref)
 	as.watchTimeout(ref)
 	return true
 }
@@ -33,8 +33,8 @@ func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 		return
 	}
 	id := s.TaskID()
-	as.Timers.At(at, func(time.Time) {
-		if ref, ok := as.Executions.Task(id); ok {
+	as.st.Timers.At(at, func(time.Time) {
+		if ref, ok := as.st.Executions.Task(id); ok {
 			as.killTimedOut(ref)
 		}
 	})
@@ -44,9 +44,9 @@ func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 // that reason holds (rule K1).
 func (as *Attempts) killTimedOut(ref executions.TaskRef) {
 	s := ref.Shard()
-	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() || as.Now().Before(s.RunningAt().Add(ref.Exec.Timeout())) {
+	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() || as.st.Now().Before(s.RunningAt().Add(ref.Exec.Timeout())) {
 		return
 	}
-	as.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
-	as.Executions.WantKill(ref, executions.WantedKill{Timeout: true})
+	as.st.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
+	as.st.Executions.WantKill(ref, executions.WantedKill{Timeout: true})
 }

@@ -21,28 +21,28 @@ import (
 // after the commit that holds its consequence (S3).
 func (as *Attempts) Update(u cluster.Update) {
 	if len(u.UUID) > 0 {
-		as.Call(step.CallAcknowledge{Ack: cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
+		as.st.Call(step.CallAcknowledge{Ack: cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
 	}
 	if u.AgentID != "" {
 		as.learnAgent(u)
 	}
-	if x := as.Executors.Get(u.ExecutorID); x != nil {
+	if x := as.st.Executors.Get(u.ExecutorID); x != nil {
 		as.learnExecutor(x, u)
 	}
-	ref, open := as.Executions.Task(u.TaskID)
-	agent, asked := as.Agents.Asked(u.TaskID)
-	orphan, orphaned := as.Orphans.Get(u.TaskID)
+	ref, open := as.st.Executions.Task(u.TaskID)
+	agent, asked := as.st.Agents.Asked(u.TaskID)
+	orphan, orphaned := as.st.Orphans.Get(u.TaskID)
 	switch {
 	case asked:
 		as.agentAnswered(agent, u)
 	case orphaned:
-		if !as.Subscription.IsFormer(&orphan) { // what is said of it under this id says nothing
+		if !as.st.Subscription.IsFormer(&orphan) { // what is said of it under this id says nothing
 			as.updateOrphan(&orphan, u)
 		}
 	case open:
 		as.updateAttempt(ref, u)
-	case as.Subscription.TakingOver():
-		as.Subscription.TakeoverUpdate(u, as.Agents.Registered(u.AgentID))
+	case as.st.Subscription.TakingOver():
+		as.st.Subscription.TakeoverUpdate(u, as.st.Agents.Registered(u.AgentID))
 	default:
 		as.unknownTask(u)
 	}
@@ -54,13 +54,13 @@ func (as *Attempts) learnAgent(u cluster.Update) {
 	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
 		// The master passes on what an agent says, and answers reconciliation with GONE for a task
 		// that a registered agent does not have.
-		as.Agents.Register(as.Agents.See(u.AgentID))
+		as.st.Agents.Register(as.st.Agents.See(u.AgentID))
 	case u.State == cluster.Gone:
 		// The agent was removed, or replaced at its address: what the master does not know of it from now on
 		// is no word of the agent, and its tasks may have begun (rule E1).
-		as.Agents.Remove(u.AgentID)
+		as.st.Agents.Remove(u.AgentID)
 	case u.State == cluster.Unreachable:
-		as.Agents.Lost(u.AgentID, as.unreachableSince(u))
+		as.st.Agents.Lost(u.AgentID, as.unreachableSince(u))
 	}
 }
 
@@ -68,21 +68,21 @@ func (as *Attempts) learnAgent(u cluster.Update) {
 // term.
 func (as *Attempts) unreachableSince(u cluster.Update) time.Time {
 	if u.UnreachableSince.IsZero() {
-		return as.SinceReported(u.Timestamp)
+		return as.st.SinceReported(u.Timestamp)
 	}
-	return as.SinceReported(u.UnreachableSince)
+	return as.st.SinceReported(u.UnreachableSince)
 }
 
 // learnExecutor records what an update says of its executor: that it runs, or has run.
 func (as *Attempts) learnExecutor(x *executors.Executor, u cluster.Update) {
 	if len(u.UUID) > 0 {
-		as.Executors.Reported(x, u.Source == cluster.FromExecutor)
+		as.st.Executors.Reported(x, u.Source == cluster.FromExecutor)
 	}
 	if u.Source != cluster.FromMaster && x.Pending() == 0 {
 		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
 		// after that, may have been on their way since before that ACCEPT (rule X3).
-		if ref, ok := as.Executions.Task(u.TaskID); ok && ref.Shard().SentWith() == x.SentWith() {
-			as.Executors.Confirm(x)
+		if ref, ok := as.st.Executions.Task(u.TaskID); ok && ref.Shard().SentWith() == x.SentWith() {
+			as.st.Executors.Confirm(x)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (as *Attempts) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 		as.afterTheEnd(ref, u)
 		return
 	}
-	as.Executions.KnownAgain(ref)
+	as.st.Executions.KnownAgain(ref)
 	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID()) && s.Unreachable().IsZero() {
 		return // S1; of a task that was called unreachable it says that it is back
 	}
@@ -102,7 +102,7 @@ func (as *Attempts) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		as.alive(ref, u)
 	case cluster.Unreachable:
-		as.Executions.MarkedAway(ref)
+		as.st.Executions.MarkedAway(ref)
 		as.unreachable(ref, as.unreachableSince(u))
 	case cluster.Unknown:
 		as.unknown(ref, u)
@@ -122,38 +122,38 @@ func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	if s.StuckStaging() && seen == executions.SeenStaging {
 		return // it counts as unreachable until it gets on
 	}
-	changed := as.Executions.Reached(ref)
+	changed := as.st.Executions.Reached(ref)
 	if changed {
 		as.recording.TraceUpdate(ref, u, reason.Reason{}) // it is back
 	}
 	st := u.Status
 	fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting
-	changed = as.Executions.Saw(ref, seen, fetching) || changed
+	changed = as.st.Executions.Saw(ref, seen, fetching) || changed
 	changed = as.learnWait(ref, u) || changed
 	if st != nil {
 		changed = as.places.Reported(ref, st) || changed
 		changed = as.learnPackage(ref, st) || changed
 		if !st.StartTime.IsZero() && !s.Start().Equal(st.StartTime) {
-			as.Executions.Began(ref, st.StartTime)
+			as.st.Executions.Began(ref, st.StartTime)
 			changed = true
 		}
 		as.daemons.Reported(ref, st)
 	}
 	if s.Seen() >= executions.SeenRunning && s.State() == executions.Launching {
 		as.recording.TraceUpdate(ref, u, reason.Reason{})
-		as.Executions.Running(ref, as.Said(u.Timestamp))
+		as.st.Executions.Running(ref, as.st.Said(u.Timestamp))
 		changed = true
 	}
 	// An agent that fetches the package itself has started nothing yet.
 	if s.Seen() >= executions.SeenStarting && !(s.Fetching() && u.Source == cluster.FromAgent) {
-		as.Starts.Forget(ref.Exec.Settings().App.AppName, s.Agent())
+		as.st.Starts.Forget(ref.Exec.Settings().App.AppName, s.Agent())
 	}
 	if s.Seen() >= executions.SeenRunning {
 		changed = as.beginTimeout(ref) || changed
 		as.packageFetched(ref)
 	}
 	if changed {
-		as.Executions.Reported(ref, u.UUID)
+		as.st.Executions.Reported(ref, u.UUID)
 	}
 	if !s.KillSince().IsZero() {
 		as.SendKill(ref) // K1: at every sign of the task
@@ -170,7 +170,7 @@ func (as *Attempts) learnWait(ref executions.TaskRef, u cluster.Update) (changed
 		}
 		waits = store.Shorten(u.Message)
 	}
-	return as.Executions.WaitsFor(ref, waits)
+	return as.st.Executions.WaitsFor(ref, waits)
 }
 
 // unreachable notes that the task's agent does not answer the master (rule E4); the clock of the rule counts from
@@ -180,20 +180,20 @@ func (as *Attempts) unreachable(ref executions.TaskRef, since time.Time) {
 	if !s.Unreachable().IsZero() {
 		return
 	}
-	as.Executions.Unreachable(ref, since)
-	as.recording.Trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent()+" does not answer"), as.Wall(), since.Format(time.RFC3339Nano))
-	as.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
+	as.st.Executions.Unreachable(ref, since)
+	as.recording.Trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent()+" does not answer"), as.st.Wall(), since.Format(time.RFC3339Nano))
+	as.st.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
 }
 
 // unknown applies the report that the master does not know the task. It has ended only if the present master has had
 // the agent registered in this session.
 func (as *Attempts) unknown(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
-	if as.Agents.Registered(s.Agent()) {
+	if as.st.Agents.Registered(s.Agent()) {
 		as.terminal(ref, u)
 		return
 	}
-	as.unreachable(ref, as.Now())
+	as.unreachable(ref, as.st.Now())
 }
 
 // terminal applies an end, unless it is one without a cause (S5).
@@ -203,25 +203,25 @@ func (as *Attempts) terminal(ref executions.TaskRef, u cluster.Update) {
 		switch u.State {
 		case cluster.Gone, cluster.GoneByOperator, cluster.Unknown, cluster.Dropped:
 		default:
-			as.Executions.EndUnclear(ref, string(u.State))
+			as.st.Executions.EndUnclear(ref, string(u.State))
 			return
 		}
 	}
-	if x := as.Executors.Get(s.Executor()); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
-		as.Executors.Close(x) // FAILURE may get lost (rules X1, X3)
+	if x := as.st.Executors.Get(s.Executor()); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+		as.st.Executors.Close(x) // FAILURE may get lost (rules X1, X3)
 		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.SentWith() != 0 && s.SentWith() == x.SentWith() {
-			as.Executors.Ended(x)
+			as.st.Executors.Ended(x)
 		}
 	}
 	if u.Source == cluster.FromExecutor {
-		as.Starts.Forget(ref.Exec.Settings().App.AppName, s.Agent()) // a short task is reported by its end alone
+		as.st.Starts.Forget(ref.Exec.Settings().App.AppName, s.Agent()) // a short task is reported by its end alone
 	}
 	end := as.endOf(ref, u)
-	as.Executions.EndReported(ref, end)
+	as.st.Executions.EndReported(ref, end)
 	as.recording.TraceUpdate(ref, u, s.Cause())
 	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
-		if x := as.Executors.Get(s.Executor()); x != nil && st.SupervisorLost {
-			as.Executors.Close(x) // it ends, and would take with it what is launched on it now
+		if x := as.st.Executors.Get(s.Executor()); x != nil && st.SupervisorLost {
+			as.st.Executors.Close(x) // it ends, and would take with it what is launched on it now
 		}
 		as.learnPackage(ref, st)
 		as.daemons.Reported(ref, st)
@@ -234,9 +234,9 @@ func (as *Attempts) terminal(ref executions.TaskRef, u cluster.Update) {
 	}
 	lingers := time.Duration(0)
 	if as.mayStillEnd(s, u) {
-		lingers = as.Executions.TaskGrace(ref) + executions.RefusedWithin
+		lingers = as.st.Executions.TaskGrace(ref) + executions.RefusedWithin
 	}
-	as.endAttempt(ref, classify(soFar(s), u, as.Executors.Heard(s.Executor())), lingers)
+	as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), lingers)
 }
 
 // mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it has
@@ -252,13 +252,13 @@ func (as *Attempts) mayStillEnd(s *executions.Shard, u cluster.Update) bool {
 	}
 	// No agent is asked where each task has an executor of its own: that the cluster does not know a task which was
 	// there means that it was removed while nobody watched.
-	return as.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen() >= executions.SeenStarting
+	return as.st.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen() >= executions.SeenStarting
 }
 
 // packageFetched notes that a process of an attempt began, so its package could be fetched.
 func (as *Attempts) packageFetched(ref executions.TaskRef) {
-	if a := as.Config.App(ref.Exec.Settings().App.AppName); a != nil && as.Starts.PackageFetched(*a.Config()) {
-		as.MatchAgain()
+	if a := as.st.Config.App(ref.Exec.Settings().App.AppName); a != nil && as.st.Starts.PackageFetched(*a.Config()) {
+		as.st.MatchAgain()
 	}
 }
 
@@ -266,14 +266,14 @@ func (as *Attempts) packageFetched(ref executions.TaskRef) {
 // host had no good answer for its URL. An app that was changed since has another package.
 func (as *Attempts) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
 	s, with := ref.Shard(), ref.Exec.Settings().App
-	a := as.Config.App(with.AppName)
+	a := as.st.Config.App(with.AppName)
 	switch {
 	case a == nil:
 	case a.Config().PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
 	case st.Unreachable != "" && wire.HostPort(a.Config().AppURL) == st.Unreachable:
-		as.MatchAt(as.Starts.Unreachable(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
+		as.st.MatchAt(as.st.Starts.Unreachable(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
 	case st.Unanswered && a.Config().AppURL == with.AppURL:
-		as.MatchAt(as.Starts.Unanswered(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
+		as.st.MatchAt(as.st.Starts.Unanswered(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
 	}
 }
 
@@ -283,10 +283,10 @@ func (as *Attempts) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
-		as.Kill(u.TaskID, u.AgentID, as.Executions.TaskGrace(ref), "its attempt has ended")
+		as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ref), "its attempt has ended")
 	case len(u.UUID) > 0 && s.Cause().IsZero() && s.State() != executions.Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
-			as.Executions.CauseLearned(ref, reason.FromText(store.Shorten(st.Cause)))
+			as.st.Executions.CauseLearned(ref, reason.FromText(store.Shorten(st.Cause)))
 		}
 	}
 }
@@ -295,12 +295,12 @@ func (as *Attempts) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 func (as *Attempts) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		kind, ended := step.NoteUnknownTask, as.Executions.MustEndedTask(u.TaskID)
-		if id, err := jobs.ParseTaskID(u.TaskID); ended.Exec != nil || err == nil && as.Config.Job(id.Job) != nil {
+		kind, ended := step.NoteUnknownTask, as.st.Executions.MustEndedTask(u.TaskID)
+		if id, err := jobs.ParseTaskID(u.TaskID); ended.Exec != nil || err == nil && as.st.Config.Job(id.Job) != nil {
 			kind = step.NoteFormerTask
 		}
-		as.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		as.Kill(u.TaskID, u.AgentID, as.Executions.TaskGrace(ended), "no shard knows it")
+		as.st.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
+		as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ended), "no shard knows it")
 	}
 }
 
@@ -310,9 +310,9 @@ func (as *Attempts) learnPackage(ref executions.TaskRef, st *wire.Status) (chang
 	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package() == st.PackageSHA256 {
 		return false
 	}
-	as.Executions.RanWith(ref, st.PackageSHA256)
+	as.st.Executions.RanWith(ref, st.PackageSHA256)
 	if st.PackageNote != "" {
-		as.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + ": " + store.Shorten(st.PackageNote), Problem: true})
+		as.st.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + ": " + store.Shorten(st.PackageNote), Problem: true})
 	}
 	return true
 }

@@ -28,7 +28,7 @@ import (
 //   - rows are in the order of their numbers, which is that of their commits, and no two have the same id;
 //   - bytes is the size of all of them.
 type Log struct {
-	*step.Shared
+	shared *step.Shared
 	config *config.Set
 	// kept is called with each new row, for the history.
 	kept  func(Row)
@@ -57,7 +57,7 @@ const (
 
 // New returns a Log without rows. kept is called with each row that is added, in order.
 func New(s *step.Shared, k *config.Set, kept func(Row)) *Log {
-	return &Log{Shared: s, config: k, kept: kept, ids: map[string]bool{}}
+	return &Log{shared: s, config: k, kept: kept, ids: map[string]bool{}}
 }
 
 // Restore adds a stored row; name is the last part of its path. Loaded must be called after the last one. It fails
@@ -92,8 +92,8 @@ func (a *Log) number(row event.Audit) Row {
 	a.last++
 	r := Row{number: a.last, Audit: row}
 	if r.ID == "" {
-		r.Time = a.Wall().UTC().Truncate(time.Millisecond) // as databases keep it
-		r.ID = event.ID("audit", strconv.FormatInt(a.Opt.Term, 10), strconv.FormatInt(r.number, 10), a.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
+		r.Time = a.shared.Wall().UTC().Truncate(time.Millisecond) // as databases keep it
+		r.ID = event.ID("audit", strconv.FormatInt(a.shared.Opt.Term, 10), strconv.FormatInt(r.number, 10), a.shared.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
 	}
 	r.encoded = store.Encode(r.Audit)
 	r.size = len(r.encoded)

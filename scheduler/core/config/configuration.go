@@ -36,7 +36,7 @@ import (
 //   - sizes sums up the bytes of the documents in apps and jobs, by the app that they name;
 //   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
 type Set struct {
-	*step.Shared
+	shared  *step.Shared
 	apps    map[string]*App
 	jobs    map[string]*Job
 	marked  map[string]Mark
@@ -50,7 +50,7 @@ type Set struct {
 
 // New returns a Set without apps and jobs.
 func New(s *step.Shared) *Set {
-	return &Set{Shared: s, apps: map[string]*App{}, jobs: map[string]*Job{}, marked: map[string]Mark{},
+	return &Set{shared: s, apps: map[string]*App{}, jobs: map[string]*Job{}, marked: map[string]Mark{},
 		faulty: map[string]Fault{}, sizes: documentSizes{byApp: map[string]int64{}}, parsed: map[string]*cron.Schedule{}, schedules: newSchedules()}
 }
 
@@ -105,7 +105,7 @@ func (k *Set) Loaded() {
 
 // AddFault notes that the document or mark at a path can't be used, and why; version is its version in the registry.
 func (k *Set) AddFault(path string, why error, version int64) {
-	k.faulty[path] = Fault{why: faultOf(why), version: version, since: k.Wall()}
+	k.faulty[path] = Fault{why: faultOf(why), version: version, since: k.shared.Wall()}
 }
 
 // AppChanged applies a committed change of an app, and returns the app as it is now, nil if it was deleted. jobs are
@@ -229,8 +229,8 @@ func (k *Set) HasFault(path string) bool { return !k.faulty[path].why.IsZero() }
 // MarkFaulty applies an external edit that has left a document or mark that can't be used. The last good document
 // stays in force.
 func (k *Set) MarkFaulty(e DocumentFaulty) {
-	k.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
-	since := k.Wall()
+	k.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
+	since := k.shared.Wall()
 	if f, ok := k.faulty[e.Path]; ok {
 		since = f.since
 	}
@@ -304,25 +304,25 @@ type Planned struct {
 
 // CountDropped counts n fires of a job that were dropped now because they found it busy (rule F5), and keeps why.
 func (k *Set) CountDropped(j *Job, n int64, why reason.Reason) {
-	k.Numbers.FiresDropped += n
+	k.shared.Numbers.FiresDropped += n
 	j.stored.Fires.Dropped += n
-	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.Wall(), why
+	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.shared.Wall(), why
 	k.fireCountsChanged(j)
 }
 
 // CountMissed counts one missed window of a job, a stretch of time whose fires were not made in time (rule F3), and
 // keeps why.
 func (k *Set) CountMissed(j *Job, why reason.Reason) {
-	k.Numbers.FiresMissed++
+	k.shared.Numbers.FiresMissed++
 	j.stored.Fires.Missed++
-	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.Wall(), why
+	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.shared.Wall(), why
 	k.fireCountsChanged(j)
 }
 
 func (k *Set) fireCountsChanged(j *Job) {
-	k.SeeJob(j.name)
-	if j.isStored && k.Now().Sub(j.countsWritten) >= fireCountsEvery {
-		j.countsWritten = k.Now()
+	k.shared.SeeJob(j.name)
+	if j.isStored && k.shared.Now().Sub(j.countsWritten) >= fireCountsEvery {
+		j.countsWritten = k.shared.Now()
 		k.touch(j)
 	}
 }
@@ -387,7 +387,7 @@ func (k *Set) Draft(p *Planned) (*Job, error) {
 		}
 	}
 	var err error
-	if j.schedule, err = jobs.Schedule(*j.cfg, k.Opt.Zone); err != nil {
+	if j.schedule, err = jobs.Schedule(*j.cfg, k.shared.Opt.Zone); err != nil {
 		return nil, problem.Errorf(problem.Invalid, "invalid", "%s", err)
 	}
 	return j, nil
@@ -405,7 +405,7 @@ func (k *Set) ReadCron(j *Job) {
 	}
 	s, err := k.parse(*j.cfg)
 	if err != nil {
-		k.Note(step.Note{Kind: step.NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
+		k.shared.Note(step.Note{Kind: step.NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
 	}
 	j.schedule = s
 }
@@ -431,8 +431,8 @@ func (k *Set) Follow(j *Job, inactive bool) {
 	if j.isStored && j.stored.Schedule == want.Schedule && j.stored.Inactive == want.Inactive && j.stored.Paused == want.Paused {
 		return
 	}
-	if k.Wall().After(j.since) {
-		j.since = k.Wall()
+	if k.shared.Wall().After(j.since) {
+		j.since = k.shared.Wall()
 	}
 	want.Since, want.Fires = j.since, j.stored.Fires
 	j.stored, j.isStored = want, true
@@ -490,7 +490,7 @@ func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 	if s, ok := k.parsed[key]; ok {
 		return s, nil
 	}
-	s, err := jobs.Schedule(cfg, k.Opt.Zone)
+	s, err := jobs.Schedule(cfg, k.shared.Opt.Zone)
 	if err != nil {
 		return nil, fmt.Errorf("the cron of job %q can't be used: %w", cfg.JobName, err)
 	}

@@ -54,14 +54,14 @@ func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C, de
 }
 
 func (k *Set) writeApp(cfg app.Config) []byte {
-	if k.Opt.Documents == step.YAMLDocuments {
+	if k.shared.Opt.Documents == step.YAMLDocuments {
 		return app.Schema.EncodeYAML(cfg)
 	}
 	return store.Encode(cfg)
 }
 
 func (k *Set) writeJob(cfg jobs.Config) []byte {
-	if k.Opt.Documents == step.YAMLDocuments {
+	if k.shared.Opt.Documents == step.YAMLDocuments {
 		return jobs.Schema.EncodeYAML(cfg)
 	}
 	return store.Encode(cfg)

@@ -39,11 +39,11 @@ func (k *Set) checkRoom(document, old measured) error {
 		ofApp = all
 	}
 	var full []string
-	if limit := k.Opt.DocumentsPerAppLimit; limit > 0 && ofApp > 0 && k.sizes.byApp[document.app]+ofApp > limit {
+	if limit := k.shared.Opt.DocumentsPerAppLimit; limit > 0 && ofApp > 0 && k.sizes.byApp[document.app]+ofApp > limit {
 		full = append(full, fmt.Sprintf("the documents of app %q and its jobs would exceed --documents-per-app-limit (%s)",
 			document.app, byteSize(limit)))
 	}
-	if limit := k.Opt.DocumentsLimit; limit > 0 && all > 0 && k.sizes.total+all > limit {
+	if limit := k.shared.Opt.DocumentsLimit; limit > 0 && all > 0 && k.sizes.total+all > limit {
 		full = append(full, fmt.Sprintf("the documents of all apps and jobs would exceed --documents-limit (%s)", byteSize(limit)))
 	}
 	if len(full) == 0 {
@@ -67,7 +67,7 @@ func byteSize(n int64) string {
 
 // DocumentSizes reports how large the documents are now, and their limits.
 func (k *Set) DocumentSizes() stats.DocumentSizes {
-	s := stats.DocumentSizes{Bytes: k.sizes.total, Limit: k.Opt.DocumentsLimit, PerAppLimit: k.Opt.DocumentsPerAppLimit}
+	s := stats.DocumentSizes{Bytes: k.sizes.total, Limit: k.shared.Opt.DocumentsLimit, PerAppLimit: k.shared.Opt.DocumentsPerAppLimit}
 	for _, bytes := range k.sizes.byApp {
 		s.LargestApp = max(s.LargestApp, bytes)
 	}

@@ -33,7 +33,7 @@ func (k *Set) reloadedApp(path, name string, entry registry.Entry, found bool) [
 		}
 		return []step.Event{AppChanged{Name: name, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].Disables()}}
 	}
-	cfg, notes, err := readApp(&k.Opt, name, entry)
+	cfg, notes, err := readApp(&k.shared.Opt, name, entry)
 	if err != nil {
 		return k.reloadedFault(path, entry, err)
 	}
@@ -51,7 +51,7 @@ func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) [
 		}
 		return []step.Event{k.marking(JobChanged{Name: name})}
 	}
-	cfg, notes, err := readJob(&k.Opt, name, entry, k.Wall())
+	cfg, notes, err := readJob(&k.shared.Opt, name, entry, k.shared.Wall())
 	if err != nil {
 		return k.reloadedFault(path, entry, err)
 	}

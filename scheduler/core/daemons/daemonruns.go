@@ -34,7 +34,7 @@ type Runs struct {
 // Launching prepares the record of a shard's runs for its next attempt, and sets in next what a daemon's attempt is
 // launched with: Need, Settings and Grace.
 func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.NewTask) {
-	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item), d.Executions.KillGrace(e)
+	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item), d.st.Executions.KillGrace(e)
 	first := d.of(e.Job(), item) == nil
 	d.change(e.Job(), item, func(r *Runs) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
@@ -87,9 +87,9 @@ func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 			r.Rerun = time.Time{}
 		}
 	})
-	d.OfJobs.RunEnded(e.Job(), &run)
+	d.st.OfJobs.RunEnded(e.Job(), &run)
 	d.recording.DaemonRun(ref, &run)
-	stats.ObserveRun(&d.Numbers.DaemonRun, run.Start, run.Complete)
+	stats.ObserveRun(&d.st.Numbers.DaemonRun, run.Start, run.Complete)
 	if run.State == wire.RunFinished {
 		return
 	}
@@ -103,12 +103,12 @@ func (d *Daemons) learnTotals(job string, item int, r *Runs, now wire.Totals) {
 		return
 	}
 	d.change(job, item, func(r *Runs) { r.Totals = now })
-	d.Numbers.DaemonRuns += now.Runs - was.Runs
-	d.Numbers.DaemonRunsFailed += now.Failed - was.Failed
-	d.OfJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
+	d.st.Numbers.DaemonRuns += now.Runs - was.Runs
+	d.st.Numbers.DaemonRunsFailed += now.Failed - was.Failed
+	d.st.OfJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
 	if n := now.Skipped - was.Skipped; n > 0 {
-		if j := d.Config.Job(job); j != nil {
-			d.Config.CountDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
+		if j := d.st.Config.Job(job); j != nil {
+			d.st.Config.CountDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
 		}
 	}
 }
@@ -121,9 +121,9 @@ func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 	if !e.Daemon() || r == nil || r.Down.IsZero() {
 		return
 	}
-	from, upto := r.Down, d.Wall()
+	from, upto := r.Down, d.st.Wall()
 	d.change(e.Job(), s.Item(), func(r *Runs) { r.Down = time.Time{} })
-	j := d.Config.Job(e.Job())
+	j := d.st.Config.Job(e.Job())
 	if j == nil || j.Schedule() == nil {
 		return
 	}
@@ -137,8 +137,8 @@ func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 		return
 	}
 	why := reason.ShardWasDown(s.Item(), from.UTC(), upto.UTC())
-	d.Config.CountMissed(j, why)
-	d.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
+	d.st.Config.CountMissed(j, why)
+	d.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
 // AttemptEnds closes the run that the end of an attempt cuts off. With failover it is run again, unless somebody has
@@ -146,15 +146,15 @@ func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 // only, before the shard changes its state.
 func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	if s.State() == executions.Running && d.Now().Sub(s.RunningSince()) >= healthyAfter {
-		d.Executions.RanWell(ref)
+	if s.State() == executions.Running && d.st.Now().Sub(s.RunningSince()) >= healthyAfter {
+		d.st.Executions.RanWell(ref)
 	}
 	ended := !e.GoesOn() || s.Kill().Is(reason.KilledOnRequest)
 	again := e.Settings().Job.Failover && !ended
 	var cut, lost *wire.Run
 	d.change(e.Job(), s.Item(), func(r *Runs) {
 		if r.Down.IsZero() {
-			r.Down = d.Wall()
+			r.Down = d.st.Wall()
 		}
 		if ended {
 			r.Rerun = time.Time{}
@@ -170,7 +170,7 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 			case cut.Cause == "":
 				cut.Cause = why
 			}
-			cut.State, cut.Complete, cut.Retried = wire.RunKilled, d.Wall(), again
+			cut.State, cut.Complete, cut.Retried = wire.RunKilled, d.st.Wall(), again
 			r.Last, r.Open = cut, nil
 			if !again && s.Kill().IsZero() && e.Kill().IsZero() {
 				lost = cut
@@ -181,9 +181,9 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 		d.recording.DaemonRun(ref, cut)
 	}
 	if lost != nil {
-		d.Numbers.DaemonRuns++
-		d.Numbers.DaemonRunsFailed++
-		d.OfJobs.CountRuns(e.Job(), 1, 1)
+		d.st.Numbers.DaemonRuns++
+		d.st.Numbers.DaemonRunsFailed++
+		d.st.OfJobs.CountRuns(e.Job(), 1, 1)
 		d.runFailed(ref, lost)
 	}
 	d.Look(e.Job())
@@ -193,7 +193,7 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
 	id := executions.ID(e.Job(), run.Fire)
-	d.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(), Problem: !d.notifications.IgnoresFailures(e.Job()),
+	d.st.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(), Problem: !d.notifications.IgnoresFailures(e.Job()),
 		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item(), run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
 	if !run.Retried {
 		d.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: id, Fire: run.Fire, Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.State(run.State), TaskID: s.TaskID(), Agent: s.Agent(), Cause: reason.FromText(run.Cause)}}})
@@ -211,6 +211,6 @@ func (d *Daemons) Requeued(ref executions.TaskRef) {
 	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != cannotRunAfter {
 		return
 	}
-	d.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: e.ID(), Fire: d.Wall(), Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(), Agent: s.Agent(),
+	d.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: e.ID(), Fire: d.st.Wall(), Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(), Agent: s.Agent(),
 		Cause: reason.CannotStay(cannotRunAfter, s.Cause())}}})
 }

@@ -32,7 +32,7 @@ import (
 //     jobs; items has each of those jobs;
 //   - due is empty: every job that was changed has been looked at.
 type Daemons struct {
-	*state.State
+	st            *state.State
 	tasks         *tasks.Describer
 	recording     *recording.Recording
 	notifications *notifications.Notifications
@@ -46,7 +46,7 @@ type Daemons struct {
 
 // New returns Daemons without records.
 func New(s *state.State, rec *recording.Recording, ns *notifications.Notifications) *Daemons {
-	d := &Daemons{State: s, recording: rec, notifications: ns, runs: map[string]*Runs{}, items: map[string]int{}}
+	d := &Daemons{st: s, recording: rec, notifications: ns, runs: map[string]*Runs{}, items: map[string]int{}}
 	d.tasks = tasks.New(s, d.rerun)
 	return d
 }
@@ -59,7 +59,7 @@ func (d *Daemons) Look(job string) { d.due.Add(job) }
 
 // lookAt does the same at a moment of the term.
 func (d *Daemons) lookAt(job string, at time.Time) {
-	d.Timers.At(at, func(time.Time) { d.due.Add(job) })
+	d.st.Timers.At(at, func(time.Time) { d.due.Add(job) })
 }
 
 // Write adds the changed records to the commit.
@@ -137,7 +137,7 @@ func (d *Daemons) forgetFrom(job string, item int) {
 func (d *Daemons) Tend() {
 	for d.due.Len() > 0 { // an execution that ends here has its job be looked at once more: for the next one
 		for _, name := range d.due.Take() {
-			if j := d.Config.Job(name); j != nil {
+			if j := d.st.Config.Job(name); j != nil {
 				d.tendDaemon(j)
 			} else {
 				d.forgetFrom(name, 0)
@@ -147,38 +147,38 @@ func (d *Daemons) Tend() {
 }
 
 func (d *Daemons) tendDaemon(j *config.Job) {
-	e := d.Executions.Standing(j.Name())
+	e := d.st.Executions.Standing(j.Name())
 	switch {
 	case j.Config() == nil:
-		if !d.Config.IsFaulty(j) {
+		if !d.st.Config.IsFaulty(j) {
 			d.forgetFrom(j.Name(), 0)
 		}
 		return
-	case e != nil && e.Launched() && d.Config.Paused(j):
-		d.Executions.DrainShards(e, reason.Of(reason.Paused))
+	case e != nil && e.Launched() && d.st.Config.Paused(j):
+		d.st.Executions.DrainShards(e, reason.Of(reason.Paused))
 		return
-	case e != nil && e.Launched() && d.Config.Inactive(j) == config.ShutDown:
-		d.Executions.Drain(e, d.Config.EndReason(j))
+	case e != nil && e.Launched() && d.st.Config.Inactive(j) == config.ShutDown:
+		d.st.Executions.Drain(e, d.st.Config.EndReason(j))
 		return
-	case d.Config.Inactive(j) != config.Active:
+	case d.st.Config.Inactive(j) != config.Active:
 		return // applyJobState has ended what there was
 	case !j.IsDaemon():
 		if e != nil {
-			d.Executions.Kill(e, reason.Of(reason.NoDaemonAnyMore))
+			d.st.Executions.Kill(e, reason.Of(reason.NoDaemonAnyMore))
 		}
 		d.forgetFrom(j.Name(), 0)
 		return
 	}
-	for _, w := range slices.Clone(d.Executions.Queue(j.Name())) {
+	for _, w := range slices.Clone(d.st.Executions.Queue(j.Name())) {
 		if !w.Launched() && !w.Daemon() {
-			d.Executions.Kill(w, reason.Of(reason.BecameDaemon))
+			d.st.Executions.Kill(w, reason.Of(reason.BecameDaemon))
 		}
 	}
 	switch {
-	case d.Draining(), e != nil && !e.Kill().IsZero():
+	case d.st.Draining(), e != nil && !e.Kill().IsZero():
 	case e == nil:
-		d.Executions.Enqueue(executions.Made{ID: executions.ID(j.Name(), d.Wall()) + "-" + d.UUID()[:8], Job: j.Name(), Fire: d.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
-	case e.Launched() && d.Opt.Held != "": // what is killed would get no successor
+		d.st.Executions.Enqueue(executions.Made{ID: executions.ID(j.Name(), d.st.Wall()) + "-" + d.st.UUID()[:8], Job: j.Name(), Fire: d.st.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
+	case e.Launched() && d.st.Opt.Held != "": // what is killed would get no successor
 	case e.Launched():
 		d.rollOut(j, e)
 	}
@@ -194,11 +194,11 @@ const healthyAfter = 10 * time.Second
 // first.
 func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 	if n := j.Config().ShardingTotalCount; n != e.NumShards() {
-		d.Executions.Kill(e, reason.ShardingTotalCountChanged(e.NumShards(), n))
+		d.st.Executions.Kill(e, reason.ShardingTotalCountChanged(e.NumShards(), n))
 		return
 	}
 	d.forgetFrom(j.Name(), e.NumShards()) // it may have had more
-	d.Executions.TakeSettings(e, executions.Settings{App: *d.Config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()})
+	d.st.Executions.TakeSettings(e, executions.Settings{App: *d.st.Config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()})
 	for i := range e.NumShards() {
 		s := e.Shard(i)
 		if !s.Replacing() {
@@ -208,13 +208,13 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 		case s.State() != executions.Running || !s.KillSince().IsZero():
 			return
 		case d.IsOutdated(e, s): // its settings have changed again: it is the next to be replaced
-		case until.After(d.Now()):
+		case until.After(d.st.Now()):
 			d.lookAt(j.Name(), until)
 			return
 		}
-		d.Executions.Replaced(e.Ref(i))
+		d.st.Executions.Replaced(e.Ref(i))
 	}
-	for ; len(e.Outdated()) > 0; d.Executions.UpToDate(e) {
+	for ; len(e.Outdated()) > 0; d.st.Executions.UpToDate(e) {
 		i := e.Outdated()[0]
 		s := e.Shard(i)
 		if !s.Live() || !d.IsOutdated(e, s) {
@@ -227,7 +227,7 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 				}
 				return
 			}
-			d.Executions.WantKill(e.Ref(i), executions.WantedKill{Why: reason.Of(reason.SettingsChanged), Replace: true})
+			d.st.Executions.WantKill(e.Ref(i), executions.WantedKill{Why: reason.Of(reason.SettingsChanged), Replace: true})
 		}
 		return
 	}
@@ -248,7 +248,7 @@ func (d *Daemons) ComingUp(e *executions.Execution) (item int, until time.Time) 
 		case executions.Launching:
 			until = time.Time{}
 		}
-		if (until.IsZero() || until.After(d.Now())) && (!s.Live() || !d.IsOutdated(e, s)) {
+		if (until.IsZero() || until.After(d.st.Now())) && (!s.Live() || !d.IsOutdated(e, s)) {
 			return i, until
 		}
 	}
@@ -258,7 +258,7 @@ func (d *Daemons) ComingUp(e *executions.Execution) (item int, until time.Time) 
 // IsOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an
 // executor that takes no more tasks.
 func (d *Daemons) IsOutdated(e *executions.Execution, s *executions.Shard) bool {
-	x := d.Executors.Get(s.Executor())
+	x := d.st.Executors.Get(s.Executor())
 	return s.Settings() != d.tasks.Fingerprint(e, s.Item()) || x != nil && x.IsClosing()
 }
 

@@ -18,7 +18,7 @@ func (es *Set) tell(c Change) {
 // LaunchFirst gives an execution, at its first launch, the settings that it keeps, and waiting shards (rule F7).
 // with is not to be changed afterwards.
 func (es *Set) LaunchFirst(e *Execution, with *Settings) {
-	e.rec.Settings, e.rec.LaunchedAt = with, es.Wall()
+	e.rec.Settings, e.rec.LaunchedAt = with, es.shared.Wall()
 	e.shards = make([]Shard, with.Job.ShardingTotalCount)
 	for i := range e.shards {
 		e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting, Type: e.rec.Source}}
@@ -55,25 +55,25 @@ func (es *Set) CompleteShard(ref TaskRef, state State) {
 // "" if it has none.
 func (es *Set) RunAgain(ref TaskRef, source Source, delay time.Duration, output string) {
 	e, s := ref.Exec, ref.Shard()
-	es.tell(Change{Kind: ShardRequeued, Exec: e, Index: ref.index, At: es.Now().Add(delay)})
+	es.tell(Change{Kind: ShardRequeued, Exec: e, Index: ref.index, At: es.shared.Now().Add(delay)})
 	s.keepOutput(output)
 	es.requeue(ref, source, delay)
 	es.liftShutdown(e)
 	es.AddLaunchable(e)
 	es.waitsUntil(e, s)
-	es.NeedChanged()
+	es.shared.NeedChanged()
 }
 
 // waitsUntil requests a match when the shard's backoff ends. From then on it waits for something else, for people
 // too.
 func (es *Set) waitsUntil(e *Execution, s *Shard) {
-	es.MatchAt(s.rec.NotBefore)
-	es.Timers.At(s.rec.NotBefore, func(time.Time) { es.SeeExecution(e.rec.ID, e.rec.Job) })
+	es.shared.MatchAt(s.rec.NotBefore)
+	es.shared.Timers.At(s.rec.NotBefore, func(time.Time) { es.shared.SeeExecution(e.rec.ID, e.rec.Job) })
 }
 
 // endExecution moves an execution to the ended ones, so that the next one of its job may begin.
 func (es *Set) endExecution(e *Execution) {
-	es.NeedChanged()
+	es.shared.NeedChanged()
 	es.end(e)
 	e.prepared = nil
 	es.dequeue(e)
@@ -144,7 +144,7 @@ func (es *Set) Drain(e *Execution, why reason.Reason) {
 // liftShutdown removes the kill of an execution that a stopped server left behind, once no task of it is on the
 // cluster, so that it can be launched again.
 func (es *Set) liftShutdown(e *Execution) {
-	if es.Draining() || !e.rec.Kill.Is(reason.ServerStopped) {
+	if es.shared.Draining() || !e.rec.Kill.Is(reason.ServerStopped) {
 		return
 	}
 	for i := range e.shards {
@@ -154,7 +154,7 @@ func (es *Set) liftShutdown(e *Execution) {
 	}
 	e.rec.Kill = reason.Reason{}
 	es.touch(e)
-	es.MatchAgain()
+	es.shared.MatchAgain()
 }
 
 // LeaveWaiting notes since when the shards have waited that were not launched together with the others of their
@@ -178,7 +178,7 @@ func (es *Set) LaunchedAll(e *Execution) {
 // obsolete.
 func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	if !e.unplaced.Why.Equal(u.Why) {
-		es.SeeExecution(e.rec.ID, e.rec.Job)
+		es.shared.SeeExecution(e.rec.ID, e.rec.Job)
 	}
 	e.unplaced = u
 	if !u.Why.IsZero() {
@@ -199,8 +199,8 @@ func (es *Set) TakeSettings(e *Execution, now Settings) {
 	e.rec.Settings, e.settingsEncoded, e.prepared, e.described = &now, encoded, nil, Described{}
 	es.SetUnplaced(e, Unplaced{})
 	es.touch(e)
-	es.MatchAgain()
-	es.NeedChanged()
+	es.shared.MatchAgain()
+	es.shared.NeedChanged()
 	es.Outdate(e)
 }
 
@@ -247,10 +247,10 @@ func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
 // It is not if that is recorded already, or too much or too recently of this execution.
 func (es *Set) RecordWait(e *Execution, why reason.Reason) bool {
 	if why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
-		e.waitsRecorded > 0 && es.Now().Sub(e.waitRecordedAt) < waitRecordedEvery {
+		e.waitsRecorded > 0 && es.shared.Now().Sub(e.waitRecordedAt) < waitRecordedEvery {
 		return false
 	}
-	e.waitRecorded, e.waitRecordedAt = why, es.Now()
+	e.waitRecorded, e.waitRecordedAt = why, es.shared.Now()
 	e.waitsRecorded++
 	return true
 }

@@ -29,7 +29,7 @@ import (
 //     has a shard to place, and the head of each job's queue if it was not launched and the job's document can be
 //     used. Any other execution in it has nothing to place, and is passed over.
 type Set struct {
-	*step.Shared
+	shared *step.Shared
 	// observe is called with each change, in order; nil for no observer.
 	observe    func(Change)
 	open       map[string]*Execution
@@ -50,7 +50,7 @@ type Set struct {
 
 // New returns a Set without executions and without an observer.
 func New(s *step.Shared) *Set {
-	return &Set{Shared: s, open: map[string]*Execution{}, tasks: map[string]TaskRef{}, onAgent: map[string]map[string]TaskRef{}, queues: map[string][]*Execution{}, ended: newHistory(), keys: map[string]time.Time{}}
+	return &Set{shared: s, open: map[string]*Execution{}, tasks: map[string]TaskRef{}, onAgent: map[string]map[string]TaskRef{}, queues: map[string][]*Execution{}, ended: newHistory(), keys: map[string]time.Time{}}
 }
 
 // touch marks an execution to be written without its chunks of shards.
@@ -115,7 +115,7 @@ func (es *Set) end(e *Execution) {
 		es.ForgetTask(e.shards[i].rec.TaskID)
 	}
 	es.ended.seq++
-	e.rec.Ended, e.rec.EndedAt, e.endedAt = es.ended.seq, es.Wall(), es.Now()
+	e.rec.Ended, e.rec.EndedAt, e.endedAt = es.ended.seq, es.shared.Wall(), es.shared.Now()
 	es.touch(e)
 	es.ended.add(e)
 }
@@ -150,7 +150,7 @@ func (es *Set) KeepKey(id string, at time.Time) {
 }
 
 func (es *Set) forgetKeyLater(id string, at time.Time) {
-	es.Timers.At(at.Add(keysKept), func(time.Time) {
+	es.shared.Timers.At(at.Add(keysKept), func(time.Time) {
 		delete(es.keys, id)
 		es.changedKeys.Add(id)
 	})
@@ -160,8 +160,8 @@ func (es *Set) forgetKeyLater(id string, at time.Time) {
 // history. Ends up to stored are in the history database; ends up to recorded are at least in a batch for it (rule
 // H1). Others are not removed.
 func (es *Set) Write(r *store.Commit, stored, recorded int64) {
-	gone := es.ended.trim(es.Now(), es.Opt.EndedKept, stored)
-	gone = append(gone, es.ended.trimUnstored(es.Opt.UnstoredKept, recorded)...)
+	gone := es.ended.trim(es.shared.Now(), es.shared.Opt.EndedKept, stored)
+	gone = append(gone, es.ended.trimUnstored(es.shared.Opt.UnstoredKept, recorded)...)
 	store.PutChanged(r, store.PathKey, es.keys, &es.changedKeys)
 	for _, id := range es.changed.Take() {
 		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {
@@ -223,7 +223,7 @@ type Made struct {
 }
 
 func (es *Set) newExecution(m Made) *Execution {
-	return &Execution{rec: record{ID: m.ID, Job: m.Job, Fire: m.Fire, Source: m.Source, Made: es.Now(),
+	return &Execution{rec: record{ID: m.ID, Job: m.Job, Fire: m.Fire, Source: m.Source, Made: es.shared.Now(),
 		Overrides: m.Overrides, OverridesOf: m.OverridesOf, OverridesTo: m.OverridesTo}}
 }
 
@@ -232,7 +232,7 @@ func (es *Set) newExecution(m Made) *Execution {
 func (es *Set) Enqueue(m Made) *Execution {
 	e := es.newExecution(m)
 	es.add(e)
-	es.NeedChanged()
+	es.shared.NeedChanged()
 	queue := es.queues[e.rec.Job]
 	i := len(queue)
 	for i > 0 && !queue[i-1].Launched() && e.rec.Fire.Before(queue[i-1].rec.Fire) {
@@ -240,7 +240,7 @@ func (es *Set) Enqueue(m Made) *Execution {
 	}
 	queue = slices.Insert(queue, i, e)
 	es.queues[e.rec.Job] = queue
-	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source)})
+	es.shared.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source)})
 	if i == 0 && len(queue) > 1 {
 		es.removeLaunchable(queue[1])
 	}
@@ -284,7 +284,7 @@ func (es *Set) AddLaunchable(e *Execution) {
 		e.unplaced.Never = false // its job may have changed while it was not the next
 	}
 	es.insertLaunchable(e, key)
-	es.MatchAgain()
+	es.shared.MatchAgain()
 }
 
 // Get returns the open execution with that id, or nil.
@@ -428,6 +428,6 @@ func (es *Set) SeeRunning(match func(*Shard) bool) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		es.SeeJob(name)
+		es.shared.SeeJob(name)
 	}
 }

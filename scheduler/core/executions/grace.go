@@ -13,14 +13,14 @@ func (es *Set) KillGrace(e *Execution) time.Duration {
 	if e.Launched() && e.rec.Settings.Job.KillGraceSeconds > 0 {
 		return time.Duration(e.rec.Settings.Job.KillGraceSeconds) * time.Second
 	}
-	return es.Opt.KillGrace
+	return es.shared.Opt.KillGrace
 }
 
 // TaskGrace is the grace of a shard's present task, which differs from KillGrace if the settings of a daemon have
 // changed since its launch. For the zero TaskRef it is the grace of the server.
 func (es *Set) TaskGrace(ref TaskRef) time.Duration {
 	if ref.Exec == nil {
-		return es.Opt.KillGrace
+		return es.shared.Opt.KillGrace
 	}
 	return cmp.Or(ref.Shard().rec.Grace, es.KillGrace(ref.Exec))
 }
@@ -28,7 +28,7 @@ func (es *Set) TaskGrace(ref TaskRef) time.Duration {
 // LongestKillGrace is the longest grace of any task on the cluster, and at least that of the server: killing all of
 // them may take so long.
 func (es *Set) LongestKillGrace() time.Duration {
-	longest := es.Opt.KillGrace
+	longest := es.shared.Opt.KillGrace
 	for _, ref := range es.tasks {
 		if ref.Shard().Live() {
 			longest = max(longest, es.TaskGrace(ref))
@@ -41,16 +41,16 @@ func (es *Set) LongestKillGrace() time.Duration {
 func (es *Set) RetryBackoff(job *jobs.Config) (first, most time.Duration) {
 	if job.RetryBackoffSeconds > 0 {
 		first = time.Duration(job.RetryBackoffSeconds) * time.Second
-		return first, max(first, es.Opt.BackoffMost)
+		return first, max(first, es.shared.Opt.BackoffMost)
 	}
-	return es.Opt.BackoffFirst, es.Opt.BackoffMost
+	return es.shared.Opt.BackoffFirst, es.shared.Opt.BackoffMost
 }
 
 // longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock
 // (rule F8).
 func (es *Set) longestDelay(e *Execution) time.Duration {
 	if !e.Launched() {
-		return es.Opt.BackoffMost
+		return es.shared.Opt.BackoffMost
 	}
 	_, most := es.RetryBackoff(&e.rec.Settings.Job)
 	return max(most, es.KillGrace(e)+RefusedWithin)

@@ -58,7 +58,7 @@ func (es *Set) RestoreKey(id string, value []byte) error {
 	if err := json.Unmarshal(value, &at); err != nil {
 		return err
 	}
-	es.Clamp(0, &at)
+	es.shared.Clamp(0, &at)
 	es.keys[id] = at
 	return nil
 }
@@ -79,12 +79,12 @@ func (es *Set) Join() (ended []*Execution, err error) {
 			e.shards = append(e.shards, part...)
 		}
 		e.rec.Chunks, e.endedAt = 0, e.rec.EndedAt
-		es.Clamp(0, &e.rec.Made, &e.endedAt)
+		es.shared.Clamp(0, &e.rec.Made, &e.endedAt)
 		for i := range e.shards {
 			s := &e.shards[i]
-			s.rec.runningSince = es.Now()
-			es.Clamp(0, &s.rec.Launched, &s.rec.Unreachable, &s.rec.EndUnclear, &s.rec.KillSince, &s.rec.WaitSince, &s.rec.RunningAt)
-			es.Clamp(es.longestDelay(e), &s.rec.NotBefore)
+			s.rec.runningSince = es.shared.Now()
+			es.shared.Clamp(0, &s.rec.Launched, &s.rec.Unreachable, &s.rec.EndUnclear, &s.rec.KillSince, &s.rec.WaitSince, &s.rec.RunningAt)
+			es.shared.Clamp(es.longestDelay(e), &s.rec.NotBefore)
 			if !s.rec.State.Terminal() {
 				e.shardsOpen++
 			}
@@ -134,7 +134,7 @@ func (es *Set) TakeUp(e *Execution) {
 // SetToWork makes a loaded execution launchable if shards of it wait, and schedules the ends of their backoffs.
 func (es *Set) SetToWork(e *Execution) {
 	for i := range e.shards {
-		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.NotBefore.After(es.Now()) {
+		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.NotBefore.After(es.shared.Now()) {
 			es.waitsUntil(e, s)
 		}
 	}
@@ -150,7 +150,7 @@ func (es *Set) Imported(m Made) { es.open1(es.newExecution(m)) }
 func (es *Set) open1(e *Execution) {
 	es.add(e)
 	es.queues[e.rec.Job] = append(es.queues[e.rec.Job], e)
-	es.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source) + ", which waited in the original's queue"})
+	es.shared.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source) + ", which waited in the original's queue"})
 }
 
 // ImportedLost opens an execution of shards that the original has lost: lost has the last task of each by its item.
@@ -162,7 +162,7 @@ func (es *Set) ImportedLost(m Made, with *Settings, lost map[int]string, ended t
 	for i := range e.shards {
 		e.shards[i] = Shard{rec: shardRecord{Item: i, State: Finished, attempt: attempt{Complete: ended}}}
 		if task, isLost := lost[i]; isLost {
-			e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting, Type: FailoverSource, Attempt: 1, WaitSince: es.Now(),
+			e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting, Type: FailoverSource, Attempt: 1, WaitSince: es.shared.Now(),
 				attempt: attempt{TaskID: task, Cause: reason.Of(reason.LostBeforeImport)}}}
 			e.shardsOpen++
 		}

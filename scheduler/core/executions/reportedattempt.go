@@ -61,13 +61,13 @@ func (es *Set) RanWith(ref TaskRef, sum string) { ref.Shard().rec.Package = sum 
 func (es *Set) Began(ref TaskRef, at time.Time) {
 	s := ref.Shard()
 	if s.rec.Start.IsZero() && s.rec.Attempt == 1 && ref.Exec.rec.Source == NormalTrigger {
-		es.Numbers.BeginDelay.Observe(max(at.Sub(ref.Exec.rec.Fire), 0).Seconds())
+		es.shared.Numbers.BeginDelay.Observe(max(at.Sub(ref.Exec.rec.Fire), 0).Seconds())
 	}
 	s.rec.Start = at
 }
 
 // TimeoutBegan notes that a task's timeout counts from now (rule K4).
-func (es *Set) TimeoutBegan(ref TaskRef) { ref.Shard().rec.RunningAt = es.Now() }
+func (es *Set) TimeoutBegan(ref TaskRef) { ref.Shard().rec.RunningAt = es.shared.Now() }
 
 // Reported notes that the update with that uuid has changed something, and marks the shard to be written.
 func (es *Set) Reported(ref TaskRef, uuid []byte) {
@@ -113,7 +113,7 @@ func (es *Set) Progressed(ref TaskRef, now *Progress) {
 	s := ref.Shard()
 	if was := s.rec.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
 		s.rec.progress = now
-		es.SeeExecution(ref.Exec.rec.ID, ref.Exec.rec.Job)
+		es.shared.SeeExecution(ref.Exec.rec.ID, ref.Exec.rec.Job)
 	}
 }
 

@@ -40,7 +40,7 @@ type NewTask struct {
 // Launch gives a waiting shard its next attempt.
 func (es *Set) Launch(ref TaskRef, t NewTask) {
 	a := attempt{TaskID: t.TaskID, Agent: t.Agent, AgentURL: t.AgentURL, Host: t.Host, Original: t.Original, Executor: t.Executor,
-		Need: t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.Now(), acceptSeq: t.Accept, sentWith: t.Accept}
+		Need: t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.shared.Now(), acceptSeq: t.Accept, sentWith: t.Accept}
 	s := ref.Shard()
 	ref.must(s.rec.State == Waiting, "is launched")
 	s.rec.State, s.rec.NotBefore = Launching, time.Time{}
@@ -84,7 +84,7 @@ func (es *Set) Unreachable(ref TaskRef, since time.Time) {
 // first such report counts.
 func (es *Set) EndUnclear(ref TaskRef, state string) {
 	if s := ref.Shard(); s.rec.EndUnclear.IsZero() {
-		s.rec.EndUnclear, s.rec.EndState = es.Now(), state
+		s.rec.EndUnclear, s.rec.EndState = es.shared.Now(), state
 		es.touchShard(ref.Exec, ref.index)
 	}
 }
@@ -106,7 +106,7 @@ func (es *Set) Reached(ref TaskRef) (news bool) {
 func (es *Set) Running(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "runs")
-	s.rec.State, s.rec.runningSince = Running, es.Now()
+	s.rec.State, s.rec.runningSince = Running, es.shared.Now()
 	if s.rec.Start.IsZero() {
 		es.Began(ref, since)
 	}
@@ -129,7 +129,7 @@ func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 	ref.must(s.Live(), "is to be killed")
 	send := s.rec.KillSince.IsZero() || s.rec.Drain && !k.Drain
 	if send {
-		s.rec.KillSince, s.rec.Drain, s.rec.killTry = es.Now(), k.Drain, 0
+		s.rec.KillSince, s.rec.Drain, s.rec.killTry = es.shared.Now(), k.Drain, 0
 	}
 	if !k.Why.IsZero() {
 		s.rec.Kill = k.Why
@@ -144,7 +144,7 @@ func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 // KillSent notes that a kill was sent now.
 func (es *Set) KillSent(ref TaskRef) {
 	s := ref.Shard()
-	s.rec.killSent = es.Now()
+	s.rec.killSent = es.shared.Now()
 	s.rec.killTry++
 }
 
@@ -154,7 +154,7 @@ func (es *Set) complete(ref TaskRef, state State) (last bool) {
 	ref.must(!s.rec.State.Terminal() && state.Terminal(), "ends as "+string(state))
 	s.rec.State = state
 	if s.rec.Complete.IsZero() {
-		s.rec.Complete = es.Wall()
+		s.rec.Complete = es.shared.Wall()
 	}
 	s.rec.Unreachable, s.rec.EndUnclear, s.rec.KillSince, s.rec.NotBefore = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	s.rec.acceptSeq = 0
@@ -170,7 +170,7 @@ func (es *Set) requeue(ref TaskRef, source Source, delay time.Duration) {
 	ref.must(s.Live(), "is requeued")
 	es.ForgetTask(s.rec.TaskID)
 	s.rec.State, s.rec.Type = Waiting, source
-	s.rec.WaitSince, s.rec.NotBefore = es.Now(), es.Now().Add(delay)
+	s.rec.WaitSince, s.rec.NotBefore = es.shared.Now(), es.shared.Now().Add(delay)
 	if !s.rec.Start.IsZero() && (e.rec.Begun.IsZero() || s.rec.Start.Before(e.rec.Begun)) {
 		e.rec.Begun = s.rec.Start
 		es.touch(e)

@@ -25,7 +25,7 @@ func TestTransitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		es := New(&step.Shared{})
 		began := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
-		es.Begin(began)
+		es.shared.Begin(began)
 		e := &Execution{rec: record{ID: "my_job@1", Job: "my_job", Settings: &Settings{App: app.Default(), Job: jobs.Default()}}}
 		es.add(e)
 		e.shards = make([]Shard, rapid.IntRange(1, 2*store.ChunkShards).Draw(t, "shards"))
@@ -36,7 +36,7 @@ func TestTransitions(t *testing.T) {
 		launched, first := 0, time.Time{}
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			passed := time.Duration(step+1) * time.Second
-			es.Set(clock.Now{Wall: began.Add(passed), Elapsed: passed})
+			es.shared.Set(clock.Now{Wall: began.Add(passed), Elapsed: passed})
 			es.changed.Take()
 			ref := TaskRef{e, rapid.IntRange(0, len(e.shards)-1).Draw(t, "shard")}
 			s := ref.Shard()
@@ -74,10 +74,10 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 	s := ref.Shard()
 	switch rapid.IntRange(0, 7).Draw(t, "transition") {
 	case 0:
-		es.Running(ref, es.Now())
+		es.Running(ref, es.shared.Now())
 		return true
 	case 1:
-		es.Unreachable(ref, es.Now())
+		es.Unreachable(ref, es.shared.Now())
 		es.MarkedAway(ref)
 		return true
 	case 2:
@@ -111,13 +111,13 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		state := rapid.SampledFrom([]State{Finished, Failed, Killed, Lost, TimedOut}).Draw(t, "state")
 		last := es.complete(ref, state)
 		open := slices.ContainsFunc(ref.Exec.shards, func(s Shard) bool { return !s.rec.State.Terminal() })
-		if s.rec.State != state || last == open || s.rec.Complete.IsZero() != es.Wall().IsZero() {
+		if s.rec.State != state || last == open || s.rec.Complete.IsZero() != es.shared.Wall().IsZero() {
 			t.Fatalf("completed as %+v, the last: %v", s, last)
 		}
 		return true
 	default:
 		es.requeue(ref, FailoverSource, time.Minute)
-		later := es.Now().Add(time.Minute)
+		later := es.shared.Now().Add(time.Minute)
 		if s.rec.State != Waiting || !s.rec.NotBefore.Equal(later) || !s.rec.KillSince.IsZero() || s.rec.TaskID != before.rec.TaskID {
 			t.Fatalf("requeued as %+v", s)
 		}
@@ -164,8 +164,8 @@ func TestIllegalTransitions(t *testing.T) {
 		Waiting:  func(es *Set, ref TaskRef) { es.WantKill(ref, WantedKill{}) },
 		Finished: func(es *Set, ref TaskRef) { es.complete(ref, Failed) },
 		Lost:     func(es *Set, ref TaskRef) { es.requeue(ref, FailoverSource, 0) },
-		Killed:   func(es *Set, ref TaskRef) { es.Unreachable(ref, es.Now()) },
-		Failed:   func(es *Set, ref TaskRef) { es.Running(ref, es.Now()) },
+		Killed:   func(es *Set, ref TaskRef) { es.Unreachable(ref, es.shared.Now()) },
+		Failed:   func(es *Set, ref TaskRef) { es.Running(ref, es.shared.Now()) },
 	} {
 		es := New(&step.Shared{})
 		e := &Execution{rec: record{ID: "my_job@1"}, shards: []Shard{{rec: shardRecord{State: state}}}}

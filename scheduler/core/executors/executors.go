@@ -77,7 +77,7 @@ type Executor struct {
 //   - closing has exactly those with Closing;
 //   - changed has the id of every one that differs from what is stored, or is stored and was removed.
 type Set struct {
-	*step.Shared
+	shared  *step.Shared
 	byID    map[string]*Executor
 	onAgent map[string][]*Executor
 	closing map[string]*Executor
@@ -89,16 +89,16 @@ type Set struct {
 
 // New returns a Set without executors.
 func New(s *step.Shared) *Set {
-	return &Set{Shared: s, byID: map[string]*Executor{}, onAgent: map[string][]*Executor{}, closing: map[string]*Executor{}}
+	return &Set{shared: s, byID: map[string]*Executor{}, onAgent: map[string][]*Executor{}, closing: map[string]*Executor{}}
 }
 
 // Restore adds a stored executor while a term is loaded. It fails if value can't be read.
 func (es *Set) Restore(value []byte) error {
-	x := Executor{idleSince: es.Now(), ran: true}
+	x := Executor{idleSince: es.shared.Now(), ran: true}
 	if err := json.Unmarshal(value, &x.rec); err != nil {
 		return err
 	}
-	es.Clamp(0, &x.rec.ClosedAt)
+	es.shared.Clamp(0, &x.rec.ClosedAt)
 	es.restore(&x)
 	return nil
 }
@@ -112,7 +112,7 @@ func (es *Set) RestoreCounter(value []byte) (err error) {
 // Start adds an executor that the next ACCEPT starts; info is what the cluster is sent. Its role is that of this
 // scheduler.
 func (es *Set) Start(app, key, agent string, info cluster.Executor) *Executor {
-	x := &Executor{madeAt: es.Now(), rec: record{App: app, Key: key, Agent: agent, Role: role(es.Opt.Role), Info: info}}
+	x := &Executor{madeAt: es.shared.Now(), rec: record{App: app, Key: key, Agent: agent, Role: role(es.shared.Opt.Role), Info: info}}
 	es.add(x)
 	return x
 }
@@ -143,21 +143,21 @@ func (es *Set) RepeatShutdown(x *Executor) { x.shutdownSent, x.shutdownTry = tim
 
 // ShutdownIsDue reports whether the backoff since the last SHUTDOWN is over, so that it may be sent, or sent again.
 func (es *Set) ShutdownIsDue(x *Executor) bool {
-	return step.ResendDue(es.Now(), x.shutdownSent, es.Opt.ResendFirst, es.Opt.ResendMost, x.shutdownTry)
+	return step.ResendDue(es.shared.Now(), x.shutdownSent, es.shared.Opt.ResendFirst, es.shared.Opt.ResendMost, x.shutdownTry)
 }
 
 // ShutDown sends SHUTDOWN to an executor and schedules a step to repeat it. The executor must be closing.
 func (es *Set) ShutDown(x *Executor) {
-	x.shutdownSent = es.Now()
+	x.shutdownSent = es.shared.Now()
 	x.shutdownTry++
-	es.Call(step.CallEndExecutor{ExecutorID: x.rec.Info.ID, AgentID: x.rec.Agent})
-	es.WakeToResend(x.shutdownTry)
+	es.shared.Call(step.CallEndExecutor{ExecutorID: x.rec.Info.ID, AgentID: x.rec.Agent})
+	es.shared.WakeToResend(x.shutdownTry)
 }
 
 // Reported notes an update of an executor's task that has to be acknowledged; byItself says that the executor itself
 // sent it.
 func (es *Set) Reported(x *Executor, byItself bool) {
-	x.lastUpdate, x.ran, x.unanswered = es.Now(), true, 0
+	x.lastUpdate, x.ran, x.unanswered = es.shared.Now(), true, 0
 	if !byItself {
 		return
 	}
@@ -185,7 +185,7 @@ func (es *Set) ReportedSandbox(x *Executor, path string) {
 // Release takes a task off an executor's account; its idle time begins now.
 func (es *Set) Release(x *Executor, need resources.Amount, daemon bool) {
 	x.tasks.Release(need, daemon)
-	x.idleSince = es.Now()
+	x.idleSince = es.shared.Now()
 }
 
 // Allot puts a task on an executor's account. Each call is matched by one of Release with the same need and daemon.
@@ -209,13 +209,13 @@ func (es *Set) KillUnanswered(x *Executor, sweep time.Time, grace time.Duration)
 	// Its tasks may have different graces. The longest of those that it was asked for since it was last heard is no
 	// shorter than that of the kill which it has had to answer for longest.
 	x.unansweredGrace = max(x.unansweredGrace, grace)
-	x.silent = time.Duration(x.unanswered)*step.SweepEvery > x.unansweredGrace+es.Opt.KillAnswer
+	x.silent = time.Duration(x.unanswered)*step.SweepEvery > x.unansweredGrace+es.shared.Opt.KillAnswer
 	return x.silent
 }
 
 // HeardReport notes that a report of an executor has arrived, and returns whether it was quiet before.
 func (es *Set) HeardReport(x *Executor) (wasQuiet bool) {
-	x.reportedAt, wasQuiet, x.quiet = es.Now(), x.quiet, false
+	x.reportedAt, wasQuiet, x.quiet = es.shared.Now(), x.quiet, false
 	return wasQuiet
 }
 
@@ -268,7 +268,7 @@ func (es *Set) touch(x *Executor) { es.changed.Add(x.rec.Info.ID) }
 // This cannot be undone.
 func (es *Set) Close(x *Executor) {
 	if !x.rec.Closing {
-		x.rec.Closing, x.rec.ClosedAt = true, es.Now()
+		x.rec.Closing, x.rec.ClosedAt = true, es.shared.Now()
 		es.closing[x.rec.Info.ID] = x
 		es.touch(x)
 	}
@@ -277,8 +277,8 @@ func (es *Set) Close(x *Executor) {
 // Remove forgets an executor that has ended. If it should still run, the next offer of its agent names it, and it is
 // shut down (rule X3).
 func (es *Set) Remove(x *Executor) {
-	es.NeedChanged()
-	es.MatchAgain()
+	es.shared.NeedChanged()
+	es.shared.MatchAgain()
 	delete(es.byID, x.rec.Info.ID)
 	delete(es.closing, x.rec.Info.ID)
 	es.onAgent[x.rec.Agent] = slices.DeleteFunc(es.onAgent[x.rec.Agent], func(o *Executor) bool { return o == x })
@@ -473,7 +473,7 @@ func (e *Executor) Used() resources.Amount { return e.tasks.Used() }
 // Usable reports whether a stored executor may be given tasks. If it was started with another role, the master would
 // refuse tasks for it (rule X1); with another user, it would run them as that user.
 func (es *Set) Usable(x *Executor) bool {
-	return x.rec.Role == role(es.Opt.Role) && (x.rec.Info.Version <= 1 || x.rec.Info.User == es.Opt.ExecutorUser)
+	return x.rec.Role == role(es.shared.Opt.Role) && (x.rec.Info.Version <= 1 || x.rec.Info.User == es.shared.Opt.ExecutorUser)
 }
 
 // Stored encodes the executor as it is stored. Tests compare what two leaders know by it.

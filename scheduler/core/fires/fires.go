@@ -46,7 +46,7 @@ type missedWindow struct {
 
 // Fires makes the fires of the crons of all jobs, and holds how far that is done.
 type Fires struct {
-	*state.State
+	st        *state.State
 	recording *recording.Recording
 	timetable *cron.Timetable
 	// cursor never goes back; cursorChanged is set when it differs from what is stored.
@@ -65,7 +65,7 @@ type Fires struct {
 
 // New returns Fires without jobs, and without a cursor until Restore or the first Make.
 func New(s *state.State, r *recording.Recording) *Fires {
-	return &Fires{State: s, recording: r, timetable: cron.NewTimetable()}
+	return &Fires{st: s, recording: r, timetable: cron.NewTimetable()}
 }
 
 // Write adds the cursor to the commit, if it has changed.
@@ -106,7 +106,9 @@ func (f *Fires) Next() (time.Time, bool) { return f.next() }
 
 // Making reports whether a batch is being made that is due up to a moment of the term. After the clock was set back,
 // the batch may be due later than that.
-func (f *Fires) Making(upTo time.Time) bool { return f.due != nil && !f.InTerm(f.due.at).After(upTo) }
+func (f *Fires) Making(upTo time.Time) bool {
+	return f.due != nil && !f.st.InTerm(f.due.at).After(upTo)
+}
 
 // Soon calls fn with the coming fires up to a moment of the wall clock until it returns true, and reports whether it
 // did.
@@ -134,7 +136,7 @@ func (f *Fires) Follow(j *config.Job, active bool) {
 		f.timetable.Remove(j.Name())
 		return
 	}
-	from := f.from(f.Wall())
+	from := f.from(f.st.Wall())
 	if !f.loading && j.Since().After(from) {
 		from = j.Since() // its own group has nothing to catch up
 	}
@@ -156,10 +158,10 @@ func (f *Fires) MadeUpTo() time.Time { return f.cursor.Time }
 // NextOf is the first fire of a job that was not made yet, by the core or, for a daemon, by its executors; zero for
 // none.
 func (f *Fires) NextOf(j *config.Job) time.Time {
-	if j.Schedule() == nil || j.Config() == nil || f.Config.Inactive(j) != config.Active {
+	if j.Schedule() == nil || j.Config() == nil || f.st.Config.Inactive(j) != config.Active {
 		return time.Time{}
 	}
-	from := f.Wall()
+	from := f.st.Wall()
 	if j.FiredHere() {
 		if from = f.cursor.Time; j.Since().After(from) {
 			from = j.Since()
@@ -177,17 +179,17 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 		}
 	}
 	if f.behind {
-		return f.InTerm(f.cursor.Time)
+		return f.st.InTerm(f.cursor.Time)
 	}
 	if t, ok := f.next(); ok {
-		due := f.InTerm(t)
+		due := f.st.InTerm(t)
 		earlier(due)
-		if ask := due.Add(-lead); ask.After(f.Now()) { // a moment that has passed wakes nobody
+		if ask := due.Add(-lead); ask.After(f.st.Now()) { // a moment that has passed wakes nobody
 			earlier(ask)
 		}
 	}
 	if f.missed != nil || f.due != nil {
-		earlier(f.Now())
+		earlier(f.st.Now())
 	}
 	return at
 }

@@ -15,12 +15,12 @@ import (
 // called once in each step.
 func (f *Fires) Make() {
 	if f.cursor.Time.IsZero() {
-		f.advance(fireCursor{Time: f.Wall().Truncate(time.Second), Job: lastName})
+		f.advance(fireCursor{Time: f.st.Wall().Truncate(time.Second), Job: lastName})
 	}
 	if f.clockBehind() {
 		return
 	}
-	budget := f.Opt.FiresPerStep
+	budget := f.st.Opt.FiresPerStep
 	for budget > 0 {
 		if f.missed != nil {
 			budget -= f.crossMissedWindow(budget)
@@ -38,14 +38,14 @@ func (f *Fires) Make() {
 // clockBehind reports whether the wall clock is behind the fire cursor: no fires are
 // made until it has passed it (rule F4).
 func (f *Fires) clockBehind() bool {
-	behind := f.cursor.Time.Sub(f.Wall())
+	behind := f.cursor.Time.Sub(f.st.Wall())
 	if behind <= time.Second {
 		f.behind = false
 		return false
 	}
 	if !f.behind {
 		f.behind = true
-		f.Note(step.Note{Kind: step.NoteClock, Problem: true, Detail: fmt.Sprintf(
+		f.st.Note(step.Note{Kind: step.NoteClock, Problem: true, Detail: fmt.Sprintf(
 			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), f.cursor.Time.Format(time.RFC3339))})
 	}
 	return true
@@ -54,7 +54,7 @@ func (f *Fires) clockBehind() bool {
 // WallClockSet follows a change of the wall clock. The end of a missed window that lies ahead of the clock now must
 // not become the cursor, because no fires would be made until then (rule F4); such a window is dropped.
 func (f *Fires) WallClockSet() {
-	if f.missed != nil && f.missed.upto.After(f.Wall()) {
+	if f.missed != nil && f.missed.upto.After(f.st.Wall()) {
 		f.missed = nil
 	}
 }
@@ -62,14 +62,14 @@ func (f *Fires) WallClockSet() {
 // nextDueBatch takes the next moment with fires, or opens a missed window before it.
 func (f *Fires) nextDueBatch() bool {
 	next, ok := f.timetable.NextAt()
-	if !ok || next.After(f.Wall()) {
+	if !ok || next.After(f.st.Wall()) {
 		return false
 	}
-	if old := f.Wall().Add(-f.Opt.Late).Truncate(time.Second); next.Before(old) {
+	if old := f.st.Wall().Add(-f.st.Opt.Late).Truncate(time.Second); next.Before(old) {
 		f.openMissedWindow(old)
 		return true
 	}
-	at, names, ok := f.timetable.Pop(f.Wall())
+	at, names, ok := f.timetable.Pop(f.st.Wall())
 	if !ok {
 		return false
 	}
@@ -79,8 +79,8 @@ func (f *Fires) nextDueBatch() bool {
 
 func (f *Fires) openMissedWindow(upto time.Time) {
 	g := &missedWindow{upto: upto}
-	for name, j := range f.Config.AllJobs() {
-		if j.FiredHere() && f.Config.Inactive(j) == config.Active {
+	for name, j := range f.st.Config.AllJobs() {
+		if j.FiredHere() && f.st.Config.Inactive(j) == config.Active {
 			g.names = append(g.names, name)
 		}
 	}
@@ -100,8 +100,8 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 		name := g.names[0]
 		g.names = g.names[1:]
 		used++
-		j := f.Config.Job(name)
-		if j == nil || !j.FiredHere() || f.Config.Inactive(j) != config.Active {
+		j := f.st.Config.Job(name)
+		if j == nil || !j.FiredHere() || f.st.Config.Inactive(j) != config.Active {
 			continue
 		}
 		from := f.cursor.Time
@@ -125,11 +125,11 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 				f.enqueueFire(j, at.UTC(), executions.Misfired)
 			}
 			used += len(missed)
-			f.Config.FiredUpTo(j, g.upto)
+			f.st.Config.FiredUpTo(j, g.upto)
 		}
-		f.Config.CountMissed(j, why)
+		f.st.Config.CountMissed(j, why)
 		f.recording.Missed(name, g.upto, why)
-		f.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
+		f.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
 	}
 	f.timetable.Skip(g.upto)
 	f.advance(fireCursor{Time: g.upto, Job: lastName})
@@ -142,14 +142,14 @@ func (f *Fires) fireDueBatch(budget int) int {
 	p := f.due
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
-		j := f.Config.Job(name)
-		if j == nil || !j.FiredHere() || f.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) || f.cursor.covers(p.at, name) {
+		j := f.st.Config.Job(name)
+		if j == nil || !j.FiredHere() || f.st.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) || f.cursor.covers(p.at, name) {
 			continue
 		}
-		f.Numbers.Fires++
+		f.st.Numbers.Fires++
 		f.enqueueFire(j, p.at, executions.NormalTrigger)
 	}
-	f.NeedChanged()
+	f.st.NeedChanged()
 	m := fireCursor{Time: p.at}
 	if n < len(p.names) {
 		m.Job = p.names[n-1]
@@ -165,34 +165,34 @@ func (f *Fires) fireDueBatch(budget int) int {
 // enqueueFire applies the queue rule to a fire of a cron (rule F5).
 func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Source) {
 	id := executions.ID(j.Name(), at)
-	if f.Executions.Known(id) {
+	if f.st.Executions.Known(id) {
 		return
 	}
-	if f.Executions.Occupied(j.Name()) {
+	if f.st.Executions.Occupied(j.Name()) {
 		if !j.Config().Misfire {
-			first := f.Executions.First(j.Name())
+			first := f.st.Executions.First(j.Name())
 			why := reason.FireFoundBusy(at, first.ID(), string(first.State()))
-			f.Config.CountDropped(j, 1, why)
+			f.st.Config.CountDropped(j, 1, why)
 			f.recording.Dropped(j.Name(), at, why)
-			f.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Why: why})
+			f.st.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Why: why})
 			return
 		}
 		source = executions.Misfired
 		f.dropOldestFire(j)
 	}
-	f.Executions.Enqueue(executions.Made{ID: id, Job: j.Name(), Fire: at, Source: source})
+	f.st.Executions.Enqueue(executions.Made{ID: id, Job: j.Name(), Fire: at, Source: source})
 }
 
 // queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would
 // outgrow the memory. Each job has room for one.
 func (f *Fires) queueLimit() int {
-	return min(max(f.Opt.OpenExecutions-f.Executions.NumOpen(), 1), f.Opt.QueuedFires)
+	return min(max(f.st.Opt.OpenExecutions-f.st.Executions.NumOpen(), 1), f.st.Opt.QueuedFires)
 }
 
 // dropOldestFire makes room in a full queue: the oldest waiting fire is dropped; triggers are never dropped.
 func (f *Fires) dropOldestFire(j *config.Job) {
 	waiting, oldest := 0, -1
-	for i, e := range f.Executions.Queue(j.Name()) {
+	for i, e := range f.st.Executions.Queue(j.Name()) {
 		if e.Launched() {
 			continue
 		}
@@ -207,14 +207,14 @@ func (f *Fires) dropOldestFire(j *config.Job) {
 	if waiting < most {
 		return
 	}
-	e := f.Executions.Queue(j.Name())[oldest]
+	e := f.st.Executions.Queue(j.Name())[oldest]
 	why := reason.OldestDropped(waiting, e.Fire())
-	kill := reason.DroppedFromQueue(f.Opt.QueuedFires)
-	if most < f.Opt.QueuedFires {
-		why = reason.OldestOfAllDropped(f.Executions.NumOpen(), e.Fire())
-		kill = reason.DroppedOfTooMany(f.Opt.OpenExecutions)
+	kill := reason.DroppedFromQueue(f.st.Opt.QueuedFires)
+	if most < f.st.Opt.QueuedFires {
+		why = reason.OldestOfAllDropped(f.st.Executions.NumOpen(), e.Fire())
+		kill = reason.DroppedOfTooMany(f.st.Opt.OpenExecutions)
 	}
-	f.Config.CountDropped(j, 1, why)
-	f.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Execution: e.ID(), Why: why})
-	f.Executions.Drop(e, kill)
+	f.st.Config.CountDropped(j, 1, why)
+	f.st.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Execution: e.ID(), Why: why})
+	f.st.Executions.Drop(e, kill)
 }

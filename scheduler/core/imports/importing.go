@@ -50,7 +50,7 @@ func (im *Imports) Queues() {
 			folders = append(folders, e.path)
 			continue
 		case strings.HasPrefix(e.path, store.PathFailover+"/"):
-			if err = im.importable(e.job); err == nil && im.Config.Job(e.job).IsDaemon() {
+			if err = im.importable(e.job); err == nil && im.st.Config.Job(e.job).IsDaemon() {
 				im.Took(e.path)
 			} else if err == nil {
 				lost[e.job] = append(lost[e.job], e)
@@ -69,8 +69,8 @@ func (im *Imports) Queues() {
 	for _, path := range folders {
 		switch {
 		case left[path]:
-		case im.Subscription.TakingOver() && strings.HasPrefix(path, store.PathRunning+"/"):
-			im.Subscription.ImportRunning(path, "")
+		case im.st.Subscription.TakingOver() && strings.HasPrefix(path, store.PathRunning+"/"):
+			im.st.Subscription.ImportRunning(path, "")
 		default:
 			im.Took(path)
 		}
@@ -78,24 +78,24 @@ func (im *Imports) Queues() {
 }
 
 // importMoment returns the fire time of what is imported: the wall clock, in whole milliseconds.
-func (im *Imports) importMoment() time.Time { return im.Wall().Truncate(time.Millisecond) }
+func (im *Imports) importMoment() time.Time { return im.st.Wall().Truncate(time.Millisecond) }
 
 func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
 	dir, _ := store.Split(e.path)
 	left[dir] = true
-	im.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
+	im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
 }
 
 // importable returns why the entries of a job cannot be run, or nil.
 func (im *Imports) importable(job string) error {
-	j := im.Config.Job(job)
+	j := im.st.Config.Job(job)
 	switch {
-	case im.Config.HasFault(store.Under(store.PathJobs, job)):
-		return fmt.Errorf("the job's document can't be used: %s", im.Config.FaultAt(store.Under(store.PathJobs, job)).Why())
+	case im.st.Config.HasFault(store.Under(store.PathJobs, job)):
+		return fmt.Errorf("the job's document can't be used: %s", im.st.Config.FaultAt(store.Under(store.PathJobs, job)).Why())
 	case j == nil || j.Config() == nil:
 		return fmt.Errorf("there is no job %q", job)
-	case im.Config.App(j.Config().AppName) == nil:
-		return errors.New(im.Config.InactiveReason(j).String())
+	case im.st.Config.App(j.Config().AppName) == nil:
+		return errors.New(im.st.Config.InactiveReason(j).String())
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (im *Imports) importReady(e importEntry) error {
 	if err := im.importable(e.job); err != nil {
 		return err
 	}
-	if im.Config.Job(e.job).IsDaemon() {
+	if im.st.Config.Job(e.job).IsDaemon() {
 		im.Took(e.path) // it meant a shard to be placed, and all are
 		return nil
 	}
@@ -114,16 +114,16 @@ func (im *Imports) importReady(e importEntry) error {
 	if err != nil || times < 1 {
 		return fmt.Errorf("%q is no number of runs", e.value)
 	}
-	j, source := im.Config.Job(e.job), executions.Misfired
+	j, source := im.st.Config.Job(e.job), executions.Misfired
 	if !j.Config().Misfire {
 		times, source = 1, executions.NormalTrigger
 	}
-	if times > im.Opt.QueuedFires {
-		im.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times, im.Opt.QueuedFires)})
-		times = im.Opt.QueuedFires
+	if times > im.st.Opt.QueuedFires {
+		im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times, im.st.Opt.QueuedFires)})
+		times = im.st.Opt.QueuedFires
 	}
 	for n := range times {
-		im.Executions.Imported(executions.Made{ID: fmt.Sprintf("%s-%03d", im.importID(e.job), n+1), Job: e.job, Fire: im.importMoment(), Source: source})
+		im.st.Executions.Imported(executions.Made{ID: fmt.Sprintf("%s-%03d", im.importID(e.job), n+1), Job: e.job, Fire: im.importMoment(), Source: source})
 	}
 	im.Took(e.path)
 	return nil
@@ -137,7 +137,7 @@ func (im *Imports) importID(job string) string {
 // importFailover makes one execution of all shards of a job that were lost. Its other shards ended under the
 // original.
 func (im *Imports) importFailover(job string, entries []importEntry, left map[string]bool) {
-	j := im.Config.Job(job)
+	j := im.st.Config.Job(job)
 	lost, shards := map[int]string{}, j.Config().ShardingTotalCount
 	for _, entry := range entries {
 		name, text, ok := strings.Cut(entry.item, "@-@")
@@ -157,17 +157,17 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 		return
 	}
 	e := executions.Made{ID: im.importID(job) + "-failover", Job: job, Fire: im.importMoment(), Source: executions.FailoverSource}
-	with := &executions.Settings{App: *im.Config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()}
-	im.Executions.ImportedLost(e, with, lost, im.importMoment())
+	with := &executions.Settings{App: *im.st.Config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()}
+	im.st.Executions.ImportedLost(e, with, lost, im.importMoment())
 }
 
 // importRunning hands a running daemon task of the original to the takeover, which waits for its end (rule T8).
 // Without a takeover the framework id is one that this scheduler made, under which no such task can exist, so the
 // entry is removed.
 func (im *Imports) importRunning(e importEntry) {
-	if !im.Subscription.TakingOver() {
+	if !im.st.Subscription.TakingOver() {
 		im.Took(e.path)
 		return
 	}
-	im.Subscription.ImportRunning(e.path, e.value)
+	im.st.Subscription.ImportRunning(e.path, e.value)
 }

@@ -20,7 +20,7 @@ type importEntry struct {
 // Imports holds the entries of the original's queues: found are those that the registry had when the term was
 // loaded and that Queues has not looked at yet, and done are those that the next commit removes.
 type Imports struct {
-	*state.State
+	st    *state.State
 	found []importEntry
 	done  []string
 }
@@ -37,4 +37,4 @@ func (m *Imports) Write(r *store.Commit) {
 }
 
 // New makes an Imports without entries. Restore adds those that the registry has.
-func New(s *state.State) *Imports { return &Imports{State: s} }
+func New(s *state.State) *Imports { return &Imports{st: s} }

@@ -17,7 +17,7 @@ import (
 // Minutes holds the activity of the last MinutesKept minutes of this term, the oldest first. It counts by
 // difference: last holds the totals at the end of the last minute.
 type Minutes struct {
-	*state.State
+	st *state.State
 	// samples is told of what is sampled, for the history.
 	samples func([]event.Sample, event.Load)
 	kept    []search.Activity // the oldest first
@@ -41,15 +41,15 @@ const (
 // New makes a Minutes without any minute. samples is called with each full minute's gauges and load, so that they
 // are recorded in the history as well.
 func New(s *state.State, samples func([]event.Sample, event.Load)) *Minutes {
-	return &Minutes{State: s, samples: samples}
+	return &Minutes{st: s, samples: samples}
 }
 
 // SampleLater schedules a sample for the next full minute of the wall clock, and from then on for every minute. It
 // is called once, when the term has loaded its state.
 func (ms *Minutes) SampleLater() {
-	next := ms.Wall().Truncate(gaugesEvery).Add(gaugesEvery)
-	ms.Timers.At(ms.InTerm(next), func(time.Time) {
-		ms.Sample(ms.Wall().Truncate(gaugesEvery))
+	next := ms.st.Wall().Truncate(gaugesEvery).Add(gaugesEvery)
+	ms.st.Timers.At(ms.st.InTerm(next), func(time.Time) {
+		ms.Sample(ms.st.Wall().Truncate(gaugesEvery))
 		ms.SampleLater()
 	})
 }
@@ -59,25 +59,25 @@ func (ms *Minutes) SampleLater() {
 func (ms *Minutes) Sample(at time.Time) {
 	var tasks, registered, waiting int64
 	running := map[string]bool{}
-	for _, ref := range ms.Executions.AllTasks() {
+	for _, ref := range ms.st.Executions.AllTasks() {
 		if ref.Shard().Live() {
 			tasks++
 			running[ref.Exec.Job()] = true
 		}
 	}
-	for _, j := range ms.Config.AllJobs() {
+	for _, j := range ms.st.Config.AllJobs() {
 		if j.Config() != nil {
 			registered++
 		}
 	}
-	for e := range ms.Executions.AllOpen() {
+	for e := range ms.st.Executions.AllOpen() {
 		if e.Launched() {
 			waiting += int64(e.ShardsOpen()) // with those that run
-		} else if j := ms.Config.Job(e.Job()); j != nil && j.Config() != nil {
+		} else if j := ms.st.Config.Job(e.Job()); j != nil && j.Config() != nil {
 			waiting += int64(j.Config().ShardingTotalCount)
 		}
 	}
-	s, last := &ms.Numbers, &ms.last
+	s, last := &ms.st.Numbers, &ms.last
 	now := totals{s.TasksFinished + s.DaemonRuns - s.DaemonRunsFailed, s.TasksFailed + s.TasksTimedOut + s.TasksKilled + s.TasksLost + s.TasksRequeued + s.DaemonRunsFailed, s.TasksLaunched, s.FireDelay}
 	delays := now.fireDelay.Since(&last.fireDelay)
 	m := search.Activity{Time: at.Add(-gaugesEvery), Results: true, Sampled: true, Loaded: true, Running: tasks, Waiting: waiting - tasks, Fires: delays.Count(),

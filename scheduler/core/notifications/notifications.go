@@ -99,7 +99,7 @@ type pending struct {
 //     it.
 //   - sent has the time of the last message about each job for which that is less than NotifyEvery ago.
 type Notifications struct {
-	*step.Shared
+	shared  *step.Shared
 	config  *config.Set
 	pending map[string]*pending
 	// underWay has the number of the message under way for each job. The job may have been deregistered since, and
@@ -113,7 +113,7 @@ type Notifications struct {
 
 // New makes a Notifications without pending messages. Restore adds those that are stored.
 func New(s *step.Shared, k *config.Set) *Notifications {
-	return &Notifications{Shared: s, config: k, pending: map[string]*pending{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
+	return &Notifications{shared: s, config: k, pending: map[string]*pending{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
 }
 
 // Restore takes in the stored message of a job. It fails if the value is not one.
@@ -122,7 +122,7 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 	if err := json.Unmarshal(value, &n); err != nil {
 		return err
 	}
-	ns.Clamp(0, &n.Since)
+	ns.shared.Clamp(0, &n.Since)
 	ns.pending[job] = &n
 	return nil
 }
@@ -130,7 +130,7 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 // Loaded schedules all restored messages. It is called once, after all calls of Restore.
 func (ns *Notifications) Loaded() {
 	for _, job := range step.SortedKeys(ns.pending) {
-		ns.Timers.At(ns.Now(), func(time.Time) { ns.SendNotification(job) })
+		ns.shared.Timers.At(ns.shared.Now(), func(time.Time) { ns.SendNotification(job) })
 	}
 }
 
@@ -165,7 +165,7 @@ func (ns *Notifications) Jobs() []string { return step.SortedKeys(ns.pending) }
 func (ns *Notifications) add(job string, f Failure) {
 	n := ns.pending[job]
 	if n == nil {
-		n = &pending{Since: ns.Now()}
+		n = &pending{Since: ns.shared.Now()}
 		ns.pending[job] = n
 	} else {
 		n.Further++
@@ -195,10 +195,10 @@ func (ns *Notifications) due(job string) time.Time {
 // answered applies the outcome of a message. Failures that were reported after it left stay pending.
 func (ns *Notifications) answered(e NotificationSent) {
 	if e.Problem == "" {
-		ns.sent[e.Job] = ns.Now()
-		ns.Numbers.NotificationsSent++
+		ns.sent[e.Job] = ns.shared.Now()
+		ns.shared.Numbers.NotificationsSent++
 	} else {
-		ns.Numbers.NotificationsFailed++
+		ns.shared.Numbers.NotificationsFailed++
 	}
 	if ns.underWay[e.Job] == e.Seq {
 		delete(ns.underWay, e.Job)
@@ -209,7 +209,7 @@ func (ns *Notifications) answered(e NotificationSent) {
 	}
 	n.seq = 0
 	if e.Problem == "" {
-		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", ns.Now()
+		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", ns.shared.Now()
 		if n.Further -= n.told; n.Further < 0 {
 			ns.Drop(e.Job)
 		}
@@ -217,14 +217,14 @@ func (ns *Notifications) answered(e NotificationSent) {
 		return
 	}
 	n.tries++
-	n.after = ns.Now().Add(step.Backoff(notifyFirst, NotifyMost, n.tries-1))
+	n.after = ns.shared.Now().Add(step.Backoff(notifyFirst, NotifyMost, n.tries-1))
 	n.problem = e.Problem
-	if ns.Now().Sub(n.Since) < NotifyFor {
-		ns.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
-			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.Shown(n.after).Format(time.TimeOnly), e.Problem)})
+	if ns.shared.Now().Sub(n.Since) < NotifyFor {
+		ns.shared.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
+			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.shared.Shown(n.after).Format(time.TimeOnly), e.Problem)})
 		return
 	}
-	ns.Note(step.Note{Kind: step.NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
+	ns.shared.Note(step.Note{Kind: step.NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
 		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", NotifyFor, problem.Counted(n.tries, "time"), e.Problem)})
 	ns.Drop(e.Job)
 }
@@ -264,15 +264,15 @@ func (ns *Notifications) SendNotification(job string) {
 		ns.Drop(job)
 		return
 	}
-	if due := ns.due(job); due.After(ns.Now()) {
-		ns.Timers.At(due, func(time.Time) { ns.SendNotification(job) })
+	if due := ns.due(job); due.After(ns.shared.Now()) {
+		ns.shared.Timers.At(due, func(time.Time) { ns.SendNotification(job) })
 		return
 	}
 	ns.lastSeq++
 	n.seq, n.told = ns.lastSeq, n.Further+1
 	ns.underWay[job] = n.seq
 	ns.out = append(ns.out, Notification{Seq: n.seq, Job: *j.Config(), Failure: n.Failure, Further: n.Further})
-	ns.Fence() // a deposed leader tells nobody
+	ns.shared.Fence() // a deposed leader tells nobody
 }
 
 // NotificationSent applies the outcome of a message: one that failed is tried again with growing delays until
@@ -280,13 +280,13 @@ func (ns *Notifications) SendNotification(job string) {
 func (ns *Notifications) NotificationSent(e NotificationSent) {
 	ns.answered(e)
 	if _, told := ns.sent[e.Job]; told {
-		ns.Timers.At(ns.Now().Add(NotifyEvery), func(now time.Time) {
+		ns.shared.Timers.At(ns.shared.Now().Add(NotifyEvery), func(now time.Time) {
 			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= NotifyEvery {
 				delete(ns.sent, e.Job)
 			}
 		})
 	}
-	ns.SeeJob(e.Job) // its notes say that people could not be notified yet
+	ns.shared.SeeJob(e.Job) // its notes say that people could not be notified yet
 	ns.SendNotification(e.Job)
 }
 

@@ -21,7 +21,7 @@ import (
 
 // Operator executes requests of people within a step. A refused request changes nothing.
 type Operator struct {
-	*state.State
+	st         *state.State
 	audit      *audit.Log
 	reconciler reconcile.Reconciler
 	// executionNotFound makes the error for an id that names no kept execution.
@@ -30,7 +30,7 @@ type Operator struct {
 
 // New makes an Operator. notFound makes the error for an execution id that is not known.
 func New(s *state.State, a *audit.Log, r reconcile.Reconciler, notFound func(id string) *problem.Error) *Operator {
-	return &Operator{State: s, audit: a, reconciler: r, executionNotFound: notFound}
+	return &Operator{st: s, audit: a, reconciler: r, executionNotFound: notFound}
 }
 
 // Trigger makes an execution now and returns its id, or returns why it is refused. A trigger that was accepted is
@@ -40,31 +40,31 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 	if err := op.repeated(&t); err != nil {
 		return "", err
 	}
-	id := executions.ID(t.Job, op.Wall()) + "-" + op.UUID()[:8]
+	id := executions.ID(t.Job, op.st.Wall()) + "-" + op.st.UUID()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + store.Fingerprint(t.Key)
-		if op.Executions.KeyKnown(id) {
+		if op.st.Executions.KeyKnown(id) {
 			return id, nil
 		}
 	}
-	j := op.Config.Job(t.Job)
+	j := op.st.Config.Job(t.Job)
 	if j == nil || j.Config() == nil {
 		return "", problem.NoJob(t.Job)
 	}
 	if j.Config().JobExecutionType == jobs.Daemon {
 		return "", problem.Errorf(problem.Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job)
 	}
-	if op.Config.Paused(j) {
-		return "", problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, op.Config.InactiveReason(j))
+	if op.st.Config.Paused(j) {
+		return "", problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, op.st.Config.InactiveReason(j))
 	}
-	if inactive := op.Config.InactiveReason(j); !inactive.IsZero() {
+	if inactive := op.st.Config.InactiveReason(j); !inactive.IsZero() {
 		why := inactive.String()
-		if j.Mark().Disables() || op.Config.App(j.Config().AppName) != nil { // else the reason itself says what to do
+		if j.Mark().Disables() || op.st.Config.App(j.Config().AppName) != nil { // else the reason itself says what to do
 			why += "; enable it first"
 		}
 		return "", problem.Errorf(problem.Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why)
 	}
-	if op.Draining() {
+	if op.st.Draining() {
 		return "", problem.Errorf(problem.Unavailable, "stopping", "the scheduler is stopping; try again when it is back")
 	}
 	t.Overrides = t.Overrides.KeepSecrets(*j.Config())
@@ -74,27 +74,27 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 		return "", err
 	}
 	waiting := 0
-	for _, e := range op.Executions.Queue(j.Name()) {
+	for _, e := range op.st.Executions.Queue(j.Name()) {
 		if !e.Launched() && (e.Source() == executions.Triggered || j.Config().Misfire) {
 			waiting++
 		}
 	}
 	most := 1
 	if j.Config().Misfire {
-		most = op.Opt.QueuedFires
+		most = op.st.Opt.QueuedFires
 	}
 	if waiting >= most {
 		return "", problem.Errorf(problem.Conflict, "trigger_waits", "job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, problem.Counted(waiting, "execution"), t.Job)
 	}
 	if t.Key != "" {
-		op.Executions.KeepKey(id, op.Now())
+		op.st.Executions.KeepKey(id, op.st.Now())
 	}
-	op.Numbers.Triggers++
-	e := executions.Made{ID: id, Job: t.Job, Fire: op.Wall().Truncate(time.Millisecond), Source: executions.Triggered}
+	op.st.Numbers.Triggers++
+	e := executions.Made{ID: id, Job: t.Job, Fire: op.st.Wall().Truncate(time.Millisecond), Source: executions.Triggered}
 	if !t.Overrides.IsZero() {
 		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.Config().AppName, executions.SecretsTo(&t.Overrides, j.Config())
 	}
-	op.Executions.Enqueue(e)
+	op.st.Executions.Enqueue(e)
 	op.audit.Trigger(t.Actor, t.Job, id, t.Again, t.Overrides.WithoutSecrets(*j.Config()))
 	return id, nil
 }
@@ -105,7 +105,7 @@ func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
 	if t.Again == "" {
 		return nil
 	}
-	e := op.Executions.Find(t.Again)
+	e := op.st.Executions.Find(t.Again)
 	if e == nil {
 		return op.executionNotFound(t.Again)
 	}
@@ -114,7 +114,7 @@ func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
 		return nil
 	}
 	t.Overrides = *e.Overrides()
-	j := op.Config.Job(e.Job())
+	j := op.st.Config.Job(e.Job())
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
 		return problem.Errorf(problem.Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
@@ -140,26 +140,26 @@ func (op *Operator) Kill(k KillRequested) *problem.Error {
 }
 
 func (op *Operator) killExecution(id string, by event.Actor) *problem.Error {
-	e := op.Executions.Get(id)
+	e := op.st.Executions.Get(id)
 	if e == nil {
-		if old := op.Executions.EndedByID(id); old != nil {
+		if old := op.st.Executions.EndedByID(id); old != nil {
 			return problem.Errorf(problem.Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.State())
 		}
 		return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
 	}
-	op.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: id})
-	op.NeedChanged()
+	op.st.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: id})
+	op.st.NeedChanged()
 	if e.GoesOn() {
 		op.audit.Kill(by, e, "", e.State())
 	}
-	op.Executions.Kill(e, reason.Of(reason.KilledOnRequest))
+	op.st.Executions.Kill(e, reason.Of(reason.KilledOnRequest))
 	return nil
 }
 
 func (op *Operator) killTask(id string, by event.Actor) *problem.Error {
-	ref, known := op.Executions.Task(id)
+	ref, known := op.st.Executions.Task(id)
 	if !known {
-		if old := op.Executions.MustEndedTask(id); old.Exec != nil {
+		if old := op.st.Executions.MustEndedTask(id); old.Exec != nil {
 			return taskHasEnded(id, old.Shard().State())
 		}
 		return op.noTaskToKill(id)
@@ -168,12 +168,12 @@ func (op *Operator) killTask(id string, by event.Actor) *problem.Error {
 	if !s.Live() {
 		return taskHasEnded(id, s.State())
 	}
-	op.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: e.ID(), Task: id})
+	op.st.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: e.ID(), Task: id})
 	if !s.Kill().Is(reason.KilledOnRequest) || s.KillSince().IsZero() || s.Drain() {
 		op.audit.Kill(by, e, id, s.State())
 	}
 	why := reason.Of(reason.KilledOnRequest)
-	op.Executions.WantKill(ref, executions.WantedKill{Why: why})
+	op.st.Executions.WantKill(ref, executions.WantedKill{Why: why})
 	return nil
 }
 
@@ -183,11 +183,11 @@ func taskHasEnded(id string, state executions.State) *problem.Error {
 
 // noTaskToKill explains why a task that is not on the cluster, and not among the ended ones, cannot be killed.
 func (op *Operator) noTaskToKill(id string) *problem.Error {
-	if o, orphaned := op.Orphans.Get(id); orphaned {
+	if o, orphaned := op.st.Orphans.Get(id); orphaned {
 		return problem.Errorf(problem.Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
-	if parsed, err := jobs.ParseTaskID(id); err == nil && op.Config.Job(parsed.Job) != nil {
-		for _, e := range op.Executions.Queue(parsed.Job) {
+	if parsed, err := jobs.ParseTaskID(id); err == nil && op.st.Config.Job(parsed.Job) != nil {
+		for _, e := range op.st.Executions.Queue(parsed.Job) {
 			for i := range e.NumShards() {
 				if s := e.Shard(i); s.TaskID() == id {
 					return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID())
@@ -202,7 +202,7 @@ func (op *Operator) noTaskToKill(id string) *problem.Error {
 // job's own record. It stops new fires and the launch of what waits, and does not touch what was launched. After it
 // ends fires are made from then on (rule F2), which the caller has to arrange.
 func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Error) {
-	j := op.Config.Job(p.Job)
+	j := op.st.Config.Job(p.Job)
 	switch {
 	case j == nil || j.Config() == nil:
 		return false, problem.NoJob(p.Job)
@@ -215,23 +215,23 @@ func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Erro
 	case j.Stored().Paused == p.Paused:
 		return false, nil
 	}
-	op.Config.Pause(j, p.Paused)
+	op.st.Config.Pause(j, p.Paused)
 	op.audit.Pause(p.Actor, p.Job, p.Paused)
-	op.NeedChanged()
+	op.st.NeedChanged()
 	return true, nil
 }
 
 // Reconcile asks the master about all live tasks if e is explicit, otherwise about all that the master knows. It is
 // refused without a subscription.
 func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
-	if !op.Subscription.Open() {
+	if !op.st.Subscription.Open() {
 		return problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	}
 	op.audit.Reconcile(e.Actor, e.Explicit)
 	if e.Explicit {
 		op.reconciler.AskAbout(func(*executions.Shard) bool { return true })
 	} else {
-		op.Call(step.CallReconcile{})
+		op.st.Call(step.CallReconcile{})
 	}
 	return nil
 }
@@ -239,11 +239,11 @@ func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 // Forget removes an orphan because an operator states that it has ended (rule E5), which frees the shard that it
 // blocks. It is refused for a task that is no orphan.
 func (op *Operator) Forget(f ForgetRequested) *problem.Error {
-	o, orphaned := op.Orphans.Get(f.TaskID)
+	o, orphaned := op.st.Orphans.Get(f.TaskID)
 	if !orphaned {
 		return problem.Errorf(problem.NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}
 	op.audit.Forget(f.Actor, &o)
-	op.Orphans.Remove(f.TaskID)
+	op.st.Orphans.Remove(f.TaskID)
 	return nil
 }

@@ -56,7 +56,7 @@ func (o *Orphan) IsBlocking() bool { return o.Blocks || !o.Known }
 //   - former, unless it is nil, has by agent the id of every one that ran under another framework id than the present;
 //   - changed has the id of every one that differs from what is stored, or is stored and was removed.
 type Set struct {
-	*step.Shared
+	shared   *step.Shared
 	byID     map[string]*Orphan
 	blocking map[string]map[string]*Orphan
 	former   map[string][]string
@@ -65,7 +65,7 @@ type Set struct {
 
 // New is an empty set.
 func New(s *step.Shared) *Set {
-	return &Set{Shared: s, byID: map[string]*Orphan{}, blocking: map[string]map[string]*Orphan{}}
+	return &Set{shared: s, byID: map[string]*Orphan{}, blocking: map[string]map[string]*Orphan{}}
 }
 
 // Len is how many there are.
@@ -145,7 +145,7 @@ func (s *Set) Restore(o Orphan) {
 func (s *Set) Add(o Orphan) {
 	s.Restore(o)
 	s.changed.Add(o.TaskID)
-	s.NeedChanged()
+	s.shared.NeedChanged()
 }
 
 // Remove forgets one, which has ended.
@@ -195,10 +195,10 @@ func (s *Set) setKnown(o *Orphan, known bool) {
 // follow has what depends on the shard of an orphan be looked at again, if the orphan blocks it now or does so no more.
 func (s *Set) follow(blocked, blocks bool) {
 	if blocked != blocks {
-		s.NeedChanged()
+		s.shared.NeedChanged()
 	}
 	if blocked && !blocks {
-		s.MatchAgain()
+		s.shared.MatchAgain()
 	}
 }
 

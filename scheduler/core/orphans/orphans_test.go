@@ -23,8 +23,8 @@ func TestIndexes(t *testing.T) {
 			now = now.Add(time.Second)
 			id := fmt.Sprint("task-", rapid.IntRange(0, 5).Draw(t, "task"))
 			was, wasThere := s.Get(id)
-			s.Matched()
-			s.TakeNeedChanged()
+			s.shared.Matched()
+			s.shared.TakeNeedChanged()
 			switch rapid.IntRange(0, 10).Draw(t, "change") {
 			case 0, 1, 2:
 				if _, there := s.Get(id); !there {
@@ -63,8 +63,8 @@ func TestIndexes(t *testing.T) {
 			agree(t, s, present)
 			is, isThere := s.Get(id)
 			blocked, blocks := wasThere && was.IsBlocking(), isThere && is.IsBlocking()
-			if need := s.TakeNeedChanged(); s.MatchWanted() != (blocked && !blocks) || !need && blocked != blocks {
-				t.Fatalf("blocked %v, blocks %v: a match is made: %v, offers are looked at: %v", blocked, blocks, s.MatchWanted(), need)
+			if need := s.shared.TakeNeedChanged(); s.shared.MatchWanted() != (blocked && !blocks) || !need && blocked != blocks {
+				t.Fatalf("blocked %v, blocks %v: a match is made: %v, offers are looked at: %v", blocked, blocks, s.shared.MatchWanted(), need)
 			}
 			var c store.Commit
 			s.Write(&c)

@@ -71,7 +71,7 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 			f.declineBackoff = 0
 		}
 		if !known {
-			since = f.Now()
+			since = f.shared.Now()
 		}
 		f.unplacing[w] = since
 	}
@@ -107,7 +107,7 @@ func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey strin
 		if !need.Fits(a.Free) {
 			continue
 		}
-		for _, t := range []time.Time{f.held.Oldest(a.ID).Add(partHeld), since.Add(f.Opt.OfferHold)} {
+		for _, t := range []time.Time{f.held.Oldest(a.ID).Add(partHeld), since.Add(f.shared.Opt.OfferHold)} {
 			if t.After(until) {
 				until = t
 			}
@@ -131,7 +131,7 @@ func (f *offerFlow) declineUnusable(o outlook) {
 		if f.need.needs(a.ID) || o.reservation.holds(a.ID) {
 			continue
 		}
-		if until := f.heldUntil(a, o.runs); until.After(f.Now()) {
+		if until := f.heldUntil(a, o.runs); until.After(f.shared.Now()) {
 			f.flowAt(until)
 			continue
 		}
@@ -144,8 +144,8 @@ func (f *offerFlow) declineUnusable(o outlook) {
 	filter := declineBackoffs[f.declineBackoff]
 	f.refused = true
 	f.decline(gone, filter)
-	if !f.declineBackoffGrew.Add(filter).After(f.Now()) {
-		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), f.Now()
+	if !f.declineBackoffGrew.Add(filter).After(f.shared.Now()) {
+		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), f.shared.Now()
 	}
 }
 
@@ -172,12 +172,12 @@ func (f *offerFlow) wantBackForGangs() {
 		if w.together == 1 {
 			continue
 		}
-		if next := f.together.Add(gangReviveEvery); next.After(f.Now()) {
+		if next := f.together.Add(gangReviveEvery); next.After(f.shared.Now()) {
 			f.taskEnded = true
 			f.flowAt(next)
 			return
 		}
-		f.together = f.Now()
+		f.together = f.shared.Now()
 		f.wantRefusedBack()
 		return
 	}
@@ -186,10 +186,10 @@ func (f *offerFlow) wantBackForGangs() {
 // tooOld takes out the offers that were held for OfferHold, except reserved ones: those are held for their
 // execution, though not from one reservation to the next (rule L2).
 func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
-	old := f.held.OlderThan(f.Now().Add(-f.Opt.OfferHold))
+	old := f.held.OlderThan(f.shared.Now().Add(-f.shared.Opt.OfferHold))
 	gone := old[:0]
 	for _, o := range old {
-		if r.holds(o.Agent) && o.Received.After(r.since.Add(-f.Opt.OfferHold)) {
+		if r.holds(o.Agent) && o.Received.After(r.since.Add(-f.shared.Opt.OfferHold)) {
 			f.held.Add(o)
 		} else {
 			gone = append(gone, o)
@@ -198,7 +198,7 @@ func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
 	return gone
 }
 
-func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.Now().Add(time.Hour)) }
+func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.shared.Now().Add(time.Hour)) }
 
 // takeAgents takes out the offers of agents.
 func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {
@@ -226,8 +226,8 @@ func (f *offerFlow) decline(gone []offers.Offer, refuse time.Duration) {
 	for i, o := range gone {
 		ids[i] = o.ID
 	}
-	f.Numbers.OffersDeclined += int64(len(ids))
-	f.Call(step.CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
+	f.shared.Numbers.OffersDeclined += int64(len(ids))
+	f.shared.Call(step.CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
 }
 
 // declineAtLeast is the least filter: it lets another framework have the resources first.

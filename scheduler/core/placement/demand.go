@@ -11,18 +11,18 @@ import (
 // demands returns the next executions, at most Options.DemandsPerStep, with shards that can be launched now, in the
 // order of launches, beginning behind those of the last call; more is set if there are others behind these.
 func (pl *Placement) demands() (ds []demand, more bool) {
-	maintained := pl.Agents.AllInMaintenance()
+	maintained := pl.st.Agents.AllInMaintenance()
 	if pl.upTo == (executions.LaunchKey{}) {
-		pl.roundOffers = pl.Numbers.OffersReceived
+		pl.roundOffers = pl.st.Numbers.OffersReceived
 	}
-	line := pl.Executions.LaunchableFrom(pl.upTo)
+	line := pl.st.Executions.LaunchableFrom(pl.upTo)
 	pl.upTo = executions.LaunchKey{}
 	for _, e := range line {
-		if len(ds) >= pl.Opt.DemandsPerStep {
+		if len(ds) >= pl.st.Opt.DemandsPerStep {
 			pl.upTo = e.LaunchKey()
 			return ds, true
 		}
-		if !e.Kill().IsZero() || pl.HeldBack(e) {
+		if !e.Kill().IsZero() || pl.st.HeldBack(e) {
 			continue
 		}
 		d := demand{exec: e}
@@ -30,27 +30,27 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 		if e.Launched() {
 			d.with, d.executorKey, items = e.Settings(), e.Prepare().ExecutorKey(), pl.ItemsWaiting(e)
 		} else {
-			j := pl.Config.Job(e.Job())
-			if !pl.CanLaunch(j) {
+			j := pl.st.Config.Job(e.Job())
+			if !pl.st.CanLaunch(j) {
 				continue
 			}
-			a := pl.Config.App(j.Config().AppName)
+			a := pl.st.Config.App(j.Config().AppName)
 			d.with, d.executorKey = &executions.Settings{App: *a.Config(), Job: e.SettingsOf(j.Config().WithoutNotifications())}, a.ExecutorKey()
 			items = pl.itemsUpTo(j.Config().ShardingTotalCount)
 		}
 		if len(items) == 0 {
 			continue
 		}
-		a := pl.Config.App(d.with.App.AppName)
-		if wait := pl.Starts.Wait(a.Config(), e.ID()); wait.Waits() {
-			pl.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: pl.Starts.WaitReason(wait)})
+		a := pl.st.Config.App(d.with.App.AppName)
+		if wait := pl.st.Starts.Wait(a.Config(), e.ID()); wait.Waits() {
+			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: pl.st.Starts.WaitReason(wait)})
 			continue
 		}
 		if why := pl.tasks.TooLarge(e, d.with); !why.IsZero() {
-			pl.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Never: true, Why: why})
+			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Never: true, Why: why})
 			continue
 		}
-		pl.Starts.Tried(a.Config(), e.ID())
+		pl.st.Starts.Tried(a.Config(), e.ID())
 		d.Demand = pl.DemandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, maintained)
 		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.with).Each
 		ds = append(ds, d)
@@ -62,7 +62,7 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
-		if s.State() == executions.Waiting && !s.NotBefore().After(pl.Now()) && !pl.Orphans.Blocks(e.Job(), s.Item()) {
+		if s.State() == executions.Waiting && !s.NotBefore().After(pl.st.Now()) && !pl.st.Orphans.Blocks(e.Job(), s.Item()) {
 			items = append(items, s.Item())
 		}
 	}
@@ -74,7 +74,7 @@ func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 func (pl *Placement) DemandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]reason.Reason) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: j.JobName, App: a.AppName, Items: items,
-		Shard: j.Resources(), ExecutorSize: pl.ExecutorSize(a), Executor: key,
+		Shard: j.Resources(), ExecutorSize: pl.st.ExecutorSize(a), Executor: key,
 		Avoid: pl.avoid(a, key, maintained),
 	}
 }

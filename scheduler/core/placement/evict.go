@@ -16,10 +16,10 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 	for _, a := range agents {
 		free[a.ID] = a.Free
 	}
-	if len(waiting) == 0 || pl.Executors.Len() == pl.Executors.NumClosing() {
+	if len(waiting) == 0 || pl.st.Executors.Len() == pl.st.Executors.NumClosing() {
 		return
 	}
-	agentIDs := pl.Agents.IDs()
+	agentIDs := pl.st.Agents.IDs()
 	for i := range waiting[:min(len(waiting), max(evictPairs/(len(agentIDs)+1), evictForFirst))] {
 		d := &waiting[i]
 		want := 1
@@ -29,7 +29,7 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 		have, most := 0, 0
 		var first []*executors.Executor // idle ones of the first agent where their end helps
 		for _, agentID := range agentIDs {
-			if pl.Agents.InMaintenance(agentID) {
+			if pl.st.Agents.InMaintenance(agentID) {
 				continue
 			}
 			if r := pl.reservation; r.holds(agentID) && r.exec != d.ID {
@@ -37,7 +37,7 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 			}
 			size, space := d.ExecutorSize, free[agentID]
 			var idle []*executors.Executor
-			for _, x := range pl.Executors.On(agentID) {
+			for _, x := range pl.st.Executors.On(agentID) {
 				switch {
 				case x.Key() == d.executorKey && !x.IsClosing():
 					size = resources.Amount{}
@@ -56,7 +56,7 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 			continue
 		}
 		for _, x := range first {
-			pl.Executors.Close(x)
+			pl.st.Executors.Close(x)
 		}
 		return // one agent at a time: what comes free is offered, and matched
 	}

@@ -25,30 +25,30 @@ func (f *offerFlow) manage(o outlook) {
 		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
 	}
 	if waits || f.need.some && !o.idle {
-		f.decline(f.takeAgents(step.SortedKeys(o.maintained)), f.Opt.RefuseMost)
+		f.decline(f.takeAgents(step.SortedKeys(o.maintained)), f.shared.Opt.RefuseMost)
 		if waits {
 			f.declineUnusable(o)
 			f.wantBackForGangs()
 		} else {
 			f.declineUsable(f.tooOld(o.reservation), 0)
-			f.declineUsable(f.takeSurplus(o.reservation), f.Opt.OfferHold)
+			f.declineUsable(f.takeSurplus(o.reservation), f.shared.Opt.OfferHold)
 		}
 		f.revive(waits)
 	} else {
 		f.declineUsable(f.all(), f.refuseFor(o.nextFire))
 		// A shard that fits no agent seen so far waits for another agent to be offered.
-		probing := f.probeUntil.After(f.Now())
+		probing := f.probeUntil.After(f.shared.Now())
 		if !f.suppressed && !hopeless && !probing {
 			f.suppressed = true
-			f.Call(step.CallStopOffers{})
+			f.shared.Call(step.CallStopOffers{})
 		}
 	}
 	switch {
 	case f.held.Len() == 0:
 		f.wake = time.Time{}
-	case f.wake.IsZero() || !f.wake.After(f.Now()):
+	case f.wake.IsZero() || !f.wake.After(f.shared.Now()):
 		// Often enough that none is held for much longer than OfferHold.
-		f.wake = f.Now().Add(f.Opt.OfferHold / 5)
+		f.wake = f.shared.Now().Add(f.shared.Opt.OfferHold / 5)
 	}
 	if at := f.nextLook; !at.IsZero() && (f.wake.IsZero() || at.Before(f.wake)) {
 		f.wake = at
@@ -60,29 +60,29 @@ const probeFor = 5 * time.Second
 
 // reviveToProbe asks for offers only to see which executors they name (rule X3), once in a step for all.
 func (f *offerFlow) reviveToProbe() {
-	if f.revivedAt.Equal(f.Now()) {
+	if f.revivedAt.Equal(f.shared.Now()) {
 		return
 	}
-	f.probeUntil = f.Now().Add(probeFor)
+	f.probeUntil = f.shared.Now().Add(probeFor)
 	f.reviveNow()
-	f.WakeAt(f.probeUntil)
+	f.shared.WakeAt(f.probeUntil)
 }
 
 // reviveNow makes the master offer all free resources, also those that were declined.
 func (f *offerFlow) reviveNow() {
 	f.suppressed, f.filtered, f.refused = false, false, false
-	f.revivedAt, f.revivedFor = f.Now(), f.need.upTo
-	f.timing.asked(f.Now())
-	f.Call(step.CallRequestOffers{})
+	f.revivedAt, f.revivedFor = f.shared.Now(), f.need.upTo
+	f.timing.asked(f.shared.Now())
+	f.shared.Call(step.CallRequestOffers{})
 }
 
 // refuseFor returns the filter for declined offers: their resources may stay away until a little before the next
 // fire needs them.
 func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 	if nextFire.IsZero() {
-		return f.Opt.RefuseMost
+		return f.shared.Opt.RefuseMost
 	}
-	return min(max(nextFire.Add(-f.lead()).Sub(f.Wall()), declineAtLeast), f.Opt.RefuseMost)
+	return min(max(nextFire.Add(-f.lead()).Sub(f.shared.Wall()), declineAtLeast), f.shared.Opt.RefuseMost)
 }
 
 // revive sends REVIVE if a filter or SUPPRESS keeps offers away that are needed: for waiting shards, and once for
@@ -99,8 +99,8 @@ func (f *offerFlow) revive(waits bool) {
 	if !waits {
 		every = f.reviveEvery()
 	}
-	if again := f.revivedAt.Add(every); f.Now().Before(again) {
-		f.WakeAt(again)
+	if again := f.revivedAt.Add(every); f.shared.Now().Before(again) {
+		f.shared.WakeAt(again)
 		return
 	}
 	f.reviveNow()

@@ -16,11 +16,11 @@ import (
 // round.
 func (pl *Placement) Launch() {
 	pl.expireReservation()
-	if !pl.MatchWanted() {
+	if !pl.st.MatchWanted() {
 		return
 	}
-	pl.Matched()
-	if pl.Opt.Held != "" || pl.Draining() || pl.Subscription.TakingOver() || !pl.Subscription.Open() || len(pl.Executions.Launchable()) == 0 {
+	pl.st.Matched()
+	if pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() || len(pl.st.Executions.Launchable()) == 0 {
 		return
 	}
 	ds, more := pl.demands()
@@ -37,9 +37,9 @@ func (pl *Placement) Launch() {
 	pl.matchSome(ds, more)
 	pl.reserve()
 	// Those at the top have not seen what was offered while the round went on.
-	missed := !more && pl.roundOffers != pl.Numbers.OffersReceived
+	missed := !more && pl.roundOffers != pl.st.Numbers.OffersReceived
 	if (more || missed) && pl.flow.held.Len() > 0 {
-		pl.MatchAgain()
+		pl.st.MatchAgain()
 	}
 }
 
@@ -52,7 +52,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 		plain[i] = ds[i].Demand
 		found[i].Matched = true
 	}
-	result := offers.Match(plain, agents, pl.Opt.Strategy)
+	result := offers.Match(plain, agents, pl.st.Opt.Strategy)
 	others := pl.NotOnOffer(agents)
 	for i := range result.Unplaced {
 		u := &result.Unplaced[i]
@@ -62,7 +62,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 		found[u.Demand] = executions.Unplaced{Matched: true, Why: u.Reason, Never: u.Never, Reserved: u.Reserved}
 	}
 	for i := range ds {
-		pl.Executions.SetUnplaced(ds[i].exec, found[i])
+		pl.st.Executions.SetUnplaced(ds[i].exec, found[i])
 	}
 	// What follows with the next launch lacks no resources: nothing is declined or ended for it.
 	result.Unplaced = slices.DeleteFunc(result.Unplaced, func(u offers.Unplaced) bool { return u.Later })
@@ -80,13 +80,13 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 			continue
 		}
 		if e.Waiting() == 0 {
-			pl.Executions.LaunchedAll(e)
+			pl.st.Executions.LaunchedAll(e)
 		} else {
-			pl.Executions.LeaveWaiting(e)
-			pl.Executions.AddLaunchable(e)
+			pl.st.Executions.LeaveWaiting(e)
+			pl.st.Executions.AddLaunchable(e)
 		}
 	}
-	pl.Matched()
+	pl.st.Matched()
 	var left []demand
 	for _, u := range result.Unplaced {
 		if !u.Never {
@@ -100,7 +100,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 func (pl *Placement) agentsOnOffer() []offers.Agent {
 	agents := pl.LookAtOffers()
 	for i := range agents {
-		pl.Agents.See(agents[i].ID)
+		pl.st.Agents.See(agents[i].ID)
 	}
 	return agents
 }
@@ -114,14 +114,14 @@ func (pl *Placement) LookAtOffers() []offers.Agent {
 		if len(a.ID) > jobs.MaxAgentIDBytes {
 			continue // no task id could name it
 		}
-		if known := pl.Agents.Get(a.ID); known != nil {
+		if known := pl.st.Agents.Get(a.ID); known != nil {
 			a.Capacity = known.Capacity()
 		}
-		a.MaxBytes = pl.Opt.LaunchBytes
+		a.MaxBytes = pl.st.Opt.LaunchBytes
 		if r := pl.reservation; r.holds(a.ID) {
 			a.ReservedFor = r.exec
 		}
-		a.Executors = pl.Executors.KeysOn(a.ID)
+		a.Executors = pl.st.Executors.KeysOn(a.ID)
 		out = append(out, a)
 	}
 	return out
@@ -132,7 +132,7 @@ func (pl *Placement) LookAtOffers() []offers.Agent {
 func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Placement) {
 	pl.acceptSeq++
 	sent := &sentAccept{}
-	call := cluster.Launch{AgentID: agent.ID, Refuse: pl.Opt.OfferHold}
+	call := cluster.Launch{AgentID: agent.ID, Refuse: pl.st.Opt.OfferHold}
 	taken := pl.flow.held.TakeAgent(agent.ID)
 	for i := range taken {
 		call.OfferIDs = append(call.OfferIDs, taken[i].ID)
@@ -143,11 +143,11 @@ func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Pla
 		d, x := &ds[p.Demand], runs[i]
 		if x != nil && !slices.Contains(sent.executors, x.ID()) {
 			sent.executors = append(sent.executors, x.ID())
-			pl.Executors.Launching(x, pl.acceptSeq)
+			pl.st.Executors.Launching(x, pl.acceptSeq)
 		}
-		pl.Allot(agent.ID, x, d.with.Job.Resources(), d.exec.Daemon())
+		pl.st.Allot(agent.ID, x, d.with.Job.Resources(), d.exec.Daemon())
 		if !d.exec.Launched() {
-			pl.Executions.LaunchFirst(d.exec, d.with)
+			pl.st.Executions.LaunchFirst(d.exec, d.with)
 		}
 		launch := pl.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
@@ -155,7 +155,7 @@ func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Pla
 	}
 	pl.flow.leaveLeftover(started) // which stays away for call.Refuse
 	pl.accepts[pl.acceptSeq] = sent
-	pl.Call(step.CallLaunch{Seq: pl.acceptSeq, Launch: call})
+	pl.st.Call(step.CallLaunch{Seq: pl.acceptSeq, Launch: call})
 }
 
 // launchShard makes the next attempt of a shard.
@@ -166,12 +166,12 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	if s.Type() == executions.FailoverSource {
 		kind = jobs.TaskFailover
 	}
-	id := jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID, UUID: pl.UUID()}.String()
+	id := jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID, UUID: pl.st.UUID()}.String()
 	lost := ""
 	if s.Type() == executions.FailoverSource {
 		lost = s.TaskID()
 	}
-	on := pl.Agents.Get(agentID)
+	on := pl.st.Agents.Get(agentID)
 	var info cluster.Executor
 	if x != nil {
 		info = x.Info()
@@ -181,7 +181,7 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	if e.Daemon() {
 		pl.daemons.Launching(e, item, &next)
 	}
-	pl.Executions.Launch(e.Ref(item), next)
+	pl.st.Executions.Launch(e.Ref(item), next)
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: executors.Container(&d.with.App),

@@ -14,7 +14,7 @@ func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	pl, now := New(state.New(&step.Shared{Opt: step.DefaultOptions()}), nil, nil, nil), time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 	answer := func(took time.Duration) {
 		pl.flow.timing.asked(now)
-		pl.flow.timing.answered(now.Add(took), pl.Opt.OfferAhead)
+		pl.flow.timing.answered(now.Add(took), pl.st.Opt.OfferAhead)
 	}
 	if lead := pl.Lead(); lead != leadUnknown {
 		t.Errorf("before the first answer the lead is %s", lead)

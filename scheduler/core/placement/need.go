@@ -55,15 +55,15 @@ func (t *reviveTiming) answered(now time.Time, most time.Duration) {
 // lead is how long before resources are needed REVIVE is to be sent.
 func (f *offerFlow) lead() time.Duration {
 	if !f.timing.known {
-		return min(leadUnknown, f.Opt.OfferAhead)
+		return min(leadUnknown, f.shared.Opt.OfferAhead)
 	}
-	return min(max(leadFactor*f.timing.answer+leadMargin, leadLeast), f.Opt.OfferAhead)
+	return min(max(leadFactor*f.timing.answer+leadMargin, leadLeast), f.shared.Opt.OfferAhead)
 }
 
 // reviveEvery is the least time between two REVIVEs for what is still to come. In a large cluster, where each makes
 // thousands of offers, it is longer, so that the master spends at most a quarter of its time on them.
 func (f *offerFlow) reviveEvery() time.Duration {
-	return min(max(4*f.timing.answer, reviveAtLeast), f.Opt.OfferAhead)
+	return min(max(4*f.timing.answer, reviveAtLeast), f.shared.Opt.OfferAhead)
 }
 
 // reviveAtLeast is the least time between any two REVIVEs.
@@ -71,7 +71,7 @@ const reviveAtLeast = 100 * time.Millisecond
 
 // backBy is when offers that are declined now could be here again.
 func (f *offerFlow) backBy() time.Time {
-	at := f.Now()
+	at := f.shared.Now()
 	if again := f.revivedAt.Add(f.reviveEvery()); again.After(at) {
 		at = again
 	}
@@ -81,14 +81,14 @@ func (f *offerFlow) backBy() time.Time {
 // forgetRevivedFor forgets for which fires REVIVE was sent, since the offers or the fires have changed.
 func (f *offerFlow) forgetRevivedFor() {
 	f.revivedFor = time.Time{}
-	f.NeedChanged()
+	f.shared.NeedChanged()
 }
 
 // needKnown reports whether it is known which offers are needed up to a moment, unless something changes before it.
 // Crons fire at whole seconds, so time alone changes the answer only when another second comes into view.
 func (f *offerFlow) needKnown(upTo time.Time) bool {
-	second := f.OnWall(upTo).Truncate(time.Second)
-	if !f.TakeNeedChanged() && second.Equal(f.need.second) {
+	second := f.shared.OnWall(upTo).Truncate(time.Second)
+	if !f.shared.TakeNeedChanged() && second.Equal(f.need.second) {
 		return true
 	}
 	f.need = need{upTo: upTo, second: second}

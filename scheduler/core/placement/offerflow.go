@@ -13,7 +13,7 @@ import (
 // REVIVE, SUPPRESS, filters. It holds the offers that are needed and declines all others, so that other frameworks
 // get them (promise 6).
 type offerFlow struct {
-	*step.Shared
+	shared *step.Shared
 	held   *offers.Pool
 	timing reviveTiming
 	flowState

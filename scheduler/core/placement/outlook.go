@@ -10,14 +10,14 @@ import (
 // ManageOffers holds the offers that are needed and declines all others. It is called once in each step, after
 // Launch.
 func (pl *Placement) ManageOffers() {
-	if !pl.Subscription.Open() {
+	if !pl.st.Subscription.Open() {
 		pl.flow.wake = time.Time{}
 		return
 	}
 	pl.findNeed()
 	o := outlook{
-		idle: pl.Opt.Held != "" || pl.Draining() || pl.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
-		maintained: pl.Agents.AllInMaintenance(), runs: pl.Executors.TakesTasks,
+		idle: pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
+		maintained: pl.st.Agents.AllInMaintenance(), runs: pl.st.Executors.TakesTasks,
 	}
 	o.waits, o.hopeless = pl.anyWaiting()
 	o.nextFire, _ = pl.fires.Next()
@@ -27,26 +27,26 @@ func (pl *Placement) ManageOffers() {
 // anyWaiting reports whether a shard could be launched if an agent had the resources, and whether one waits that
 // fits no agent: no offer is held for that one.
 func (pl *Placement) anyWaiting() (waits, hopeless bool) {
-	for _, e := range pl.Executions.Launchable() {
-		if !e.Kill().IsZero() || pl.HeldBack(e) {
+	for _, e := range pl.st.Executions.Launchable() {
+		if !e.Kill().IsZero() || pl.st.HeldBack(e) {
 			continue
 		}
 		if e.Unplaced().Never {
 			hopeless = true
 			continue
 		}
-		if pl.Starts.Wait(pl.AppOf(e), e.ID()).Waits() {
+		if pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if !e.Launched() {
-			if j := pl.Config.Job(e.Job()); pl.CanLaunch(j) {
+			if j := pl.st.Config.Job(e.Job()); pl.st.CanLaunch(j) {
 				return true, hopeless
 			}
 			continue
 		}
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State() == executions.Waiting && !pl.Orphans.Blocks(e.Job(), s.Item()) && !s.NotBefore().After(pl.Now()) {
+			if s.State() == executions.Waiting && !pl.st.Orphans.Blocks(e.Job(), s.Item()) && !s.NotBefore().After(pl.st.Now()) {
 				return true, hopeless
 			}
 		}
@@ -65,7 +65,7 @@ func (pl *Placement) findNeed() {
 		pl.flow.holdAll()
 	case len(ds) > 0:
 		agents := pl.agentsOnOffer()
-		pl.flow.holdFor(offers.Match(ds, agents, pl.Opt.Strategy), agents, at)
+		pl.flow.holdFor(offers.Match(ds, agents, pl.st.Opt.Strategy), agents, at)
 	}
 }
 
@@ -77,19 +77,19 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 	if pl.fires.Making(upTo) {
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
-	maintained := pl.Agents.AllInMaintenance()
-	for _, e := range pl.Executions.Launchable() {
+	maintained := pl.st.Agents.AllInMaintenance()
+	for _, e := range pl.st.Executions.Launchable() {
 		if !e.Launched() {
 			break // executions with shards to requeue come first
 		}
-		if pl.HeldBack(e) {
+		if pl.st.HeldBack(e) {
 			continue
 		}
 		var items []int
 		var first time.Time
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State() != executions.Waiting || !e.Kill().IsZero() || !s.NotBefore().After(pl.Now()) || s.NotBefore().After(upTo) || pl.Orphans.Blocks(e.Job(), s.Item()) {
+			if s.State() != executions.Waiting || !e.Kill().IsZero() || !s.NotBefore().After(pl.st.Now()) || s.NotBefore().After(upTo) || pl.st.Orphans.Blocks(e.Job(), s.Item()) {
 				continue
 			}
 			items = append(items, s.Item())
@@ -105,22 +105,22 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 		}
 	}
 	due := 0
-	if pl.fires.Soon(pl.OnWall(upTo), func(string, time.Time) bool { due++; return due > fewFires }) {
+	if pl.fires.Soon(pl.st.OnWall(upTo), func(string, time.Time) bool { due++; return due > fewFires }) {
 		return nil, nil, true
 	}
-	pl.fires.Soon(pl.OnWall(upTo), func(name string, fire time.Time) bool {
-		j := pl.Config.Job(name)
+	pl.fires.Soon(pl.st.OnWall(upTo), func(name string, fire time.Time) bool {
+		j := pl.st.Config.Job(name)
 		if j == nil || !fire.After(j.Since()) || pl.fires.Made(name, fire) {
 			return false // the fire was made already, and the clock was set back since
 		}
-		if !pl.CanLaunch(j) || pl.Executions.Occupied(j.Name()) {
+		if !pl.st.CanLaunch(j) || pl.st.Executions.Occupied(j.Name()) {
 			return false
 		}
-		a := pl.Config.App(j.Config().AppName)
-		if pl.Starts.Wait(a.Config(), name).Waits() {
+		a := pl.st.Config.App(j.Config().AppName)
+		if pl.st.Starts.Wait(a.Config(), name).Waits() {
 			return false
 		}
-		ds, at = append(ds, pl.DemandOf(name, a.Config(), j.Config(), a.ExecutorKey(), pl.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, pl.InTerm(fire))
+		ds, at = append(ds, pl.DemandOf(name, a.Config(), j.Config(), a.ExecutorKey(), pl.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, pl.st.InTerm(fire))
 		return false
 	})
 	return ds, at, false

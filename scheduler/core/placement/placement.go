@@ -20,7 +20,7 @@ import (
 // Placement decides which shard goes where: it matches waiting shards with the offers at hand, launches what fits,
 // and holds, declines and asks for offers.
 type Placement struct {
-	*state.State
+	st      *state.State
 	tasks   *tasks.Describer
 	daemons Daemons
 	fires   Fires
@@ -68,7 +68,7 @@ type sentAccept struct {
 
 // New makes a Placement without offers.
 func New(s *state.State, t *tasks.Describer, d Daemons, f Fires) *Placement {
-	return &Placement{State: s, tasks: t, daemons: d, fires: f, flow: offerFlow{Shared: s.Shared, held: offers.NewPool()},
+	return &Placement{st: s, tasks: t, daemons: d, fires: f, flow: offerFlow{shared: s.Shared, held: offers.NewPool()},
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
 }
 
@@ -77,11 +77,13 @@ func New(s *state.State, t *tasks.Describer, d Daemons, f Fires) *Placement {
 func (pl *Placement) SessionBegan() {
 	pl.flow.sessionBegan()
 	pl.accepts = map[int64]*sentAccept{}
-	pl.MatchAgain()
+	pl.st.MatchAgain()
 }
 
 // roundOpen reports whether some waiting shard was not matched with the offers at hand yet.
-func (pl *Placement) roundOpen() bool { return pl.MatchWanted() || pl.upTo != (executions.LaunchKey{}) }
+func (pl *Placement) roundOpen() bool {
+	return pl.st.MatchWanted() || pl.upTo != (executions.LaunchKey{})
+}
 
 // Answered takes the number of an ACCEPT that the master has answered, and returns the tasks and executors that it
 // named; false if it was voided, or answered before.
@@ -132,15 +134,15 @@ type demand struct {
 // Offer takes in an offer and requests a match.
 func (pl *Placement) Offer(o cluster.Offer) {
 	pl.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks,
-		Reserved: reservedOf(o), Received: pl.Now()})
-	pl.MatchAgain()
+		Reserved: reservedOf(o), Received: pl.st.Now()})
+	pl.st.MatchAgain()
 }
 
 // OffersCame records that offers have come, which answers the last REVIVE. It is called once for all offers of an
 // event.
 func (pl *Placement) OffersCame() {
-	pl.flow.timing.answered(pl.Now(), pl.Opt.OfferAhead)
-	pl.NeedChanged()
+	pl.flow.timing.answered(pl.st.Now(), pl.st.Opt.OfferAhead)
+	pl.st.NeedChanged()
 }
 
 // DeclineEmpty declines offers with nothing that a task could use, with the longest filter.
@@ -149,13 +151,13 @@ func (pl *Placement) DeclineEmpty(ids []string) {
 	for i, id := range ids {
 		empty[i].ID = id
 	}
-	pl.flow.decline(empty, pl.Opt.RefuseMost)
+	pl.flow.decline(empty, pl.st.Opt.RefuseMost)
 }
 
 // Rescind forgets an offer that the cluster has taken back.
 func (pl *Placement) Rescind(id string) {
 	pl.flow.held.Rescind(id)
-	pl.NeedChanged()
+	pl.st.NeedChanged()
 }
 
 // AgentGone forgets the offers of an agent that was removed.

@@ -14,11 +14,11 @@ import (
 // noteDrained records whether a task other than a daemon's is left on the reserved agents.
 func (pl *Placement) noteDrained(r *reservation) {
 	for id := range r.agents {
-		if a := pl.Agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
+		if a := pl.st.Agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
 			r.drained = time.Time{}
 			return
 		}
-		for _, x := range pl.Executors.On(id) {
+		for _, x := range pl.st.Executors.On(id) {
 			if x.Tasks() > x.Daemons() { // daemons stay
 				r.drained = time.Time{}
 				return
@@ -26,8 +26,8 @@ func (pl *Placement) noteDrained(r *reservation) {
 		}
 	}
 	if r.drained.IsZero() {
-		r.drained = pl.Now()
-		pl.MatchAt(pl.Now().Add(pl.Opt.ReserveBeyond))
+		r.drained = pl.st.Now()
+		pl.st.MatchAt(pl.st.Now().Add(pl.st.Opt.ReserveBeyond))
 	}
 }
 
@@ -39,27 +39,27 @@ func (pl *Placement) expireReservation() {
 	if r == nil {
 		return
 	}
-	e := pl.Executions.Get(r.exec)
+	e := pl.st.Executions.Get(r.exec)
 	pl.noteDrained(r)
-	waits := e != nil && e.Launchable() && !e.Launched() && pl.CanLaunch(pl.Config.Job(e.Job()))
-	if waits && !r.expired(pl.Now(), pl.Opt.ReserveBeyond) {
+	waits := e != nil && e.Launchable() && !e.Launched() && pl.st.CanLaunch(pl.st.Config.Job(e.Job()))
+	if waits && !r.expired(pl.st.Now(), pl.st.Opt.ReserveBeyond) {
 		return
 	}
 	if waits {
 		pl.MeasureAgain(r.agents)
-		pl.lastReservation[r.exec] = pl.Now()
+		pl.lastReservation[r.exec] = pl.st.Now()
 	}
 	pl.reservation = nil
 	pl.flow.wantRefusedBack()
 	pl.reserve()
-	for _, other := range pl.Executions.Launchable() {
+	for _, other := range pl.st.Executions.Launchable() {
 		if other.Unplaced().Reserved {
 			u := other.Unplaced()
 			u.Why = reason.Reason{}
-			pl.Executions.SetUnplaced(other, u) // it is true no more, whenever the next match is
+			pl.st.Executions.SetUnplaced(other, u) // it is true no more, whenever the next match is
 		}
 	}
-	pl.MatchAgain()
+	pl.st.MatchAgain()
 }
 
 // MeasureAgain sets what a reservation may count on, of agents with offers, to what is seen of them now: a
@@ -71,11 +71,11 @@ func (pl *Placement) MeasureAgain(agents map[string]bool) {
 			continue
 		}
 		var runs []string
-		for _, x := range pl.Executors.On(id) {
+		for _, x := range pl.st.Executors.On(id) {
 			runs = append(runs, x.ID())
 		}
 		most, _ := pl.SeenOf(id, runs)
-		pl.Agents.MeasureAgain(id, most)
+		pl.st.Agents.MeasureAgain(id, most)
 	}
 }
 
@@ -91,29 +91,29 @@ func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
 // reserve picks the execution that has waited longest, if it may be launched and the agents seen could hold it, and
 // reserves those agents for it. Only one execution has a reservation at a time.
 func (pl *Placement) reserve() {
-	if pl.reservation != nil || pl.Draining() || pl.Subscription.TakingOver() || !pl.Subscription.Open() {
+	if pl.reservation != nil || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() {
 		return
 	}
 	for id := range pl.lastReservation {
-		if pl.Executions.Get(id) == nil {
+		if pl.st.Executions.Get(id) == nil {
 			delete(pl.lastReservation, id)
 		}
 	}
 	var best *executions.Execution
 	var agents map[string]bool
 	looked := 0
-	for _, e := range pl.Executions.Launchable() {
+	for _, e := range pl.st.Executions.Launchable() {
 		if e.Launched() {
 			continue // single shards need no room of their own
 		}
-		if wait := e.Made().Add(pl.Opt.ReserveAfter); wait.After(pl.Now()) {
+		if wait := e.Made().Add(pl.st.Opt.ReserveAfter); wait.After(pl.st.Now()) {
 			if looked == 0 {
-				pl.MatchAt(wait)
+				pl.st.MatchAt(wait)
 			}
 			break
 		}
 		looked++
-		if e.Unplaced().Never || !e.Unplaced().Matched || !pl.CanLaunch(pl.Config.Job(e.Job())) || pl.Starts.Wait(pl.AppOf(e), e.ID()).Waits() {
+		if e.Unplaced().Never || !e.Unplaced().Matched || !pl.st.CanLaunch(pl.st.Config.Job(e.Job())) || pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if best == nil || pl.waitsSince(e).Before(pl.waitsSince(best)) {
@@ -121,15 +121,15 @@ func (pl *Placement) reserve() {
 				best, agents = e, room
 			}
 		}
-		if looked > pl.Opt.DemandsPerStep {
+		if looked > pl.st.Opt.DemandsPerStep {
 			break
 		}
 	}
 	if best == nil {
 		return
 	}
-	pl.reservation = &reservation{exec: best.ID(), agents: agents, since: pl.Now(), until: pl.Now().Add(pl.longestRun(agents) + pl.Opt.ReserveBeyond)}
-	pl.MatchAt(pl.reservation.until)
+	pl.reservation = &reservation{exec: best.ID(), agents: agents, since: pl.st.Now(), until: pl.st.Now().Add(pl.longestRun(agents) + pl.st.Opt.ReserveBeyond)}
+	pl.st.MatchAt(pl.reservation.until)
 	pl.flow.wantRefusedBack()
 }
 
@@ -139,12 +139,12 @@ const longestRunAmong = 1000
 // longestRun returns the longest time that a shard on one of the agents was seen to run, until now if it still
 // runs: by then all that runs there should have ended.
 func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) {
-	for _, ref := range pl.Executions.AllTasks() {
+	for _, ref := range pl.st.Executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent()] && s.Unreachable().IsZero() {
-			longest = max(longest, pl.Now().Sub(s.Launched()))
+			longest = max(longest, pl.st.Now().Sub(s.Launched()))
 		}
 	}
-	for e := range pl.Executions.NewestEnded(longestRunAmong) {
+	for e := range pl.st.Executions.NewestEnded(longestRunAmong) {
 		for i := range e.NumShards() {
 			if e.Daemon() {
 				break
@@ -161,16 +161,16 @@ func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) 
 // agentsFor picks agents that would hold all shards of an execution if they were empty, or nil if there are not
 // enough.
 func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
-	j := pl.Config.Job(e.Job())
-	if j == nil || j.Config() == nil || pl.Config.App(j.Config().AppName) == nil {
+	j := pl.st.Config.Job(e.Job())
+	if j == nil || j.Config() == nil || pl.st.Config.App(j.Config().AppName) == nil {
 		return nil
 	}
-	job, a := *j.Config(), *pl.Config.App(j.Config().AppName).Config()
-	avoided := pl.avoid(&a, pl.Config.App(j.Config().AppName).ExecutorKey(), nil)
+	job, a := *j.Config(), *pl.st.Config.App(j.Config().AppName).Config()
+	avoided := pl.avoid(&a, pl.st.Config.App(j.Config().AppName).ExecutorKey(), nil)
 	held := pl.heldByDaemons()
 	var all []*agents.Agent
-	for _, id := range pl.Agents.IDs() {
-		if ag := pl.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.Agents.InMaintenance(id) && avoided[id].IsZero() {
+	for _, id := range pl.st.Agents.IDs() {
+		if ag := pl.st.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.st.Agents.InMaintenance(id) && avoided[id].IsZero() {
 			all = append(all, ag)
 		}
 	}
@@ -181,7 +181,7 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 		if need <= 0 {
 			break
 		}
-		if n := ag.Reservable().Minus(held[ag.ID()]).Minus(pl.ExecutorSize(&a)).Holds(shard, need); n > 0 {
+		if n := ag.Reservable().Minus(held[ag.ID()]).Minus(pl.st.ExecutorSize(&a)).Holds(shard, need); n > 0 {
 			picked[ag.ID()] = true
 			need -= n
 		}
@@ -201,9 +201,9 @@ const endSettles = time.Second
 // way; the agent has at least that much. It is called only in a step, because it also records that the agent was
 // seen.
 func (pl *Placement) SeenOf(agentID string, runs []string) (most, settled resources.Amount) {
-	most = pl.flow.held.Free(agentID).Plus(pl.Agents.See(agentID).Own().Used())
+	most = pl.flow.held.Free(agentID).Plus(pl.st.Agents.See(agentID).Own().Used())
 	settled = most
-	for _, x := range pl.Executors.On(agentID) {
+	for _, x := range pl.st.Executors.On(agentID) {
 		uses := x.Used()
 		named := slices.Contains(runs, x.ID())
 		if x.Tasks() > 0 || named {
@@ -211,7 +211,7 @@ func (pl *Placement) SeenOf(agentID string, runs []string) (most, settled resour
 		}
 		most = most.Plus(uses)
 		switch {
-		case pl.Now().Sub(x.LastUpdate()) >= endSettles:
+		case pl.st.Now().Sub(x.LastUpdate()) >= endSettles:
 			settled = settled.Plus(uses)
 		case named:
 			settled = settled.Plus(x.Resources())
@@ -224,13 +224,13 @@ func (pl *Placement) SeenOf(agentID string, runs []string) (most, settled resour
 // (rule L2).
 func (pl *Placement) heldByDaemons() map[string]resources.Amount {
 	held := map[string]resources.Amount{}
-	for _, ref := range pl.Executions.AllTasks() {
+	for _, ref := range pl.st.Executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && ref.Exec.Daemon() {
 			held[s.Agent()] = held[s.Agent()].Plus(s.Need())
 		}
 	}
 	for agent := range held {
-		for _, x := range pl.Executors.On(agent) {
+		for _, x := range pl.st.Executors.On(agent) {
 			if x.Daemons() > 0 {
 				held[agent] = held[agent].Plus(x.Resources())
 			}

@@ -15,7 +15,7 @@ import (
 // before any task does, because they hold it the longest.
 func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs, started []*executors.Executor) {
 	runs = make([]*executors.Executor, len(placed))
-	if pl.Opt.TaskExecutors {
+	if pl.st.Opt.TaskExecutors {
 		return runs, nil // the cluster starts one for each task
 	}
 	for i, p := range placed {
@@ -31,26 +31,26 @@ func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.P
 // executorFor returns the executor for a demand on an agent, a new one if there is none with the demand's key (rule
 // X1: with a new number from a counter that never goes back).
 func (pl *Placement) executorFor(agentID string, d *demand, stock offers.Stock) *executors.Executor {
-	for _, x := range pl.Executors.On(agentID) {
+	for _, x := range pl.st.Executors.On(agentID) {
 		if x.Key() == d.executorKey && !x.IsClosing() {
 			return x
 		}
 	}
 	of := &d.with.App
 	info := cluster.Executor{
-		Version: 3, ID: jobs.ExecutorID{App: of.AppName, Agent: agentID, N: pl.Executors.Number()}.String(),
-		Framework: pl.Subscription.FrameworkID(), Name: "elasticjob executor of " + of.AppName,
+		Version: 3, ID: jobs.ExecutorID{App: of.AppName, Agent: agentID, N: pl.st.Executors.Number()}.String(),
+		Framework: pl.st.Subscription.FrameworkID(), Name: "elasticjob executor of " + of.AppName,
 		Resources: of.Resources(), Reserved: takeReserved(stock, of.Resources()),
-		Command: pl.Opt.ExecutorCommand, BinaryURI: pl.Opt.ExecutorBinary, User: pl.Opt.ExecutorUser,
-		Environment: pl.Opt.ExecutorEnvironment,
+		Command: pl.st.Opt.ExecutorCommand, BinaryURI: pl.st.Opt.ExecutorBinary, User: pl.st.Opt.ExecutorUser,
+		Environment: pl.st.Opt.ExecutorEnvironment,
 		// A job's own grace may be longer, and may come later, when this can't be changed any more (rule X4). It is
 		// enough: SHUTDOWN goes to executors whose tasks have ended, each with its own grace (rule X2), also when a
 		// server on one machine stops (O4); or to one that has not answered a kill for that grace and more (K3).
-		ShutdownGrace: pl.Opt.ExecutorShutdown,
+		ShutdownGrace: pl.st.Opt.ExecutorShutdown,
 	}
-	if a, name := pl.Agents.Get(agentID), pl.Opt.HostnameVariable; a != nil && name != "" {
+	if a, name := pl.st.Agents.Get(agentID), pl.st.Opt.HostnameVariable; a != nil && name != "" {
 		info.Environment = map[string]string{name: a.Host()}
-		maps.Copy(info.Environment, pl.Opt.ExecutorEnvironment)
+		maps.Copy(info.Environment, pl.st.Opt.ExecutorEnvironment)
 	}
-	return pl.Executors.Start(of.AppName, d.executorKey, agentID, info)
+	return pl.st.Executors.Start(of.AppName, d.executorKey, agentID, info)
 }

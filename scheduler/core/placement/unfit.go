@@ -20,19 +20,19 @@ type unfit struct {
 // unfitFor returns the agents with attributes on which an app may not be placed, with the reasons; nil for none.
 // key is the key of the app's executor.
 func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reason {
-	if pl.Opt.Unfit == nil {
+	if pl.st.Opt.Unfit == nil {
 		return nil
 	}
 	u := &pl.unfit
-	if u.byKey == nil || u.version != pl.Agents.Attributes() {
-		u.version, u.byKey = pl.Agents.Attributes(), map[string]map[string]reason.Reason{}
+	if u.byKey == nil || u.version != pl.st.Agents.Attributes() {
+		u.version, u.byKey = pl.st.Agents.Attributes(), map[string]map[string]reason.Reason{}
 	}
 	found, known := u.byKey[key]
 	if known {
 		return found
 	}
-	unfit := pl.Opt.Unfit(executors.Container(a))
-	for id, on := range pl.Agents.All() {
+	unfit := pl.st.Opt.Unfit(executors.Container(a))
+	for id, on := range pl.st.Agents.All() {
 		if on.Attributes() == nil {
 			continue
 		}
@@ -50,7 +50,7 @@ func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reaso
 // avoid returns where an app must not be placed, with the reasons: where the cluster's rules or its own start
 // failures keep it away, and the agents of maintained, where maintenance begins soon. The map must not be changed.
 func (pl *Placement) avoid(a *app.Config, key string, maintained map[string]reason.Reason) map[string]reason.Reason {
-	avoided, kept := pl.Starts.Avoid(a.AppName, maintained), pl.unfitFor(a, key)
+	avoided, kept := pl.st.Starts.Avoid(a.AppName, maintained), pl.unfitFor(a, key)
 	switch {
 	case len(kept) == 0:
 		return avoided

@@ -62,9 +62,9 @@ func (e *Unoffered) find() {
 	for _, o := range e.onOffer {
 		on[o.ID] = true
 	}
-	for _, id := range e.pl.Agents.IDs() {
-		switch a := e.pl.Agents.Get(id); {
-		case on[id] || e.pl.Agents.InMaintenance(id):
+	for _, id := range e.pl.st.Agents.IDs() {
+		switch a := e.pl.st.Agents.Get(id); {
+		case on[id] || e.pl.st.Agents.InMaintenance(id):
 		case a.Closed() != "":
 			e.closed = append(e.closed, a)
 		case a.Registered():

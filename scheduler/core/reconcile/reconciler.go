@@ -14,55 +14,58 @@ import (
 )
 
 // Reconciler sends reconcile calls to the master (rule T6, and the table of answers).
-type Reconciler struct{ *state.State }
+type Reconciler struct{ st *state.State }
+
+// New returns what asks about the tasks of st.
+func New(st *state.State) Reconciler { return Reconciler{st: st} }
 
 // Due sends the questions that are due in this step: about all tasks at every SUBSCRIBED and every
 // Options.ReconcileEvery, about those that the master has not reported at growing intervals, and about the tasks of
 // agents that are back. It does nothing without a session.
 func (r *Reconciler) Due() {
-	if !r.Subscription.Open() {
+	if !r.st.Subscription.Open() {
 		return
 	}
 	r.askAboutAgentsBack()
 	switch {
-	case r.Subscription.ReconcileAll():
+	case r.st.Subscription.ReconcileAll():
 		r.AskAbout(func(*executions.Shard) bool { return true })
-		r.Call(step.CallReconcile{})
-	case r.Subscription.AskAgainIsDue():
-		r.Subscription.AskedAgain(r.AskAbout(func(s *executions.Shard) bool { return !s.Known() }))
+		r.st.Call(step.CallReconcile{})
+	case r.st.Subscription.AskAgainIsDue():
+		r.st.Subscription.AskedAgain(r.AskAbout(func(s *executions.Shard) bool { return !s.Known() }))
 	}
 }
 
 // askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the
 // orphans there, which block their shards until the master has answered (rule E5).
 func (r *Reconciler) askAboutAgentsBack() {
-	back := r.Agents.TakeBack()
+	back := r.st.Agents.TakeBack()
 	if len(back) == 0 {
 		return
 	}
 	var refs []cluster.TaskRef
-	for _, id := range r.Executions.TaskIDs() {
-		s := r.Executions.MustTask(id).Shard()
-		if s.Live() && s.AcceptSeq() == 0 && !s.Unreachable().IsZero() && r.Agents.Registered(s.Agent()) {
+	for _, id := range r.st.Executions.TaskIDs() {
+		s := r.st.Executions.MustTask(id).Shard()
+		if s.Live() && s.AcceptSeq() == 0 && !s.Unreachable().IsZero() && r.st.Agents.Registered(s.Agent()) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}
-	for _, o := range r.Orphans.All() {
-		if !back[o.Agent] || !r.Agents.Registered(o.Agent) {
+	for _, o := range r.st.Orphans.All() {
+		if !back[o.Agent] || !r.st.Agents.Registered(o.Agent) {
 			continue
 		}
-		r.Orphans.Unreported(o.TaskID)
+		r.st.Orphans.Unreported(o.TaskID)
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
-		if r.Subscription.IsFormer(&o) { // an answer about it would be about the framework id
-			ref.TaskID = r.Agents.Ask(o.Agent)
+		if r.st.Subscription.IsFormer(&o) { // an answer about it would be about the framework id
+			ref.TaskID = r.st.Agents.Ask(o.Agent)
 		} else {
-			r.Subscription.AskAgainSoon()
+			r.st.Subscription.AskAgainSoon()
 		}
 		if !slices.Contains(refs, ref) {
 			refs = append(refs, ref)
 		}
 	}
-	r.Reconcile(refs)
+	r.st.Reconcile(refs)
 }
 
 // AskAbout reconciles the live tasks for which want returns true, and all orphans of the present framework id. It
@@ -70,20 +73,20 @@ func (r *Reconciler) askAboutAgentsBack() {
 // the master would answer that it does not know it (rule L4).
 func (r *Reconciler) AskAbout(want func(*executions.Shard) bool) int {
 	var refs []cluster.TaskRef
-	for _, id := range r.Executions.TaskIDs() {
-		if s := r.Executions.MustTask(id).Shard(); s.Live() && s.AcceptSeq() == 0 && want(s) {
+	for _, id := range r.st.Executions.TaskIDs() {
+		if s := r.st.Executions.MustTask(id).Shard(); s.Live() && s.AcceptSeq() == 0 && want(s) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}
 	n := len(refs)
-	for _, o := range r.Orphans.All() {
-		if !r.Subscription.IsFormer(&o) {
+	for _, o := range r.st.Orphans.All() {
+		if !r.st.Subscription.IsFormer(&o) {
 			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
 			if !o.Known {
 				n++
 			}
 		}
 	}
-	r.Reconcile(refs)
+	r.st.Reconcile(refs)
 	return n
 }

@@ -37,7 +37,7 @@ import (
 //   - toAudit has the audit rows that are in no batch of this term, in the order of their numbers; those up to
 //     auditRecorded are in one, and those up to auditStored are stored.
 type Recording struct {
-	*step.Shared
+	shared *step.Shared
 	// of keeps with each execution what is recorded of it.
 	of   *executions.Set // it notes there what is recorded of each
 	rows event.Rows
@@ -78,11 +78,11 @@ const (
 
 // New makes a Recording that has recorded nothing. of keeps with each execution what is recorded of it.
 func New(s *step.Shared, of *executions.Set) *Recording {
-	return &Recording{Shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
+	return &Recording{shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
 }
 
 // On reports whether there is a history to record in. Without one every method that records does nothing.
-func (h *Recording) On() bool { return h.Opt.History }
+func (h *Recording) On() bool { return h.shared.Opt.History }
 
 // NotRestored returns the paths that a restore of a backup must leave out: they distinguish this registry from any
 // other.
@@ -92,7 +92,7 @@ func NotRestored() []string { return []string{store.PathHistoryBase} }
 const termsOfOneBase = 1_000_000
 
 // Term returns the number that the present term has in the history: Options.Term plus the base of this registry.
-func (h *Recording) Term() int64 { return h.base + h.Opt.Term }
+func (h *Recording) Term() int64 { return h.base + h.shared.Opt.Term }
 
 // Restore takes in an entry about the history that a former term has stored. It fails if the entry cannot be read.
 func (h *Recording) Restore(e registry.Entry) (err error) {
@@ -120,16 +120,16 @@ func (h *Recording) Loaded(ended []*executions.Execution, audits []audit.Row) {
 		return
 	}
 	if h.isNew = h.base == 0; h.isNew {
-		h.base = h.Wall().Unix() * termsOfOneBase
+		h.base = h.shared.Wall().Unix() * termsOfOneBase
 	}
 	// Terms that could not load the state, such as an older release's, are in none of the commits that forget
 	// former ones, however many they are.
 	saying := maps.Clone(h.former)
-	for t := max(h.Opt.Term-FormerTerms, 1); t < h.Opt.Term; t++ {
+	for t := max(h.shared.Opt.Term-FormerTerms, 1); t < h.shared.Opt.Term; t++ {
 		saying[t] = h.former[t]
 	}
 	for _, t := range slices.Sorted(maps.Keys(saying)) {
-		if t < h.Opt.Term {
+		if t < h.shared.Opt.Term {
 			h.rows.Terms = append(h.rows.Terms, event.Term{Number: h.base + t, Batches: saying[t]})
 		}
 	}
@@ -215,7 +215,7 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 	shards, ends := 0, 0
 	for _, e := range h.toRecord {
 		if shards > endsPerStep {
-			h.WakeAt(h.Now())
+			h.shared.WakeAt(h.shared.Now())
 			break
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
@@ -229,7 +229,7 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 		h.auditRecorded = r.Number()
 	}
 	if h.toAudit = h.toAudit[audits:]; len(h.toAudit) > 0 {
-		h.WakeAt(h.Now())
+		h.shared.WakeAt(h.shared.Now())
 	}
 	if h.rows.Len() == 0 {
 		if len(r.Writes()) > 0 {
@@ -247,9 +247,9 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 		r.Raw(store.PathHistoryBase, strconv.AppendInt(nil, h.base, 10))
 	}
 	h.rows = event.Rows{}
-	r.Raw(store.Under(store.PathHistoryBatches, strconv.FormatInt(h.Opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
+	r.Raw(store.Under(store.PathHistoryBatches, strconv.FormatInt(h.shared.Opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
 	for _, t := range slices.Sorted(maps.Keys(h.former)) {
-		if t < h.Opt.Term-FormerTerms {
+		if t < h.shared.Opt.Term-FormerTerms {
 			r.Remove(store.Under(store.PathHistoryBatches, strconv.FormatInt(t, 10)))
 			delete(h.former, t)
 		}
@@ -271,7 +271,7 @@ func (h *Recording) writeStored(r *store.Commit) {
 // that an event that is recorded again by the next leader has the same row.
 func (h *Recording) Step(s event.Step, id ...string) {
 	if h.On() {
-		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.Wall()
+		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.shared.Wall()
 		h.rows.Steps = append(h.rows.Steps, s)
 	}
 }
@@ -279,7 +279,7 @@ func (h *Recording) Step(s event.Step, id ...string) {
 // Waits records the reason for which an execution waits, unless it is empty or was the last one that was recorded.
 func (h *Recording) Waits(e *executions.Execution, why reason.Reason) {
 	if h.On() && h.of.RecordWait(e, why) {
-		h.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why}, h.Wall().Format(time.RFC3339Nano))
+		h.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why}, h.shared.Wall().Format(time.RFC3339Nano))
 	}
 }
 
@@ -296,7 +296,7 @@ func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
 // executionRow returns the row of an execution as it is now.
 func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 	row := event.Execution{ID: e.ID(), Revision: event.Begun, Job: e.Job(), Source: string(e.Source()), State: string(e.State()),
-		Fire: e.Fire(), Made: h.Shown(e.Made()), Shards: e.NumShards()}
+		Fire: e.Fire(), Made: h.shared.Shown(e.Made()), Shards: e.NumShards()}
 	if e.Launched() {
 		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings().App.AppName, e.LaunchedAt(), e.Begin()
 	}
@@ -327,7 +327,7 @@ func (h *Recording) Run(e *executions.Execution, s *executions.Shard, state exec
 	if row.Revision = event.Begun; state.Terminal() {
 		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == executions.Finished, s.Exit(), s.Complete()
 		if row.End.IsZero() {
-			row.End = h.Wall()
+			row.End = h.shared.Wall()
 		}
 		if row.Start.IsZero() {
 			row.Start = row.End // it failed before it had a process
@@ -373,7 +373,7 @@ func (h *Recording) TraceUpdate(ref executions.TaskRef, u cluster.Update, messag
 	if u.Source == cluster.FromExecutor {
 		source = event.FromExecutor
 	}
-	at := h.Said(u.Timestamp)
+	at := h.shared.Said(u.Timestamp)
 	if id == "" {
 		id = at.Format(time.RFC3339Nano)
 	}
@@ -382,7 +382,7 @@ func (h *Recording) TraceUpdate(ref executions.TaskRef, u cluster.Update, messag
 
 // TraceDecided records a state of a shard's task that the scheduler decided and no update reports.
 func (h *Recording) TraceDecided(ref executions.TaskRef, state cluster.State, message reason.Reason) {
-	h.Trace(ref, state, event.FromScheduler, "", message, h.Wall(), "decided")
+	h.Trace(ref, state, event.FromScheduler, "", message, h.shared.Wall(), "decided")
 }
 
 // DaemonRun records the beginning or the end of one run of a daemon's shard.
@@ -397,7 +397,7 @@ func (h *Recording) DaemonRun(ref executions.TaskRef, run *wire.Run) {
 	if row.Revision = event.Begun; run.State != wire.RunRunning {
 		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, reason.FromText(run.Cause)
 		if row.End = run.Complete; row.End.IsZero() {
-			row.End = h.Wall()
+			row.End = h.shared.Wall()
 		}
 		if row.Start.IsZero() {
 			row.Start = row.End
@@ -423,7 +423,7 @@ func (h *Recording) Tally(ref executions.TaskRef, was, now wire.Totals, reported
 	}
 	s := ref.Shard()
 	h.rows.Tallies = append(h.rows.Tallies, event.Tally{ID: event.ID(s.TaskID(), "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
-		Job: ref.Exec.Job(), Task: s.TaskID(), Success: max(runs-failed, 0), Failed: failed, Time: h.Wall()})
+		Job: ref.Exec.Job(), Task: s.TaskID(), Success: max(runs-failed, 0), Failed: failed, Time: h.shared.Wall()})
 }
 
 // Sampled records the gauges and the load of a full minute.

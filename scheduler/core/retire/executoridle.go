@@ -13,9 +13,9 @@ func (r *Retirer) CheckIdle(x *executors.Executor) {
 	if x.Tasks() > 0 || x.Pending() > 0 || x.IsClosing() {
 		return
 	}
-	at := x.IdleSince().Add(r.Opt.ExecutorIdle)
+	at := x.IdleSince().Add(r.st.Opt.ExecutorIdle)
 	if r.obsolete(x) {
-		at = r.Now()
+		at = r.st.Now()
 	}
 	if x.LookingAt().Equal(at) {
 		return
@@ -25,21 +25,21 @@ func (r *Retirer) CheckIdle(x *executors.Executor) {
 
 // lookIdle schedules the one check of the executor for that time, in place of any other.
 func (r *Retirer) lookIdle(x *executors.Executor, at time.Time) {
-	r.Executors.LookAt(x, at)
+	r.st.Executors.LookAt(x, at)
 	id := x.ID()
-	r.Timers.At(at, func(now time.Time) { r.idleLook(id, at, now) })
+	r.st.Timers.At(at, func(now time.Time) { r.idleLook(id, at, now) })
 }
 
 func (r *Retirer) idleLook(id string, at, now time.Time) {
-	x := r.Executors.Get(id)
+	x := r.st.Executors.Get(id)
 	if x == nil || !x.LookingAt().Equal(at) {
 		return // another look has taken its place
 	}
-	r.Executors.LookAt(x, time.Time{})
+	r.st.Executors.LookAt(x, time.Time{})
 	if x.IsClosing() || x.Tasks() > 0 || x.Pending() > 0 {
 		return
 	}
-	if x.IdleSince().Add(r.Opt.ExecutorIdle).After(now) && !r.obsolete(x) {
+	if x.IdleSince().Add(r.st.Opt.ExecutorIdle).After(now) && !r.obsolete(x) {
 		r.CheckIdle(x)
 		return
 	}
@@ -47,14 +47,14 @@ func (r *Retirer) idleLook(id string, at, now time.Time) {
 		r.lookIdle(x, until)
 		return
 	}
-	r.Executors.Close(x)
+	r.st.Executors.Close(x)
 }
 
 // obsolete reports whether nothing will run on an executor any more: its app was deleted (rule K2) or changed (rule
 // X1), and no shard waits to be run again with the settings that the executor has (rule F7). There is no use in
 // keeping it idle.
 func (r *Retirer) obsolete(x *executors.Executor) bool {
-	a := r.Config.App(x.App())
+	a := r.st.Config.App(x.App())
 	if a == nil {
 		return true
 	}
@@ -62,7 +62,7 @@ func (r *Retirer) obsolete(x *executors.Executor) bool {
 		return false
 	}
 	for j := range a.Jobs() {
-		first := r.Executions.First(j.Name())
+		first := r.st.Executions.First(j.Name())
 		if first != nil && first.Launched() && first.Prepare().ExecutorKey() == x.Key() && first.Waiting() > 0 {
 			return false
 		}
@@ -72,7 +72,7 @@ func (r *Retirer) obsolete(x *executors.Executor) bool {
 
 // CheckObsolete calls CheckIdle for all executors of an app that was changed or deleted.
 func (r *Retirer) CheckObsolete(appName string) {
-	for _, x := range r.Executors.Sorted() {
+	for _, x := range r.st.Executors.Sorted() {
 		if x.App() == appName {
 			r.CheckIdle(x)
 		}
@@ -82,14 +82,14 @@ func (r *Retirer) CheckObsolete(appName string) {
 // appBusyUntil returns zero if the executor's app has neither a run nor a fire that is due within the idle time,
 // otherwise the time of the next check.
 func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
-	a := r.Config.App(x.App())
+	a := r.st.Config.App(x.App())
 	if a == nil || a.ExecutorKey() != x.Key() {
 		return time.Time{}
 	}
 	// At whole seconds, so that one step looks at all executors that are idle.
-	again := r.Now().Add(max(r.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
-	soon := r.Wall().Add(r.Opt.ExecutorIdle)
-	if r.Opt.ExecutorIdle > 0 && a.NextDue().After(r.Wall()) && !a.NextDue().After(soon) {
+	again := r.st.Now().Add(max(r.st.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
+	soon := r.st.Wall().Add(r.st.Opt.ExecutorIdle)
+	if r.st.Opt.ExecutorIdle > 0 && a.NextDue().After(r.st.Wall()) && !a.NextDue().After(soon) {
 		return again
 	}
 	// One look at all jobs serves all executors of the app until its next fire.
@@ -98,19 +98,19 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 	for j := range a.Jobs() {
 		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps
 		// no executor.
-		first := r.Executions.First(j.Name())
-		if first != nil && !first.Unplaced().Never && !r.HeldBack(first) && (first.BusyBy(again) || !first.Launched() && r.CanLaunch(j)) {
+		first := r.st.Executions.First(j.Name())
+		if first != nil && !first.Unplaced().Never && !r.st.HeldBack(first) && (first.BusyBy(again) || !first.Launched() && r.st.CanLaunch(j)) {
 			return again
 		}
-		if known || r.Opt.ExecutorIdle == 0 || !j.FiredHere() || r.Config.Inactive(j) != config.Active {
+		if known || r.st.Opt.ExecutorIdle == 0 || !j.FiredHere() || r.st.Config.Inactive(j) != config.Active {
 			continue
 		}
-		if at := j.Schedule().Next(r.Wall()); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+		if at := j.Schedule().Next(r.st.Wall()); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
 	if !known {
-		r.Config.KeepNextDue(a, next)
+		r.st.Config.KeepNextDue(a, next)
 	}
 	if next.IsZero() || next.After(soon) {
 		return time.Time{}

@@ -7,10 +7,10 @@ import "github.com/elasticjob-go/elasticjob/scheduler/core/state"
 
 // Retirer closes executors that are idle or obsolete, and shuts closing ones down (rules X1, X2, X9).
 type Retirer struct {
-	*state.State
+	st *state.State
 	// probe asks for offers, which name the executors that run on their agents (rule X3).
 	probe func()
 }
 
 // New makes a Retirer. probe asks for offers, which name the executors that run on their agents.
-func New(s *state.State, probe func()) *Retirer { return &Retirer{State: s, probe: probe} }
+func New(s *state.State, probe func()) *Retirer { return &Retirer{st: s, probe: probe} }

@@ -14,7 +14,10 @@ import (
 )
 
 // Places answers where the output of tasks is, from the state of a term.
-type Places struct{ *state.State }
+type Places struct{ st *state.State }
+
+// New returns the places of what st holds.
+func New(st *state.State) Places { return Places{st: st} }
 
 // An agent serves a sandbox at its absolute folder, which names one run of an executor,
 //
@@ -43,10 +46,10 @@ func (p *Places) FrameworkOf(kept, executorID string) string {
 	if kept != "" {
 		return kept
 	}
-	if x := p.Executors.Get(executorID); x != nil {
+	if x := p.st.Executors.Get(executorID); x != nil {
 		return x.Info().Framework
 	}
-	return p.Subscription.FrameworkID()
+	return p.st.Subscription.FrameworkID()
 }
 
 // Reported keeps where a task writes, as its executor reports it, and returns whether that changed anything. A path
@@ -54,14 +57,14 @@ func (p *Places) FrameworkOf(kept, executorID string) string {
 // else.
 func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
-	changed = p.Executions.WritesTo(ref, st.Dir)
+	changed = p.st.Executions.WritesTo(ref, st.Dir)
 	workDir, container, found := strings.Cut(st.Sandbox, sandboxRuns(s.Agent(), p.FrameworkOf(s.Framework(), s.Executor()), s.Executor()))
 	if !found || container == "" || strings.Contains(container, "/") || !strings.HasPrefix(st.Sandbox, "/") {
 		return changed
 	}
-	changed = p.Executions.RanIn(ref, workDir, container) || changed
-	if x := p.Executors.Get(s.Executor()); x != nil {
-		p.Executors.ReportedSandbox(x, st.Sandbox)
+	changed = p.st.Executions.RanIn(ref, workDir, container) || changed
+	if x := p.st.Executors.Get(s.Executor()); x != nil {
+		p.st.Executors.ReportedSandbox(x, st.Sandbox)
 	}
 	return changed
 }

@@ -85,7 +85,7 @@ func (t Failure) Until() time.Time {
 //     there share it;
 //   - changed has the key of every failure that differs from what is stored, or is stored and was removed.
 type Set struct {
-	*step.Shared
+	shared *step.Shared
 	// isOpen reports whether an execution that tries a package still exists.
 	isOpen  func(execution string) bool // whether one that tries a package still does
 	byApp   map[string]map[string]*Failure
@@ -97,7 +97,7 @@ type Set struct {
 
 // New makes a Set without failures. isOpen reports whether an execution of that id is open.
 func New(s *step.Shared, isOpen func(execution string) bool) *Set {
-	return &Set{Shared: s, isOpen: isOpen, byApp: map[string]map[string]*Failure{},
+	return &Set{shared: s, isOpen: isOpen, byApp: map[string]map[string]*Failure{},
 		sources: map[string]*Failure{}, fetched: map[string]bool{}}
 }
 
@@ -131,7 +131,7 @@ func (f *Set) Restore(e registry.Entry, registered func(appName string) bool) (u
 	if err := json.Unmarshal(e.Value, &t); err != nil {
 		return until, err
 	}
-	f.Clamp(0, &t.Since)
+	f.shared.Clamp(0, &t.Since)
 	_, key := store.Split(e.Path)
 	appName, agent, _ := strings.Cut(key, "@-@")
 	if !registered(appName) {
@@ -159,7 +159,7 @@ func (f *Set) Record(appName, agent, executorID string, why reason.Reason) (unti
 	if t.Executor == executorID {
 		return until
 	}
-	t.Executor, t.Since, t.Reason = executorID, f.Now(), why
+	t.Executor, t.Since, t.Reason = executorID, f.shared.Now(), why
 	t.Tries++
 	f.changed.Add(Key(appName, agent))
 	f.put(appName, agent, t)
@@ -204,7 +204,7 @@ func (f *Set) ForgetApp(appName string) {
 
 // forgetLater bounds how long a failure is kept for an agent that may never come back.
 func (f *Set) forgetLater(appName, agent string, t *Failure) {
-	f.Timers.At(t.Since.Add(agents.Kept), func(now time.Time) {
+	f.shared.Timers.At(t.Since.Add(agents.Kept), func(now time.Time) {
 		switch {
 		case f.byApp[appName][agent] != t:
 		case now.Sub(t.Since) < agents.Kept: // it has failed again since
@@ -239,8 +239,8 @@ func (f *Set) Avoid(appName string, maintained map[string]reason.Reason) map[str
 		if agent == EveryAgent {
 			continue // see wait
 		}
-		if until := t.Until(); until.After(f.Now()) {
-			out[agent] = reason.StartFailed(f.Opt.TaskExecutors, t.Tries, t.Reason, f.Shown(until))
+		if until := t.Until(); until.After(f.shared.Now()) {
+			out[agent] = reason.StartFailed(f.shared.Opt.TaskExecutors, t.Tries, t.Reason, f.shared.Shown(until))
 		}
 	}
 	maps.Copy(out, maintained)
@@ -288,7 +288,7 @@ func (f *Set) notFetched(
 		delete(t.probes, a.AppName)
 	}
 	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
-		t.Executor, t.Since, t.Reason = execution, f.Now(), why
+		t.Executor, t.Since, t.Reason = execution, f.shared.Now(), why
 		t.Tries++
 		until = t.Until()
 	}
@@ -361,7 +361,7 @@ func (f *Set) Wait(a *app.Config, id string) packageWait {
 	for _, t := range f.doubts(a) {
 		probe := t.probes[a.AppName]
 		switch {
-		case t.Until().After(f.Now()):
+		case t.Until().After(f.shared.Now()):
 			return packageWait{failure: t}
 		case probe != id && f.isOpen(probe):
 			return packageWait{failure: t, probe: probe}
@@ -373,7 +373,7 @@ func (f *Set) Wait(a *app.Config, id string) packageWait {
 // WaitReason returns the reason of a wait, for people. It must not be called for the zero value.
 func (f *Set) WaitReason(w packageWait) reason.Reason {
 	if w.probe == "" {
-		return reason.PackageUnfetchable(w.failure.WhatFailed(), w.failure.Tries, f.Shown(w.failure.Until()))
+		return reason.PackageUnfetchable(w.failure.WhatFailed(), w.failure.Tries, f.shared.Shown(w.failure.Until()))
 	}
 	return reason.PackageBeingTried(w.failure.WhatFailed(), w.failure.Tries, w.probe)
 }

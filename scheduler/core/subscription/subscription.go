@@ -16,7 +16,7 @@ import (
 
 // Subscription is a framework id and its session.
 type Subscription struct {
-	*step.Shared
+	shared *step.Shared
 	session
 	frameworkID string
 	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the
@@ -30,7 +30,7 @@ type Subscription struct {
 }
 
 // New makes a Subscription without a framework id.
-func New(s *step.Shared) *Subscription { return &Subscription{Shared: s} }
+func New(s *step.Shared) *Subscription { return &Subscription{shared: s} }
 
 // ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
 const ownFramework = "elasticjob-"
@@ -38,7 +38,7 @@ const ownFramework = "elasticjob-"
 // MakeID makes a framework id. It is marked as this scheduler's and committed before it is used, so that no crash
 // leaves a framework that nobody knows (rule T7).
 func (s *Subscription) MakeID() {
-	s.frameworkID = ownFramework + s.UUID()
+	s.frameworkID = ownFramework + s.shared.UUID()
 	s.ours, s.idChanged = s.frameworkID, true
 }
 
@@ -55,7 +55,7 @@ func (s *Subscription) Restored() {
 		return
 	}
 	s.takeover = &takeover{unknown: map[string]*UnknownTask{}}
-	s.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID +
+	s.shared.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID +
 		" is another scheduler's: nothing is launched until the tasks that it left have ended"})
 }
 
@@ -80,15 +80,15 @@ func (s *Subscription) IsFormer(o *orphans.Orphan) bool { return o.Framework != 
 // Write adds what has changed in this step to its commit.
 func (s *Subscription) Write(r *store.Commit) {
 	if s.removedID != "" {
-		r.Put(store.Under(store.PathOldFramework, s.removedID), s.Wall())
+		r.Put(store.Under(store.PathOldFramework, s.removedID), s.shared.Wall())
 	}
 	if s.idChanged || s.oursChanged {
 		r.Raw(store.PathOurFramework, []byte(s.ours))
 	}
 	if s.idChanged {
 		r.Raw(store.PathFramework, []byte(s.frameworkID))
-		if s.Opt.ClusterKind != "" {
-			r.Raw(store.PathClusterKind, []byte(s.Opt.ClusterKind))
+		if s.shared.Opt.ClusterKind != "" {
+			r.Raw(store.PathClusterKind, []byte(s.shared.Opt.ClusterKind))
 		}
 	}
 	s.removedID, s.idChanged, s.oursChanged = "", false, false
@@ -132,20 +132,20 @@ func (s *Subscription) Reason() string { return s.reason }
 // Subscribe asks for a session if there is none and the delay after the last attempt has passed (rule T6: after a
 // fenced commit; again, with backoff, if the cluster ends it while the term lasts).
 func (s *Subscription) Subscribe() {
-	if s.open || s.asked || s.Now().Before(s.notUntil) {
+	if s.open || s.asked || s.shared.Now().Before(s.notUntil) {
 		return
 	}
 	s.number++
 	s.asked = true
-	s.Fence()
-	s.Call(step.CallSubscribe{Session: s.number, FrameworkID: s.frameworkID})
+	s.shared.Fence()
+	s.shared.Call(step.CallSubscribe{Session: s.number, FrameworkID: s.frameworkID})
 }
 
 // MasterChanged ends the delay before the next attempt, because another master leads than the one that was tried
 // last, in the session of that number.
 func (s *Subscription) MasterChanged(session int64) {
 	if s.number == session && !s.open && !s.asked {
-		s.notUntil = s.Now()
+		s.notUntil = s.shared.Now()
 	}
 }
 
@@ -158,11 +158,11 @@ func (s *Subscription) SessionBegan(number int64, masterID string) bool {
 	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
 	// would take what the next leader launched for nobody's: kill it, and acknowledge its
 	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
-	s.Fence()
-	s.Numbers.Subscriptions++
-	s.session = session{number: number, open: true, tries: s.tries, masterID: masterID, began: s.Now(), reconcileAt: s.Now()}
+	s.shared.Fence()
+	s.shared.Numbers.Subscriptions++
+	s.session = session{number: number, open: true, tries: s.tries, masterID: masterID, began: s.shared.Now(), reconcileAt: s.shared.Now()}
 	s.takeover.begin()
-	s.Note(step.Note{Kind: step.NoteSession, Detail: "subscribed to master " + masterID})
+	s.shared.Note(step.Note{Kind: step.NoteSession, Detail: "subscribed to master " + masterID})
 	return true
 }
 
@@ -175,20 +175,20 @@ func (s *Subscription) SessionEnded(number int64, reason string) (by string, end
 	if number != s.number {
 		return "", false
 	}
-	if s.open && s.Now().Sub(s.began) > s.Opt.SubscribeMost {
+	if s.open && s.shared.Now().Sub(s.began) > s.shared.Opt.SubscribeMost {
 		s.tries = 0
 	}
-	s.notUntil = s.Now().Add(step.Backoff(s.Opt.SubscribeFirst, s.Opt.SubscribeMost, s.tries))
+	s.notUntil = s.shared.Now().Add(step.Backoff(s.shared.Opt.SubscribeFirst, s.shared.Opt.SubscribeMost, s.tries))
 	s.tries++
 	by = UnknownMaster
 	if s.open {
 		by = s.masterID // it said so on its own stream
 	}
 	s.open, s.asked, s.reason = false, false, reason
-	if s.tries <= triesLogged || s.Now().Sub(s.loggedAt) >= logAgainAfter {
-		s.loggedAt = s.Now()
-		s.Note(step.Note{Kind: step.NoteSession, Problem: true,
-			Detail: fmt.Sprintf("no subscription: %s; next try in %s", reason, s.notUntil.Sub(s.Now()).Round(time.Millisecond))})
+	if s.tries <= triesLogged || s.shared.Now().Sub(s.loggedAt) >= logAgainAfter {
+		s.loggedAt = s.shared.Now()
+		s.shared.Note(step.Note{Kind: step.NoteSession, Problem: true,
+			Detail: fmt.Sprintf("no subscription: %s; next try in %s", reason, s.notUntil.Sub(s.shared.Now()).Round(time.Millisecond))})
 	}
 	return by, true
 }
@@ -202,11 +202,11 @@ const (
 // ReconcileAll reports whether all tasks must be asked about now: in each session once, and every
 // Options.ReconcileEvery. If so, the next time is set.
 func (s *Subscription) ReconcileAll() bool {
-	if s.Now().Before(s.reconcileAt) {
+	if s.shared.Now().Before(s.reconcileAt) {
 		return false
 	}
 	first := s.reconcileAt.Equal(s.began)
-	s.reconcileAt = s.Now().Add(s.Opt.ReconcileEvery)
+	s.reconcileAt = s.shared.Now().Add(s.shared.Opt.ReconcileEvery)
 	if first {
 		s.AskAgainSoon()
 	}
@@ -215,13 +215,13 @@ func (s *Subscription) ReconcileAll() bool {
 
 // AskAgainSoon restarts the growing intervals at which the master is asked about what it has not reported.
 func (s *Subscription) AskAgainSoon() {
-	s.askTry, s.askAgainAt = 0, s.Now().Add(s.Opt.ReconcileFirst)
+	s.askTry, s.askAgainAt = 0, s.shared.Now().Add(s.shared.Opt.ReconcileFirst)
 }
 
 // AskAgainIsDue reports whether the master must be asked now about what it has not reported. The caller then calls
 // AskedAgain.
 func (s *Subscription) AskAgainIsDue() bool {
-	return !s.askAgainAt.IsZero() && !s.Now().Before(s.askAgainAt)
+	return !s.askAgainAt.IsZero() && !s.shared.Now().Before(s.askAgainAt)
 }
 
 // AskedAgain takes how many tasks the master was asked about; with none left, it is not asked again in this way.
@@ -231,7 +231,7 @@ func (s *Subscription) AskedAgain(about int) {
 		return
 	}
 	s.askTry++
-	s.askAgainAt = s.Now().Add(step.Backoff(s.Opt.ReconcileFirst, s.Opt.ReconcileEvery, s.askTry))
+	s.askAgainAt = s.shared.Now().Add(step.Backoff(s.shared.Opt.ReconcileFirst, s.shared.Opt.ReconcileEvery, s.askTry))
 }
 
 // Wake returns when the next step is needed, in the time of the term; zero for never.

@@ -112,39 +112,39 @@ func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 	if t.through && len(t.unknown) == 0 {
 		return true
 	}
-	if s.Now().Before(t.askAt) {
+	if s.shared.Now().Before(t.askAt) {
 		return false
 	}
-	t.askAt = s.Now().Add(step.Backoff(s.Opt.ReconcileFirst, askMost, t.tries))
+	t.askAt = s.shared.Now().Add(step.Backoff(s.shared.Opt.ReconcileFirst, askMost, t.tries))
 	t.tries++
 	var refs []cluster.TaskRef
 	for _, id := range step.SortedKeys(t.unknown) {
 		refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: t.unknown[id].Agent})
 	}
 	if len(refs) > 0 {
-		s.Call(step.CallReconcile{Tasks: refs})
+		s.shared.Call(step.CallReconcile{Tasks: refs})
 	}
 	if !t.through {
-		t.question = agents.QuestionPrefix + s.UUID()
-		s.Call(step.CallReconcile{})
-		s.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: t.question}}})
+		t.question = agents.QuestionPrefix + s.shared.UUID()
+		s.shared.Call(step.CallReconcile{})
+		s.shared.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: t.question}}})
 	}
 	return false
 }
 
 // killUnknown repeats the kill of an unknown task, or gives it up if it is unreachable for too long (rules E4, E5).
 func (s *Subscription) killUnknown(f *UnknownTask, giveUp func(UnknownTask)) {
-	if !f.unreachable.IsZero() && s.Now().Sub(f.unreachable) >= s.Opt.UnreachableLost {
+	if !f.unreachable.IsZero() && s.shared.Now().Sub(f.unreachable) >= s.shared.Opt.UnreachableLost {
 		delete(s.takeover.unknown, f.ID)
 		giveUp(*f)
-		s.Note(step.Note{Kind: step.NoteOrphan, Task: f.ID, Detail: "a task of another scheduler; its agent does not answer", Problem: true})
+		s.shared.Note(step.Note{Kind: step.NoteOrphan, Task: f.ID, Detail: "a task of another scheduler; its agent does not answer", Problem: true})
 		return
 	}
-	if step.ResendDue(s.Now(), f.killSent, s.Opt.ResendFirst, s.Opt.ResendMost, f.killTry) {
-		f.killSent = s.Now()
+	if step.ResendDue(s.shared.Now(), f.killSent, s.shared.Opt.ResendFirst, s.shared.Opt.ResendMost, f.killTry) {
+		f.killSent = s.shared.Now()
 		f.killTry++
-		s.Kill(f.ID, f.Agent, s.Opt.KillGrace, "it was left by another scheduler")
-		s.WakeToResend(f.killTry)
+		s.shared.Kill(f.ID, f.Agent, s.shared.Opt.KillGrace, "it was left by another scheduler")
+		s.shared.WakeToResend(f.killTry)
 	}
 }
 
@@ -171,8 +171,8 @@ func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
 			f = s.addUnknown(u)
 		}
 		if f.unreachable.IsZero() {
-			f.unreachable = s.SinceReported(u.UnreachableSince)
-			s.WakeAt(f.unreachable.Add(s.Opt.UnreachableLost))
+			f.unreachable = s.shared.SinceReported(u.UnreachableSince)
+			s.shared.WakeAt(f.unreachable.Add(s.shared.Opt.UnreachableLost))
 		}
 	case u.State.Terminal(), u.State == cluster.Unknown:
 		delete(t.unknown, u.TaskID)
@@ -190,7 +190,7 @@ func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
 func (s *Subscription) addUnknown(u cluster.Update) *UnknownTask {
 	f := &UnknownTask{ID: u.TaskID, Agent: u.AgentID}
 	s.takeover.unknown[u.TaskID] = f
-	s.Note(step.Note{Kind: step.NoteUnknownTask, Task: u.TaskID, Problem: true,
+	s.shared.Note(step.Note{Kind: step.NoteUnknownTask, Task: u.TaskID, Problem: true,
 		Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended"})
 	return f
 }
@@ -200,7 +200,7 @@ func (s *Subscription) addUnknown(u cluster.Update) *UnknownTask {
 func (s *Subscription) TakenOver() (running []string) {
 	running = s.EndTakeover()
 	s.ours, s.oursChanged = s.frameworkID, true
-	s.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID + " is taken over: no task of another scheduler is left under it"})
+	s.shared.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID + " is taken over: no task of another scheduler is left under it"})
 	return running
 }
 

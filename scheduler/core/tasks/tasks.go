@@ -18,7 +18,7 @@ import (
 
 // Describer makes the descriptions of tasks that executors are sent, and measures them.
 type Describer struct {
-	*state.State
+	st *state.State
 	// rerun returns the fire of a daemon's shard that is to be run again, zero without one.
 	rerun func(job string, item int) time.Time
 }
@@ -38,7 +38,7 @@ func (ts *Describer) Task(e *executions.Execution, item int) wire.Task {
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire().UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
 		AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files, EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
-		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(), KillGraceMillis: ts.Executions.KillGrace(e).Milliseconds(),
+		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(), KillGraceMillis: ts.st.Executions.KillGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
@@ -53,11 +53,11 @@ func (ts *Describer) Task(e *executions.Execution, item int) wire.Task {
 
 // daemonOf returns what an executor has to know to fire a daemon's shard.
 func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
-	zone, err := jobs.Zone(*cfg, ts.Opt.Zone)
+	zone, err := jobs.Zone(*cfg, ts.st.Opt.Zone)
 	if err != nil {
 		zone = time.UTC // its cron can't be read either
 	}
-	first, _ := ts.Executions.RetryBackoff(cfg)
+	first, _ := ts.st.Executions.RetryBackoff(cfg)
 	return &wire.Daemon{
 		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount, Failover: cfg.Failover,
 		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
@@ -101,8 +101,8 @@ func (ts *Describer) Common(e *executions.Execution) wire.Shared {
 func (ts *Describer) Size(e *executions.Execution, with *executions.Settings) executions.Described {
 	key := executions.Described{}
 	if !e.Launched() {
-		j := ts.Config.Job(e.Job())
-		key = executions.Described{Job: j.Config(), App: ts.Config.App(j.Config().AppName).Version()}
+		j := ts.st.Config.Job(e.Job())
+		key = executions.Described{Job: j.Config(), App: ts.st.Config.App(j.Config().AppName).Version()}
 	}
 	if d := e.Described(); d.Each > 0 && d.Job == key.Job && d.App == key.App {
 		return d
@@ -115,11 +115,11 @@ func (ts *Describer) Size(e *executions.Execution, with *executions.Settings) ex
 			longest = max(longest, len(encoded))
 		}
 	}
-	executor := len(ts.Opt.ExecutorBinary)
-	for _, word := range ts.Opt.ExecutorCommand {
+	executor := len(ts.st.Opt.ExecutorBinary)
+	for _, word := range ts.st.Opt.ExecutorCommand {
 		executor += len(word)
 	}
-	for name, value := range ts.Opt.ExecutorEnvironment {
+	for name, value := range ts.st.Opt.ExecutorEnvironment {
 		executor += len(name) + len(value)
 	}
 	key.Each, key.Alike = shared+longest+executor+besidesDescription, shared
@@ -137,8 +137,8 @@ func (ts *Describer) TooLarge(e *executions.Execution, with *executions.Settings
 		n = e.Waiting()
 	}
 	each := ts.Size(e, with).Alike
-	if n*each <= ts.Opt.RunBytes {
+	if n*each <= ts.st.Opt.RunBytes {
 		return reason.Reason{}
 	}
-	return reason.SettingsTooLarge(e.Launched(), n, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(ts.Opt.RunBytes), e.ID())
+	return reason.SettingsTooLarge(e.Launched(), n, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(ts.st.Opt.RunBytes), e.ID())
 }

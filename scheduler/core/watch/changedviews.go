@@ -32,7 +32,7 @@ type common struct {
 
 // Watch names what people see differently after a step than before it.
 type Watch struct {
-	*state.State
+	st        *state.State
 	placement *placement.Placement
 	fires     *fires.Fires
 	// common and nothingHeld are what people saw after the last step, of what is compared.
@@ -42,13 +42,13 @@ type Watch struct {
 
 // New makes a Watch that has seen no step.
 func New(s *state.State, p *placement.Placement, f *fires.Fires) *Watch {
-	return &Watch{State: s, placement: p, fires: f}
+	return &Watch{st: s, placement: p, fires: f}
 }
 
 func (w *Watch) commonView() common {
-	s := w.Subscription
-	v := common{draining: w.Draining(), open: s.Open(), behind: !w.fires.BehindUntil().IsZero(), reason: s.Reason(), frameworkID: s.FrameworkID(), masterID: s.MasterID(),
-		ahead: w.Ahead(), capacities: w.Agents.Capacities()}
+	s := w.st.Subscription
+	v := common{draining: w.st.Draining(), open: s.Open(), behind: !w.fires.BehindUntil().IsZero(), reason: s.Reason(), frameworkID: s.FrameworkID(), masterID: s.MasterID(),
+		ahead: w.st.Ahead(), capacities: w.st.Agents.Capacities()}
 	if s.TakingOver() {
 		v.takeover = s.TakeoverReason()
 	}
@@ -59,20 +59,20 @@ func (w *Watch) commonView() common {
 // NameChanged completes the list of what the step has changed for people. It is called once, at the end of the
 // step, with all its writes.
 func (w *Watch) NameChanged(writes []registry.Write) {
-	out := &w.Effects().Changed
+	out := &w.st.Effects().Changed
 	if now := w.commonView(); now != w.common {
 		w.common, out.All, out.Cluster = now, true, true
 	}
 	if nothing := w.placement.Held().Len() == 0; nothing != w.nothingHeld {
 		w.nothingHeld, out.Cluster = nothing, true
-		for _, e := range w.Executions.Launchable() {
+		for _, e := range w.st.Executions.Launchable() {
 			if e.Unplaced().Why.IsZero() { // else that is what it waits for
-				w.SeeExecution(e.ID(), e.Job())
+				w.st.SeeExecution(e.ID(), e.Job())
 			}
 		}
 	}
 	w.nameWritten(writes)
-	for _, call := range w.Effects().Calls {
+	for _, call := range w.st.Effects().Calls {
 		switch call.(type) {
 		case step.CallLaunch, step.CallDecline:
 			out.Cluster = true
@@ -84,27 +84,27 @@ func (w *Watch) NameChanged(writes []registry.Write) {
 
 // nameWritten names what the writes of the step are about.
 func (w *Watch) nameWritten(writes []registry.Write) {
-	out := &w.Effects().Changed
+	out := &w.st.Effects().Changed
 	for i := range writes {
 		dir, name := store.Split(writes[i].Path)
 		switch dir {
 		case store.PathJobState, store.PathNotification:
-			w.SeeJob(name)
+			w.st.SeeJob(name)
 		case store.PathExecution:
 			w.nameExecution(name)
 		case store.PathDaemonRuns:
 			job, _, _ := strings.Cut(name, "@")
-			w.SeeJob(job)
-			if j := w.Config.Job(job); j != nil {
-				for _, e := range w.Executions.Queue(j.Name()) {
+			w.st.SeeJob(job)
+			if j := w.st.Config.Job(job); j != nil {
+				for _, e := range w.st.Executions.Queue(j.Name()) {
 					if e.Daemon() {
-						w.SeeExecution(e.ID(), e.Job())
+						w.st.SeeExecution(e.ID(), e.Job())
 					}
 				}
 			}
 		case store.PathOrphan:
 			job, _, _ := strings.Cut(name, "@-@")
-			w.SeeJob(job)
+			w.st.SeeJob(job)
 		case store.PathExecutor, store.PathStartFailure:
 			out.Cluster = true
 		default:
@@ -116,21 +116,21 @@ func (w *Watch) nameWritten(writes []registry.Write) {
 }
 
 func (w *Watch) nameExecution(id string) {
-	w.Effects().Changed.Executions = step.AppendNew(w.Effects().Changed.Executions, id)
+	w.st.Effects().Changed.Executions = step.AppendNew(w.st.Effects().Changed.Executions, id)
 	job, _, _ := strings.Cut(id, "@")
-	w.SeeJob(job)
+	w.st.SeeJob(job)
 }
 
 // nameWaiting names the executions in the queues of jobs that changed, because what they or their shards wait for
 // depends on their job and on the executions before them.
 func (w *Watch) nameWaiting() {
-	for _, name := range w.Effects().Changed.Jobs {
-		j := w.Config.Job(name)
+	for _, name := range w.st.Effects().Changed.Jobs {
+		j := w.st.Config.Job(name)
 		if j == nil {
 			continue
 		}
-		for _, e := range w.Executions.Queue(j.Name()) {
-			w.Effects().Changed.Executions = step.AppendNew(w.Effects().Changed.Executions, e.ID())
+		for _, e := range w.st.Executions.Queue(j.Name()) {
+			w.st.Effects().Changed.Executions = step.AppendNew(w.st.Effects().Changed.Executions, e.ID())
 		}
 	}
 }
@@ -151,12 +151,12 @@ func (w *Watch) SeeConfigured(e step.Event) {
 	}
 	switch dir, name := store.Split(path); dir {
 	case store.PathApps, store.PathAppDisabled:
-		w.SeeApp(name)
-		for _, job := range w.Config.JobsOf(name) {
-			w.SeeJob(job)
+		w.st.SeeApp(name)
+		for _, job := range w.st.Config.JobsOf(name) {
+			w.st.SeeJob(job)
 		}
 	case store.PathJobs, store.PathJobDisabled:
-		w.SeeJob(name)
+		w.st.SeeJob(name)
 	}
 }
 
@@ -164,6 +164,6 @@ func (w *Watch) SeeConfigured(e step.Event) {
 func (w *Watch) SeeEvent(e cluster.Event) {
 	switch e.(type) {
 	case cluster.Offers, cluster.Closed, cluster.Rescind, cluster.Failure:
-		w.SeeCluster()
+		w.st.SeeCluster()
 	}
 }
