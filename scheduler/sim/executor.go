@@ -60,6 +60,11 @@ func (a *agent) start(x *executor, t *task) {
 	if !x.stopped && !x.dead && w.dice(ExecutorHangs) {
 		x.hung = true
 		a.stopFor(x, w.between(15*time.Minute, 100*time.Minute))
+		for _, begun := range a.tasks {
+			if begun.executor == t.executor && begun.state == cluster.Staging {
+				begun.goesAway() // its process has just begun, and nobody will hear of it: for the master it is as staged as t
+			}
+		}
 	}
 	if x.stopped {
 		if x.hung {
