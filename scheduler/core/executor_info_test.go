@@ -89,10 +89,10 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	if len(refused) != 2 || len(again) != 2 || again[0].Executor.ID == x || again[1].Executor.ID != again[0].Executor.ID {
 		t.Fatalf("refused %d, then %+v", len(refused), again)
 	}
-	if n := s.core.executions.MustTask(again[0].TaskID).Shard().Errors(); n > 0 {
+	if n := s.core.executions.Ref(again[0].TaskID).Shard().Errors(); n > 0 {
 		t.Errorf("%d errors are counted", n)
 	}
-	if len(calls[step.CallEndExecutor](s.last))+len(calls[step.CallKill](s.last)) > 0 || s.core.executions.MustTask(first.TaskID).Shard().State() != executions.Running {
+	if len(calls[step.CallEndExecutor](s.last))+len(calls[step.CallKill](s.last)) > 0 || s.core.executions.Ref(first.TaskID).Shard().State() != executions.Running {
 		t.Errorf("the task on it is touched: %+v", s.last.Calls)
 	}
 	s.update(first, cluster.Finished)
@@ -122,7 +122,7 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != tt.same {
 			t.Errorf("role %q, then %q: launched %+v", tt.before, tt.now, l)
 		}
-		if ref := s.core.executions.MustTask(first.TaskID); ref.Shard().State() != executions.Running || len(calls[step.CallEndExecutor](s.last)) > 0 {
+		if ref := s.core.executions.Ref(first.TaskID); ref.Shard().State() != executions.Running || len(calls[step.CallEndExecutor](s.last)) > 0 {
 			t.Errorf("role %q, then %q: what ran on it is touched", tt.before, tt.now)
 		}
 	}

@@ -114,7 +114,7 @@ func TestX14AQuietExecutorIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)[0]
-	s.core.executions.MustTask(l.TaskID).Exec.Settings().Job.JobExecutionType = jobs.Daemon
+	s.core.executions.Ref(l.TaskID).Exec.Settings().Job.JobExecutionType = jobs.Daemon
 	var notes []string
 	wait := func(d time.Duration) {
 		t.Helper()

@@ -22,7 +22,7 @@ func TestFetchingIsReportedOnce(t *testing.T) {
 	l := s.accepted()[0]
 	report := func(uuid string, data *wire.Status) bool {
 		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Status = []byte(uuid), data })
-		ref := s.core.executions.MustTask(l.TaskID)
+		ref := s.core.executions.Ref(l.TaskID)
 		return ref.Shard().Fetching()
 	}
 	if !report("1", fetching) || report("2", begins) || report("1", fetching) {

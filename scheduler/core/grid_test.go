@@ -13,7 +13,7 @@ import (
 func TestCells(t *testing.T) {
 	t.Parallel()
 	s, l := sandboxStage(t)
-	id := s.execution(s.core.executions.MustTask(l.TaskID).Exec.ID()).ExecutionID
+	id := s.execution(s.core.executions.Ref(l.TaskID).Exec.ID()).ExecutionID
 	see := func(want map[string][]search.Cell, job string, ids ...string) {
 		t.Helper()
 		if diff := cmp.Diff(want, s.core.views.Cells(job, ids)); diff != "" {

@@ -85,9 +85,13 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 	began := s.now
 	d := s.update(l[0], cluster.Failed)
 	tries := 0
-	for len(s.core.notifications.Pending()) > 0 {
+	for {
+		next, waits := s.core.notifications.NextTry("my_job")
+		if !waits {
+			break
+		}
 		if len(d.Notifications) == 0 {
-			s.now = s.core.notifications.Pending()["my_job"].After()
+			s.now = next
 			d = s.step()
 			continue
 		}

@@ -144,7 +144,7 @@ func TestPackageOfAnAttempt(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
 	l := s.start(8)
-	id := s.core.executions.MustTask(l[0].TaskID).Exec.ID()
+	id := s.core.executions.Ref(l[0].TaskID).Exec.ID()
 	sum := func() string { return s.execution(id).Shards[0].PackageSHA256 }
 	with := func(sum, note string) func(*cluster.Update) {
 		return func(u *cluster.Update) {

@@ -211,7 +211,7 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	s.after(time.Second)
 	s.update(l, cluster.Running)
 	s.until(s.opt.UnreachableFailover + time.Minute)
-	if v := s.execution(s.core.executions.MustTask(l.TaskID).Exec.ID()); v.Shards[0].State != executions.Running || v.Shards[0].TaskID != l.TaskID {
+	if v := s.execution(s.core.executions.Ref(l.TaskID).Exec.ID()); v.Shards[0].State != executions.Running || v.Shards[0].TaskID != l.TaskID {
 		t.Errorf("%+v", v.Shards[0])
 	}
 }

@@ -479,14 +479,14 @@ func (a *Agent) Unreachable() time.Time { return a.unreachable }
 func (a *Agent) RemovedAt() time.Time { return a.removedAt }
 
 // AllClosed is the reason that no agent takes tasks; none if one does or no agent is known.
-func (a *Set) AllClosed() reason.Reason { return a.allClosed }
+func (as *Set) AllClosed() reason.Reason { return as.allClosed }
 
 // Capacities counts the changes of capacities and of which agents are known. A result that was computed from them
 // holds while the count stays the same.
-func (a *Set) Capacities() int64 { return a.capacities }
+func (as *Set) Capacities() int64 { return as.capacities }
 
 // Attributes counts the changes of the attributes of any agent, like Capacities.
-func (a *Set) Attributes() int64 { return a.attributes }
+func (as *Set) Attributes() int64 { return as.attributes }
 
 // ID is the id that the cluster gave the agent.
 func (a *Agent) ID() string { return a.id }

@@ -31,7 +31,7 @@ func (as *Attempts) ResendKills() {
 	}
 	as.killsLookedAt = as.st.Now()
 	for _, id := range as.st.Executions.TaskIDs() {
-		ref := as.st.Executions.MustTask(id)
+		ref := as.st.Executions.Ref(id)
 		s := ref.Shard()
 		if !s.Live() || s.KillSince().IsZero() {
 			continue

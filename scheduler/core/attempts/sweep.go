@@ -102,7 +102,7 @@ func (as *Attempts) askAboutUnreachable(last time.Time) {
 	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepEvery)) }
 	var refs []cluster.TaskRef
 	for _, id := range as.st.Executions.TaskIDs() {
-		s := as.st.Executions.MustTask(id).Shard()
+		s := as.st.Executions.Ref(id).Shard()
 		if s.Live() && s.AcceptSeq() == 0 && s.Known() && !s.Unreachable().IsZero() && doublings(as.st.Now(), s.Unreachable()) > doublings(last, s.Unreachable()) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}

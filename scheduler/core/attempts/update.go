@@ -295,7 +295,7 @@ func (as *Attempts) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 func (as *Attempts) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		kind, ended := step.NoteUnknownTask, as.st.Executions.MustEndedTask(u.TaskID)
+		kind, ended := step.NoteUnknownTask, as.st.Executions.EndedRef(u.TaskID)
 		if id, err := jobs.ParseTaskID(u.TaskID); ended.Exec != nil || err == nil && as.st.Config.Job(id.Job) != nil {
 			kind = step.NoteFormerTask
 		}

@@ -72,13 +72,13 @@ type Record struct {
 	// Paused is set from a pause to its end (rule F10).
 	Paused bool `json:"paused,omitempty"`
 	// Fires counts the fires that became no run.
-	Fires fireCounts `json:"fires,omitzero"`
+	Fires FireCounts `json:"fires,omitzero"`
 }
 
-// fireCounts count a job's fires that became no run. They are stored in the job's record, which is written for them
+// FireCounts count a job's fires that became no run. They are stored in the job's record, which is written for them
 // with the first change and then at most every fireCountsEvery: a crash loses the counts of that time at most, and
 // no commit grows for them.
-type fireCounts struct {
+type FireCounts struct {
 	// Dropped counts fires that found the job busy (rule F5), Missed the missed windows (rule F3).
 	Dropped int64 `json:"dropped,omitempty"`
 	Missed  int64 `json:"missed,omitempty"`

@@ -38,7 +38,7 @@ type Execution struct {
 	unplaced     Unplaced
 	launchable   bool // in Set.launchable
 	launchKey    LaunchKey
-	prepared     *prepared // what all its tasks share
+	prepared     *Prepared // what all its tasks share
 	described    Described
 	shardsOpen   int // shards that are not terminal
 	storedChunks int
@@ -261,8 +261,8 @@ type TaskRef struct {
 // Shard is the shard that it names. It panics for the zero TaskRef.
 func (r TaskRef) Shard() *Shard { return &r.Exec.shards[r.index] }
 
-// prepared is what all tasks of an execution share.
-type prepared struct {
+// Prepared is what all tasks of an execution share.
+type Prepared struct {
 	executorKey string
 	command     []string
 	parameters  map[int]string
@@ -274,7 +274,7 @@ type prepared struct {
 }
 
 // Prepare evaluates the settings of a launched execution once for all its shards. The result is not to be changed.
-func (e *Execution) Prepare() *prepared {
+func (e *Execution) Prepare() *Prepared {
 	if e.prepared != nil {
 		return e.prepared
 	}
@@ -289,7 +289,7 @@ func (e *Execution) Prepare() *prepared {
 		command = []string{line}
 	}
 	parameters, _ := jobs.ShardingParameters(e.rec.Settings.Job)
-	e.prepared = &prepared{executorKey: executors.Key(e.rec.Settings.App), command: command, parameters: parameters, env: e.rec.Settings.Job.Environment(), props: e.rec.Settings.Job.OwnProps()}
+	e.prepared = &Prepared{executorKey: executors.Key(e.rec.Settings.App), command: command, parameters: parameters, env: e.rec.Settings.Job.Environment(), props: e.rec.Settings.Job.OwnProps()}
 	return e.prepared
 }
 
@@ -424,16 +424,16 @@ func (e *Execution) Shard(item int) *Shard { return &e.shards[item] }
 func (e *Execution) Ref(item int) TaskRef { return TaskRef{e, item} }
 
 // ExecutorKey names the executors that can run the tasks (executors.Key).
-func (p *prepared) ExecutorKey() string { return p.executorKey }
+func (p *Prepared) ExecutorKey() string { return p.executorKey }
 
 // Command is the program that the tasks run and its arguments.
-func (p *prepared) Command() []string { return p.command }
+func (p *Prepared) Command() []string { return p.command }
 
 // Parameters are the sharding parameters by item; items without one are missing.
-func (p *prepared) Parameters() map[int]string { return p.parameters }
+func (p *Prepared) Parameters() map[int]string { return p.parameters }
 
 // Env is the environment that the job sets for its tasks.
-func (p *prepared) Env() jobs.Environment { return p.env }
+func (p *Prepared) Env() jobs.Environment { return p.env }
 
 // Props are the properties of the job that its tasks are sent.
-func (p *prepared) Props() map[string]string { return p.props }
+func (p *Prepared) Props() map[string]string { return p.props }

@@ -308,8 +308,8 @@ func (es *Set) Task(id string) (ref TaskRef, ok bool) {
 	return ref, ok
 }
 
-// MustTask is Task for an id that is known to be indexed, such as one of TaskIDs; else the TaskRef is zero.
-func (es *Set) MustTask(id string) TaskRef { return es.tasks[id] }
+// Ref is Task for an id that is known to be indexed, such as one of TaskIDs; else the TaskRef is zero.
+func (es *Set) Ref(id string) TaskRef { return es.tasks[id] }
 
 // AllTasks iterates over the tasks of open executions by id, in no order.
 func (es *Set) AllTasks() iter.Seq2[string, TaskRef] { return maps.All(es.tasks) }
@@ -348,9 +348,9 @@ func (es *Set) EndedTask(id string) (ref TaskRef, ok bool) {
 	return ref, ok
 }
 
-// MustEndedTask is EndedTask without its second result: the TaskRef is zero, with a nil Exec, for an id that is not
+// EndedRef is EndedTask without its second result: the TaskRef is zero, with a nil Exec, for an id that is not
 // found.
-func (es *Set) MustEndedTask(id string) TaskRef { return es.ended.tasks[id] }
+func (es *Set) EndedRef(id string) TaskRef { return es.ended.tasks[id] }
 
 // AllEnded iterates over the ended executions that are kept, in the order of their ends.
 func (es *Set) AllEnded() iter.Seq[*Execution] { return es.ended.all() }

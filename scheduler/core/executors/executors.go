@@ -348,11 +348,11 @@ func (es *Set) Heard(id string) bool {
 
 // Uses is what the executor occupies on its agent together with its tasks; its own part no longer counts once it has
 // ended.
-func (x *Executor) Uses() resources.Amount {
-	if x.ended {
-		return x.tasks.Used()
+func (e *Executor) Uses() resources.Amount {
+	if e.ended {
+		return e.tasks.Used()
 	}
-	return x.tasks.Used().Plus(x.rec.Info.Resources)
+	return e.tasks.Used().Plus(e.rec.Info.Resources)
 }
 
 // On lists the executors on an agent, in the order in which they were added. The slice is not to be changed.
@@ -427,7 +427,7 @@ func (e *Executor) ReportedAt() time.Time { return e.reportedAt }
 func (e *Executor) Quiet() bool { return e.quiet }
 
 // Counter is the last number that the id of an executor was given. It never goes back (rule X1).
-func (e *Set) Counter() int64 { return e.counter }
+func (es *Set) Counter() int64 { return es.counter }
 
 // Sandbox is the folder of the executor's newest run, as it reported it: an absolute path on its agent's host, ""
 // before that.

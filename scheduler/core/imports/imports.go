@@ -26,14 +26,14 @@ type Imports struct {
 }
 
 // Took marks entries, by their paths, as taken over. The commit that writes what they became removes them.
-func (m *Imports) Took(paths ...string) { m.done = append(m.done, paths...) }
+func (im *Imports) Took(paths ...string) { im.done = append(im.done, paths...) }
 
 // Write adds the removal of all entries that are taken over to the commit of the step.
-func (m *Imports) Write(r *store.Commit) {
-	for _, path := range m.done {
+func (im *Imports) Write(r *store.Commit) {
+	for _, path := range im.done {
 		r.Remove(path)
 	}
-	m.done = nil
+	im.done = nil
 }
 
 // New makes an Imports without entries. Restore adds those that the registry has.

@@ -313,12 +313,15 @@ func (ns *Notifications) IgnoresFailures(job string) bool {
 	return j != nil && j.Config() != nil && j.Config().JobErrorHandlerType == jobs.HandlerIgnore
 }
 
-// After returns the time, in the time of the term, before which a message that failed is not tried again; zero
-// before the first failure.
-func (p *pending) After() time.Time { return p.after }
-
-// Pending returns the pending messages by job. The map must not be changed; it is for tests.
-func (n *Notifications) Pending() map[string]*pending { return n.pending }
+// NextTry is, in the time of the term, when the pending message of a job is tried again, zero before its first failure; false
+// if the job has none.
+func (ns *Notifications) NextTry(job string) (at time.Time, waits bool) {
+	n := ns.pending[job]
+	if n == nil {
+		return time.Time{}, false
+	}
+	return n.after, true
+}
 
 // LastSeq returns the number of the last message that was let out in this term, 0 before the first.
-func (n *Notifications) LastSeq() int64 { return n.lastSeq }
+func (ns *Notifications) LastSeq() int64 { return ns.lastSeq }

@@ -159,7 +159,7 @@ func (op *Operator) killExecution(id string, by event.Actor) *problem.Error {
 func (op *Operator) killTask(id string, by event.Actor) *problem.Error {
 	ref, known := op.st.Executions.Task(id)
 	if !known {
-		if old := op.st.Executions.MustEndedTask(id); old.Exec != nil {
+		if old := op.st.Executions.EndedRef(id); old.Exec != nil {
 			return taskHasEnded(id, old.Shard().State())
 		}
 		return op.noTaskToKill(id)

@@ -45,7 +45,7 @@ func (r *Reconciler) askAboutAgentsBack() {
 	}
 	var refs []cluster.TaskRef
 	for _, id := range r.st.Executions.TaskIDs() {
-		s := r.st.Executions.MustTask(id).Shard()
+		s := r.st.Executions.Ref(id).Shard()
 		if s.Live() && s.AcceptSeq() == 0 && !s.Unreachable().IsZero() && r.st.Agents.Registered(s.Agent()) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
@@ -74,7 +74,7 @@ func (r *Reconciler) askAboutAgentsBack() {
 func (r *Reconciler) AskAbout(want func(*executions.Shard) bool) int {
 	var refs []cluster.TaskRef
 	for _, id := range r.st.Executions.TaskIDs() {
-		if s := r.st.Executions.MustTask(id).Shard(); s.Live() && s.AcceptSeq() == 0 && want(s) {
+		if s := r.st.Executions.Ref(id).Shard(); s.Live() && s.AcceptSeq() == 0 && want(s) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}

@@ -434,15 +434,15 @@ func (h *Recording) Sampled(samples []event.Sample, load event.Load) {
 }
 
 // Rows returns what the present step has recorded so far and Write has not put into a batch yet.
-func (r *Recording) Rows() event.Rows { return r.rows }
+func (h *Recording) Rows() event.Rows { return h.rows }
 
 // Batches returns the number of batches that this term has made.
-func (r *Recording) Batches() int64 { return r.batches }
+func (h *Recording) Batches() int64 { return h.batches }
 
 // Base returns the number that is added to the terms of this registry in the history; 0 before a history was first
 // used. It distinguishes them from those of an earlier registry whose rows the same database may hold.
-func (r *Recording) Base() int64 { return r.base }
+func (h *Recording) Base() int64 { return h.base }
 
 // ToAudit returns the audit rows that are in no batch of this term yet. The slice must not be changed; it is for
 // tests.
-func (r *Recording) ToAudit() []audit.Row { return r.toAudit }
+func (h *Recording) ToAudit() []audit.Row { return h.toAudit }

@@ -344,34 +344,34 @@ func (f *Set) doubts(a *app.Config) []*Failure {
 	return f.against(*a)
 }
 
-// packageWait is the wait of an execution whose package cannot be fetched: failure is that of its host or URL, and
+// PackageWait is the wait of an execution whose package cannot be fetched: failure is that of its host or URL, and
 // probe the execution of its app that tries it now, "" while the delay before the next try lasts. The zero value is
 // no wait.
-type packageWait struct {
+type PackageWait struct {
 	failure *Failure
 	probe   string
 }
 
 // Waits reports whether the execution has to wait.
-func (w packageWait) Waits() bool { return w.failure != nil }
+func (w PackageWait) Waits() bool { return w.failure != nil }
 
 // Wait returns whether an execution of an app has to wait because its package cannot be fetched. After the delay,
 // one execution of the app at a time may try; placement calls Tried for it.
-func (f *Set) Wait(a *app.Config, id string) packageWait {
+func (f *Set) Wait(a *app.Config, id string) PackageWait {
 	for _, t := range f.doubts(a) {
 		probe := t.probes[a.AppName]
 		switch {
 		case t.Until().After(f.shared.Now()):
-			return packageWait{failure: t}
+			return PackageWait{failure: t}
 		case probe != id && f.isOpen(probe):
-			return packageWait{failure: t, probe: probe}
+			return PackageWait{failure: t, probe: probe}
 		}
 	}
-	return packageWait{}
+	return PackageWait{}
 }
 
 // WaitReason returns the reason of a wait, for people. It must not be called for the zero value.
-func (f *Set) WaitReason(w packageWait) reason.Reason {
+func (f *Set) WaitReason(w PackageWait) reason.Reason {
 	if w.probe == "" {
 		return reason.PackageUnfetchable(w.failure.WhatFailed(), w.failure.Tries, f.shared.Shown(w.failure.Until()))
 	}

@@ -58,4 +58,4 @@ func (m *PerJob) Forget(job string) {
 }
 
 // LeftOut returns the jobs that ended a run while there was no room for their numbers. The map must not be changed.
-func (j *PerJob) LeftOut() map[string]bool { return j.leftOut }
+func (m *PerJob) LeftOut() map[string]bool { return m.leftOut }

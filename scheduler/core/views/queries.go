@@ -334,7 +334,7 @@ func viewShard(s *executions.Shard) ShardView {
 func (vs *Views) RunningTasks() []TaskView {
 	out := []TaskView{}
 	for _, id := range vs.st.Executions.TaskIDs() {
-		ref := vs.st.Executions.MustTask(id)
+		ref := vs.st.Executions.Ref(id)
 		s := ref.Shard()
 		if !s.Live() {
 			continue

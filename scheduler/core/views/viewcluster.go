@@ -362,4 +362,4 @@ func orNil(t time.Time) *time.Time {
 }
 
 // Total returns how much the agent has, as far as that was seen; zero if it is not known.
-func (a AgentUse) Total() resources.Amount { return a.total }
+func (u AgentUse) Total() resources.Amount { return u.total }
