@@ -18,6 +18,7 @@ func (c *checker) execution(r record) {
 		}
 		c.beginsOff(c.job(r.Job), &r, "made")
 		e = cmp.Or(c.early[r.ID], newExecRecord(r.ID))
+		e.since = w.now
 		delete(c.early, r.ID)
 		c.execs[r.ID], c.ever[r.ID] = e, true
 	}

@@ -340,7 +340,12 @@ func (c *checker) heldLong(l *leader) {
 		return
 	}
 	for _, e := range c.execs {
-		if waited := l.termTime().Sub(e.Made); e.Settings == nil && e.Ended == 0 && (waited >= w.opt.ReserveAfter || waited < 0) {
+		waited := l.termTime().Sub(e.Made)
+		if e.since < l.loadedAt {
+			// The clock may have been set back since it was made; it has waited since this leader began all the same.
+			waited = max(waited, w.now-l.loadedAt)
+		}
+		if e.Settings == nil && e.Ended == 0 && waited >= w.opt.ReserveAfter {
 			if w.lastJump > 0 {
 				return // how long shards ran is reckoned with a clock that was set meanwhile
 			}

@@ -90,6 +90,7 @@ func live(s executions.State) bool { return s == executions.Launching || s == ex
 // execRecord is an execution with what was seen of it.
 type execRecord struct {
 	record
+	since  time.Duration // when it was committed first, in the world's time
 	chunks map[string][]shardRecord
 	done   map[int]bool     // items that were committed as finished
 	begun  map[int]*process // the newest of each item
