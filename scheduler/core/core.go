@@ -23,6 +23,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/watch"
@@ -35,6 +36,8 @@ type Core struct {
 	shared *step.Shared
 	// decision is what the present step has decided, but for the effects of the parts.
 	decision Decision
+	// commit is what the present step writes; it is kept here so that no step allocates it.
+	commit store.Commit
 	// st is what the term knows, and the fields below it its owners.
 	st           *state.State
 	config       *config.Set

@@ -135,19 +135,20 @@ func (c *Core) nextWake() time.Duration {
 
 // write has every part add what it has changed to the commit.
 func (c *Core) write() {
-	var r store.Commit
-	c.stateVersion.write(&r)
-	c.subscription.Write(&r)
-	c.executors.Write(&r)
-	c.orphans.Write(&r)
-	c.starts.Write(&r)
-	c.executions.Write(&r, c.recording.StoredEnd(), c.recording.RecordedEnd())
-	c.config.Write(&r)
-	c.fires.Write(&r)
-	c.daemons.Write(&r)
-	c.imports.Write(&r)
-	c.notifications.Write(&r)
-	c.audit.Write(&r, c.recording.StoredAudit(), c.recording.RecordedAudit())
-	c.decision.History = c.recording.Write(&r) // last: it records what the others commit
+	r := &c.commit
+	*r = store.Commit{}
+	c.stateVersion.write(r)
+	c.subscription.Write(r)
+	c.executors.Write(r)
+	c.orphans.Write(r)
+	c.starts.Write(r)
+	c.executions.Write(r, c.recording.StoredEnd(), c.recording.RecordedEnd())
+	c.config.Write(r)
+	c.fires.Write(r)
+	c.daemons.Write(r)
+	c.imports.Write(r)
+	c.notifications.Write(r)
+	c.audit.Write(r, c.recording.StoredAudit(), c.recording.RecordedAudit())
+	c.decision.History = c.recording.Write(r) // last: it records what the others commit
 	c.decision.Writes = r.Writes()
 }

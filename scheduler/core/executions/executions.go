@@ -411,6 +411,12 @@ func (es *Set) Observe(observe func(Change)) { es.observe = observe }
 // NumKeys is how many Idempotency-Keys are remembered (rule T3).
 func (es *Set) NumKeys() int { return len(es.keys) }
 
+// Fire is a moment at which a job's cron has it run, in UTC.
+type Fire struct {
+	Job string
+	At  time.Time
+}
+
 // ID is the id of the execution for a fire of a job. It derives from the job and the second of the fire, so that a
 // fire is made at most once (rule F2).
 func ID(job string, fire time.Time) string {

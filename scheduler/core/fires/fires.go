@@ -12,6 +12,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -61,6 +62,8 @@ type Fires struct {
 	// loading is set while a term is loaded. Jobs with the same cron then share a group, which includes their missed
 	// fires.
 	loading bool
+	// coming is what Soon returned last; its memory is used again, since nearly every step asks.
+	coming []executions.Fire
 }
 
 // New returns Fires without jobs, and without a cursor until Restore or the first Make.
@@ -110,14 +113,19 @@ func (f *Fires) Making(upTo time.Time) bool {
 	return f.due != nil && !f.st.InTerm(f.due.at).After(upTo)
 }
 
-// Soon calls fn with the coming fires up to a moment of the wall clock until it returns true, and reports whether it
-// did.
-func (f *Fires) Soon(upTo time.Time, fn func(job string, fire time.Time) bool) bool {
-	return f.timetable.Soon(upTo, fn)
+// Soon returns the fires up to a moment of the wall clock that are still to be made, in no order, or false if there
+// are more than so many. After the clock was set back, those that were made already come again, and are left out. The
+// fires are valid until the next call.
+func (f *Fires) Soon(upTo time.Time, most int) ([]executions.Fire, bool) {
+	f.coming = f.coming[:0]
+	tooMany := f.timetable.Soon(upTo, func(job string, at time.Time) bool {
+		if !f.cursor.covers(at, job) {
+			f.coming = append(f.coming, executions.Fire{Job: job, At: at})
+		}
+		return len(f.coming) > most
+	})
+	return f.coming, !tooMany
 }
-
-// Made reports whether a fire was made already, or is missed.
-func (f *Fires) Made(job string, fire time.Time) bool { return f.cursor.covers(fire, job) }
 
 // Restore sets the stored cursor while a term is loaded.
 func (f *Fires) Restore(value []byte) error { return json.Unmarshal(value, &f.cursor) }

@@ -104,25 +104,23 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 			return nil, nil, true
 		}
 	}
-	due := 0
-	if pl.fires.Soon(pl.st.OnWall(upTo), func(string, time.Time) bool { due++; return due > fewFires }) {
+	coming, ok := pl.fires.Soon(pl.st.OnWall(upTo), fewFires)
+	if !ok {
 		return nil, nil, true
 	}
-	pl.fires.Soon(pl.st.OnWall(upTo), func(name string, fire time.Time) bool {
-		j := pl.st.Config.Job(name)
-		if j == nil || !fire.After(j.Since()) || pl.fires.Made(name, fire) {
-			return false // the fire was made already, and the clock was set back since
-		}
-		if !pl.st.CanLaunch(j) || pl.st.Executions.Occupied(j.Name()) {
-			return false
+	for _, fire := range coming {
+		j := pl.st.Config.Job(fire.Job)
+		if j == nil || !fire.At.After(j.Since()) || !pl.st.CanLaunch(j) || pl.st.Executions.Occupied(fire.Job) {
+			continue
 		}
 		a := pl.st.Config.App(j.Config().AppName)
-		if pl.st.Starts.Wait(a.Config(), name).Waits() {
-			return false
+		if pl.st.Starts.Wait(a.Config(), fire.Job).Waits() {
+			continue
 		}
-		ds, at = append(ds, pl.DemandOf(name, a.Config(), j.Config(), a.ExecutorKey(), pl.itemsUpTo(j.Config().ShardingTotalCount), maintained)), append(at, pl.st.InTerm(fire))
-		return false
-	})
+		items := pl.itemsUpTo(j.Config().ShardingTotalCount)
+		ds = append(ds, pl.DemandOf(fire.Job, a.Config(), j.Config(), a.ExecutorKey(), items, maintained))
+		at = append(at, pl.st.InTerm(fire.At))
+	}
 	return ds, at, false
 }
 

@@ -47,11 +47,9 @@ type Fires interface {
 	// Making reports whether fires that are due up to a moment of the term are being made, in this step and the
 	// next ones.
 	Making(upTo time.Time) bool
-	// Soon calls fn with the coming fires up to a moment of the wall clock until fn returns true, and reports
-	// whether it did.
-	Soon(upTo time.Time, fn func(job string, fire time.Time) bool) bool
-	// Made reports whether a fire was made already.
-	Made(job string, fire time.Time) bool
+	// Soon returns the fires up to a moment of the wall clock that are still to be made, or false if there are more
+	// than so many. They are valid until the next call.
+	Soon(upTo time.Time, most int) ([]executions.Fire, bool)
 }
 
 // Daemons prepares the launches of daemons' shards.
