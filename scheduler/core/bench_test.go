@@ -113,7 +113,8 @@ func BenchmarkLoadYAML(b *testing.B) {
 	}
 }
 
-// BenchmarkExecution is the life of an execution of one shard, from its trigger to its end, without and with a history.
+// BenchmarkExecution is the life of an execution of one shard, from its trigger to its end, without and with a
+// history.
 func BenchmarkExecution(b *testing.B) {
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {
@@ -146,7 +147,7 @@ func launched(c *Core, m executions.Made, shards int, task func(item int) execut
 	c.executions.LaunchFirst(e, &with)
 	for item := range shards {
 		c.executions.Launch(e.Ref(item), task(item))
-		c.executions.Running(e.Ref(item), m.Fire)
+		c.executions.FoundRunning(e.Ref(item), m.Fire)
 	}
 	return e
 }

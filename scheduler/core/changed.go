@@ -58,7 +58,7 @@ func (c *Core) applyJobState(j *config.Job) {
 	case c.config.IsFaulty(j):
 		// What runs has its settings and goes on; what waits, waits ([D15]).
 		c.fires.Follow(j, false)
-		c.config.Fires(j, false)
+		c.config.CountFiring(j, false)
 		return
 	case j.Config() == nil:
 		c.notifications.Drop(j.Name())
@@ -69,24 +69,24 @@ func (c *Core) applyJobState(j *config.Job) {
 	case inactive:
 		c.killExecutionsOf(j, c.config.EndReason(j))
 	}
-	c.config.Fires(j, !inactive)
+	c.config.CountFiring(j, !inactive)
 	if j.Config() == nil {
-		c.daemons.Look(j.Name())
+		c.daemons.TendLater(j.Name())
 		c.fires.Follow(j, false)
 		c.shared.OfJobs.Forget(j.Name())
 		c.config.ForgetRecord(j)
 		c.config.RemoveEndedJob(j, c.executions.Busy(j.Name()))
 		return
 	}
-	c.config.Follow(j, inactive)
+	c.config.UpdateRecord(j, inactive)
 	c.fires.Follow(j, !inactive)
-	c.notifications.SendNotification(j.Name())
+	c.notifications.Send(j.Name())
 	c.checkOverrides(j)
-	c.daemons.Look(j.Name())
+	c.daemons.TendLater(j.Name())
 	if j.IsDaemon() {
 		c.shared.MatchAgain() // its shards may have been held back
 	}
-	c.executions.HeadOfQueue(j.Name())
+	c.executions.MakeHeadLaunchable(j.Name())
 	if first := c.executions.First(j.Name()); first != nil && !first.Launched() {
 		c.executions.SetUnplaced(first, executions.Unplaced{}) // it may take something else now
 		c.shared.MatchAgain()
@@ -158,7 +158,8 @@ func (c *Core) changeCommitted(token uint64) {
 	c.reply(p.answer)
 }
 
-// viewsOf are the views of what a change is about. What has a document that can't be used has none: then it is the name.
+// viewsOf are the views of what a change is about. What has a document that can't be used has none: then it is the
+// name.
 func (c *Core) viewsOf(p *config.Planned) (r Reply) {
 	var err error
 	if p.AppName != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// follow is what follows from a change of an execution: what is recorded, counted, accounted, logged, sent and reported of
-// it. It decides nothing, and changes no execution.
+// follow is what follows from a change of an execution: what is recorded, counted, accounted, logged, sent and
+// reported of it. It decides nothing, and changes no execution.
 func (c *Core) follow(ch executions.Change) {
 	e := ch.Exec
 	switch ch.Kind {
@@ -45,7 +45,7 @@ func (c *Core) follow(ch executions.Change) {
 		}
 		c.daemons.TaskRuns(ch.Ref())
 		if s.Replacing() || len(e.Outdated()) > 0 {
-			c.daemons.Look(e.Job())
+			c.daemons.TendLater(e.Job())
 		}
 	case executions.TaskKillWanted:
 		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
@@ -110,7 +110,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 		c.shared.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
 	if e.Daemon() {
-		c.daemons.Look(e.Job())
+		c.daemons.TendLater(e.Job())
 	}
 	if j := c.config.Job(e.Job()); j != nil {
 		c.config.RemoveEndedJob(j, c.executions.Busy(e.Job()))

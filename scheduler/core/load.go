@@ -100,7 +100,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	if err := c.joinLoaded(); err != nil {
 		return err
 	}
-	c.views.HoldLaunches()
+	c.views.PrepareHeld()
 	return nil
 }
 
@@ -192,7 +192,7 @@ func (c *Core) takeUp(e *executions.Execution) {
 	if e.Daemon() && e.Launched() {
 		c.recording.Changed(e) // it runs for months, and a former leader's disk may never be read again
 		c.executions.Outdate(e)
-		c.daemons.Look(e.Job())
+		c.daemons.TendLater(e.Job())
 	}
 	c.executions.TakeUp(e)
 	for i := range e.NumShards() {

@@ -49,7 +49,8 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	}
 }
 
-// A shard with failover whose task was unreachable before the removal has waited a part of its 2 minutes (E4) already; one without failover waits until somebody knows more.
+// A shard with failover whose task was unreachable before the removal has waited a part of its 2 minutes (E4) already;
+// one without failover waits until somebody knows more.
 func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{true, false} {
@@ -144,7 +145,7 @@ func (s *stage) removeFramework() {
 // answerAboutAgent is the master's answer to the question whether an agent is registered.
 func (s *stage) answerAboutAgent(agent string, state cluster.State) {
 	s.t.Helper()
-	question := s.core.agents.See(agent).Question()
+	question := s.core.agents.SeenNow(agent).Question()
 	if question == "" {
 		s.t.Fatalf("nothing was asked about agent %s", agent)
 	}
@@ -157,7 +158,7 @@ func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.Sta
 	s.t.Helper()
 	for begin := s.now; s.now.Sub(begin) < d; {
 		s.until(10 * time.Second)
-		if answer != "" && s.core.agents.See(agent).Question() != "" {
+		if answer != "" && s.core.agents.SeenNow(agent).Question() != "" {
 			s.answerAboutAgent(agent, answer)
 		}
 		s.offer("S2", 4, 1000)

@@ -52,9 +52,9 @@ func (c *Core) offered(e cluster.Offers) {
 		c.placement.Offer(o)
 	}
 	for _, agent := range step.SortedKeys(named) {
-		most, settled := c.placement.SeenOf(agent, named[agent])
-		c.agents.Grow(agent, most)
-		c.agents.Settle(agent, settled)
+		most, settled := c.placement.MeasureAgent(agent, named[agent])
+		c.agents.RaiseCapacity(agent, most)
+		c.agents.RaiseTotal(agent, settled)
 		c.attempts.AgentStillRegistered(agent)
 	}
 	c.placement.DeclineEmpty(empty)
@@ -90,9 +90,9 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 // whose CPU and memory are revocable.
 func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount{} }
 
-// failure takes the word that an agent was removed, or that an executor ended. The tasks of an agent end by updates of their own
-// (attempts.Update) or by timeouts (attempts.Sweep), and its executors stay until they are idle or their SHUTDOWN was
-// repeated often enough (package retire).
+// failure takes the word that an agent was removed, or that an executor ended. The tasks of an agent end by updates of
+// their own (attempts.Update) or by timeouts (attempts.Sweep), and its executors stay until they are idle or their
+// SHUTDOWN was repeated often enough (package retire).
 func (c *Core) failure(f cluster.Failure) {
 	c.shared.NeedChanged()
 	if f.ExecutorID == "" {

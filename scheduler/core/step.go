@@ -84,7 +84,7 @@ func (c *Core) handle(e Event) {
 	case LaunchAnswered:
 		c.acceptAnswered(e)
 	case notifications.NotificationSent:
-		c.notifications.NotificationSent(e)
+		c.notifications.Sent(e)
 	case HistoryStored:
 		c.recording.StoredUpTo(e.Batches)
 	case ClusterEvent:

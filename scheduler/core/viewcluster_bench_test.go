@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// BenchmarkCluster is what the loop waits for while somebody looks at a page of 100 of 5,000 agents, on which 100,000 tasks run, or at one of them.
+// BenchmarkCluster is what the loop waits for while somebody looks at a page of 100 of 5,000 agents, on which 100,000
+// tasks run, or at one of them.
 func BenchmarkCluster(b *testing.B) {
 	s := newStage(b)
 	const agents, perAgent = 5_000, 20
@@ -18,7 +19,7 @@ func BenchmarkCluster(b *testing.B) {
 		id := fmt.Sprintf("0f8e1a2b-4c5d-4e6f-8a9b-0c1d2e3f4a5b-S%d", i)
 		host := fmt.Sprintf("node-%04d.rack-%02d.example.com", i*7919%agents, i%40)
 		s.core.agents.Offered(cluster.Offer{AgentID: id, Hostname: host})
-		s.core.agents.Grow(id, resources.New(64, 256_000))
+		s.core.agents.RaiseCapacity(id, resources.New(64, 256_000))
 		s.core.placement.Offer(cluster.Offer{ID: fmt.Sprintf("O%d", i), AgentID: id, Hostname: host, Resources: resources.New(8, 8000)})
 		x := s.core.executors.Start("my_app", "my_app", id, cluster.Executor{ID: fmt.Sprintf("my_app@-@%s@-@%d", id, i), Resources: resources.New(0.1, 64)})
 		s.core.executors.Reported(x, true)

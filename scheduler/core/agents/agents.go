@@ -110,7 +110,7 @@ func (as *Set) TakeBack() map[string]bool {
 // Offered applies what an offer says of its agent. It returns true if the agent was not registered before: calls to
 // it were lost meanwhile.
 func (as *Set) Offered(o cluster.Offer) (back bool) {
-	a := as.See(o.AgentID)
+	a := as.SeenNow(o.AgentID)
 	back = !a.registered
 	as.Register(a)
 	a.host, a.closed, as.allClosed = o.Hostname, "", reason.Reason{}
@@ -126,7 +126,7 @@ func (as *Set) Offered(o cluster.Offer) (back bool) {
 // ClosedNow notes that the cluster has stopped placing tasks on an agent, or places them there again, and returns
 // whether that is a change.
 func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
-	a := as.See(e.AgentID)
+	a := as.SeenNow(e.AgentID)
 	if e.Why != "" {
 		a.host = e.Hostname
 		as.attribute(a, e.Attributes)
@@ -141,7 +141,7 @@ func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
 
 // Restore applies what a stored task says of its agent: that there is one, and the address of its API.
 func (as *Set) Restore(id, url string) {
-	if a := as.See(id); a.url == "" {
+	if a := as.SeenNow(id); a.url == "" {
 		a.url = url
 	}
 }
@@ -149,23 +149,23 @@ func (as *Set) Restore(id, url string) {
 // MeasureAgain sets what can be reserved on an agent to the amount seen now, because the former estimate was too
 // high (rule L2).
 func (as *Set) MeasureAgain(id string, seen resources.Amount) {
-	as.See(id).reservable = resources.Amount{}
-	as.Grow(id, seen)
+	as.SeenNow(id).reservable = resources.Amount{}
+	as.RaiseCapacity(id, seen)
 }
 
 // NotRegistered notes that the master answered a question about an agent with "not registered". The count of
 // StillRegistered starts again, because the agent may have been away before, too.
-func (as *Set) NotRegistered(id string) { as.See(id).registeredSince = time.Time{} }
+func (as *Set) NotRegistered(id string) { as.SeenNow(id).registeredSince = time.Time{} }
 
 // Allot puts a task that brings its own executor on the account of its agent. Each call is matched by one of Release
 // with the same arguments.
 func (as *Set) Allot(id string, need resources.Amount, daemon bool) {
-	as.See(id).own.Allot(need, daemon)
+	as.SeenNow(id).own.Allot(need, daemon)
 }
 
 // Release takes such a task off the account of its agent.
 func (as *Set) Release(id string, need resources.Amount, daemon bool) {
-	as.See(id).own.Release(need, daemon)
+	as.SeenNow(id).own.Release(need, daemon)
 }
 
 // ClockReported applies the time its that an agent reports by its own clock, and returns whether what people see of
@@ -182,7 +182,7 @@ func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
 		return false
 	}
 	a.clock.off = drift
-	as.shared.SeeCluster()
+	as.shared.ClusterChanged()
 	switch {
 	case turned && drift == 0:
 		as.shared.Note(step.Note{Kind: step.NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
@@ -202,8 +202,8 @@ func (as *Set) ClockNote(id string) reason.Reason {
 	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
 }
 
-// See returns the agent with that id, adding it if it is new, and notes that it was seen now.
-func (as *Set) See(id string) *Agent {
+// SeenNow returns the agent with that id, adding it if it is new, and notes that it was seen now.
+func (as *Set) SeenNow(id string) *Agent {
 	a := as.byID[id]
 	if a == nil {
 		a = &Agent{id: id}
@@ -223,11 +223,11 @@ func (as *Set) Registered(id string) bool { return as.byID[id] != nil && as.byID
 func (as *Set) Register(a *Agent) {
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
-		as.shared.SeeCluster()
+		as.shared.ClusterChanged()
 	}
 	if !a.registered {
 		a.registered, a.registeredAt, as.back[a.id] = true, as.shared.Now(), true
-		as.shared.SeeCluster()
+		as.shared.ClusterChanged()
 	}
 }
 
@@ -236,7 +236,7 @@ func (as *Set) Remove(id string) {
 	if a := as.byID[id]; a != nil {
 		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.shared.Now(), ""
 		as.lookAtClosed()
-		as.shared.SeeCluster()
+		as.shared.ClusterChanged()
 	}
 }
 
@@ -250,7 +250,7 @@ func (as *Set) Lost(id string, since time.Time) {
 	a.registered, a.registeredSince = false, time.Time{}
 	if a.unreachable.IsZero() || since.Before(a.unreachable) {
 		a.unreachable = since
-		as.shared.SeeCluster()
+		as.shared.ClusterChanged()
 	}
 }
 
@@ -269,7 +269,7 @@ func (as *Set) SessionBegan() {
 // Ask returns the id of an invented task to reconcile. No such task was ever launched, so the answer of the master
 // shows whether the agent is registered. An agent has at most one such task in a session.
 func (as *Set) Ask(id string) (question string) {
-	a := as.See(id)
+	a := as.SeenNow(id)
 	if a.question == "" {
 		a.question = QuestionPrefix + as.shared.UUID()
 		as.questions[a.question] = id
@@ -283,7 +283,7 @@ const QuestionPrefix = "question-"
 // StillRegistered notes a sign that an agent is registered, and returns for how long there have been such signs
 // without a gap.
 func (as *Set) StillRegistered(id string) time.Duration {
-	a := as.See(id)
+	a := as.SeenNow(id)
 	if a.registeredSince.IsZero() || as.shared.Now().Sub(a.registeredSeen) > registeredGap {
 		a.registeredSince = as.shared.Now()
 	}
@@ -295,9 +295,9 @@ func (as *Set) StillRegistered(id string) time.Duration {
 // been away meanwhile.
 const registeredGap = time.Minute
 
-// Grow raises the capacity of an agent, and what can be reserved there, to the amount seen if that is larger.
-func (as *Set) Grow(id string, seen resources.Amount) {
-	a := as.See(id)
+// RaiseCapacity raises the capacity of an agent, and what can be reserved there, to the amount seen if that is larger.
+func (as *Set) RaiseCapacity(id string, seen resources.Amount) {
+	a := as.SeenNow(id)
 	most := a.capacity.Max(seen)
 	if most != a.capacity {
 		as.capacities++
@@ -305,13 +305,13 @@ func (as *Set) Grow(id string, seen resources.Amount) {
 	a.capacity, a.reservable = most, a.reservable.Max(seen)
 }
 
-// Settle raises the total that people are shown of an agent to an amount that was seen while nothing was counted
+// RaiseTotal raises the total that people are shown of an agent to an amount that was seen while nothing was counted
 // twice.
-func (as *Set) Settle(id string, seen resources.Amount) {
-	a := as.See(id)
+func (as *Set) RaiseTotal(id string, seen resources.Amount) {
+	a := as.SeenNow(id)
 	if most := a.settled.Max(seen); most != a.settled {
 		a.settled = most
-		as.shared.SeeCluster()
+		as.shared.ClusterChanged()
 	}
 }
 
@@ -325,7 +325,7 @@ func (as *Set) total(a *Agent, all resources.Amount) {
 	}
 	if a.settled != all {
 		a.settled = all
-		as.shared.SeeCluster()
+		as.shared.ClusterChanged()
 	}
 }
 

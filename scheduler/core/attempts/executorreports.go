@@ -33,11 +33,11 @@ func (as *Attempts) Reported(m cluster.Message) {
 		return
 	}
 	if as.st.Executors.HeardReport(x) {
-		as.st.Executions.SeeRunning(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
+		as.st.Executions.MarkJobsWith(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
 	}
 	if as.st.Agents.ClockReported(x.Agent(), r.Time) {
-		as.st.Executions.SeeRunning(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
+		as.st.Executions.MarkJobsWith(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
 	}
 	as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
@@ -76,7 +76,7 @@ func (as *Attempts) noteQuiet(e *executions.Execution, s *executions.Shard) {
 		return
 	}
 	if x := as.st.Executors.Get(s.Executor()); as.st.Executors.BecameQuiet(x) {
-		as.st.SeeJob(e.Job())
+		as.st.JobChanged(e.Job())
 		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
 			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(), quiet.Round(time.Second), x.Agent())})
 	}

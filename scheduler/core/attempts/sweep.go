@@ -82,7 +82,7 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			as.SendKill(ref)
 			as.st.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID(), AgentID: s.Agent()}}})
 		case since >= as.st.Opt.StagingLost && as.st.Now().Sub(s.KillSent()) >= as.st.Opt.StagingLost-as.st.Opt.StagingKill:
-			as.st.Executions.Stuck(ref)
+			as.st.Executions.FoundStuck(ref)
 			as.unreachable(ref, as.st.Now())
 			if x := as.st.Executors.Get(s.Executor()); x != nil {
 				as.st.Executors.Close(x) // it would not take up the next attempt, either

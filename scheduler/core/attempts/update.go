@@ -54,7 +54,7 @@ func (as *Attempts) learnAgent(u cluster.Update) {
 	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
 		// The master passes on what an agent says, and answers reconciliation with GONE for a task
 		// that a registered agent does not have.
-		as.st.Agents.Register(as.st.Agents.See(u.AgentID))
+		as.st.Agents.Register(as.st.Agents.SeenNow(u.AgentID))
 	case u.State == cluster.Gone:
 		// The agent was removed, or replaced at its address: what the master does not know of it from now on
 		// is no word of the agent, and its tasks may have begun (rule E1).
@@ -128,7 +128,7 @@ func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	}
 	st := u.Status
 	fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting
-	changed = as.st.Executions.Saw(ref, seen, fetching) || changed
+	changed = as.st.Executions.SawStage(ref, seen, fetching) || changed
 	changed = as.learnWait(ref, u) || changed
 	if st != nil {
 		changed = as.places.Reported(ref, st) || changed
@@ -141,7 +141,7 @@ func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	}
 	if s.Seen() >= executions.SeenRunning && s.State() == executions.Launching {
 		as.recording.TraceUpdate(ref, u, reason.Reason{})
-		as.st.Executions.Running(ref, as.st.Said(u.Timestamp))
+		as.st.Executions.FoundRunning(ref, as.st.Said(u.Timestamp))
 		changed = true
 	}
 	// An agent that fetches the package itself has started nothing yet.
@@ -180,7 +180,7 @@ func (as *Attempts) unreachable(ref executions.TaskRef, since time.Time) {
 	if !s.Unreachable().IsZero() {
 		return
 	}
-	as.st.Executions.Unreachable(ref, since)
+	as.st.Executions.FoundUnreachable(ref, since)
 	as.recording.Trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent()+" does not answer"), as.st.Wall(), since.Format(time.RFC3339Nano))
 	as.st.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
 }

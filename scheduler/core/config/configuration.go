@@ -320,7 +320,7 @@ func (k *Set) CountMissed(j *Job, why reason.Reason) {
 }
 
 func (k *Set) fireCountsChanged(j *Job) {
-	k.shared.SeeJob(j.name)
+	k.shared.JobChanged(j.name)
 	if j.isStored && k.shared.Now().Sub(j.countsWritten) >= fireCountsEvery {
 		j.countsWritten = k.shared.Now()
 		k.touch(j)
@@ -410,8 +410,8 @@ func (k *Set) ReadCron(j *Job) {
 	j.schedule = s
 }
 
-// Fires counts a job among those that fire by their schedule (see BySchedule), or takes it off.
-func (k *Set) Fires(j *Job, fires bool) {
+// CountFiring counts a job among those that fire by their schedule (see BySchedule), or takes it off.
+func (k *Set) CountFiring(j *Job, fires bool) {
 	if fires && j.schedule != nil {
 		k.schedules.set(j)
 	} else {
@@ -419,11 +419,11 @@ func (k *Set) Fires(j *Job, fires bool) {
 	}
 }
 
-// Follow updates a job's record if its schedule or state has changed. Fires are made from now on (rule F2), and
+// UpdateRecord updates a job's record if its schedule or state has changed. Fires are made from now on (rule F2), and
 // never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
 // Disabling a job or shutting it down ends its pause, so that it starts clean when it is enabled (rule F6). The job
 // must have a document.
-func (k *Set) Follow(j *Job, inactive bool) {
+func (k *Set) UpdateRecord(j *Job, inactive bool) {
 	want := Record{Schedule: j.cfg.Cron + " " + j.cfg.TimeZone, Inactive: inactive, Paused: j.stored.Paused && !j.mark.Disables()}
 	if j.IsDaemon() {
 		want.Schedule += " daemon" // its fires are made elsewhere, as long as it is one

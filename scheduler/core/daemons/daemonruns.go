@@ -186,7 +186,7 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 		d.st.OfJobs.CountRuns(e.Job(), 1, 1)
 		d.runFailed(ref, lost)
 	}
-	d.Look(e.Job())
+	d.TendLater(e.Job())
 }
 
 // runFailed reports a run that did not finish for a notification, unless it is tried again.

@@ -54,8 +54,8 @@ func New(s *state.State, rec *recording.Recording, ns *notifications.Notificatio
 // Describer returns the describer of the tasks of all jobs. It names the fire that a daemon's shard is to run again.
 func (d *Daemons) Describer() *tasks.Describer { return d.tasks }
 
-// Look marks a job so that Tend checks its standing execution in this step.
-func (d *Daemons) Look(job string) { d.due.Add(job) }
+// TendLater marks a job so that Tend checks its standing execution in this step.
+func (d *Daemons) TendLater(job string) { d.due.Add(job) }
 
 // lookAt does the same at a moment of the term.
 func (d *Daemons) lookAt(job string, at time.Time) {
@@ -90,8 +90,8 @@ func (d *Daemons) Known(job string, item int) *Runs {
 	return nil
 }
 
-// Restore adds a stored record while a term is loaded, and marks its job as with Look, because it may be no daemon
-// any more. It fails if value can't be read; a key that names no shard is ignored.
+// Restore adds a stored record while a term is loaded, and marks its job as with TendLater, because it may be no
+// daemon any more. It fails if value can't be read; a key that names no shard is ignored.
 func (d *Daemons) Restore(key string, value []byte) error {
 	var runs Runs
 	if err := json.Unmarshal(value, &runs); err != nil {
@@ -104,7 +104,7 @@ func (d *Daemons) Restore(key string, value []byte) error {
 	}
 	d.runs[key] = &runs
 	d.items[job] = max(d.items[job], item+1)
-	d.Look(job)
+	d.TendLater(job)
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (d *Daemons) forgetFrom(job string, item int) {
 	}
 }
 
-// Tend makes sure that each daemon job marked by Look has one standing execution with the present settings. It is
+// Tend makes sure that each daemon job marked by TendLater has one standing execution with the present settings. It is
 // called once in each step, after what has happened was applied.
 func (d *Daemons) Tend() {
 	for d.due.Len() > 0 { // an execution that ends here has its job be looked at once more: for the next one

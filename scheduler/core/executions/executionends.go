@@ -29,9 +29,9 @@ func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 	es.tell(Change{Kind: ExecutionLaunched, Exec: e})
 }
 
-// Ends notes that the present attempt of a shard ends: as which state it is recorded, whether it failed, why, and
-// the counts of the shard with it. The shard itself is ended or requeued by another transition, in the same step.
-func (es *Set) Ends(ref TaskRef, as State, failed bool, cause reason.Reason, counts Tries) {
+// EndAttempt notes that the present attempt of a shard ends: as which state it is recorded, whether it failed, why,
+// and the counts of the shard with it. The shard itself is ended or requeued by another transition, in the same step.
+func (es *Set) EndAttempt(ref TaskRef, as State, failed bool, cause reason.Reason, counts Tries) {
 	es.tell(Change{Kind: TaskEnds, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
 	s := ref.Shard()
 	s.rec.Cause, s.rec.Tries = cause.Shortened(store.Shorten), counts
@@ -68,7 +68,7 @@ func (es *Set) RunAgain(ref TaskRef, source Source, delay time.Duration, output 
 // too.
 func (es *Set) waitsUntil(e *Execution, s *Shard) {
 	es.shared.MatchAt(s.rec.NotBefore)
-	es.shared.Timers.At(s.rec.NotBefore, func(time.Time) { es.shared.SeeExecution(e.rec.ID, e.rec.Job) })
+	es.shared.Timers.At(s.rec.NotBefore, func(time.Time) { es.shared.ExecutionChanged(e.rec.ID, e.rec.Job) })
 }
 
 // endExecution moves an execution to the ended ones, so that the next one of its job may begin.
@@ -178,7 +178,7 @@ func (es *Set) LaunchedAll(e *Execution) {
 // obsolete.
 func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	if !e.unplaced.Why.Equal(u.Why) {
-		es.shared.SeeExecution(e.rec.ID, e.rec.Job)
+		es.shared.ExecutionChanged(e.rec.ID, e.rec.Job)
 	}
 	e.unplaced = u
 	if !u.Why.IsZero() {

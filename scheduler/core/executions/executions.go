@@ -3,8 +3,9 @@
 //
 // Only the transitions of Set change an execution. Each keeps the indexes true, marks what is to be written, and
 // reports a Change to the observer; none decides what follows from it. Transitions that cannot happen panic, because
-// they are bugs of the caller. The package launches and kills nothing: it records that a task was launched, or that
-// its kill is wanted.
+// they are bugs of the caller. A transition whose name is an order (Launch, Kill, RunAgain) carries out a decision;
+// one in the past tense (Began, Reached, FoundStuck) notes what was seen of the cluster. The package launches and
+// kills nothing: it records that a task was launched, or that its kill is wanted.
 package executions
 
 import (
@@ -244,13 +245,14 @@ func (es *Set) Enqueue(m Made) *Execution {
 	if i == 0 && len(queue) > 1 {
 		es.removeLaunchable(queue[1])
 	}
-	es.HeadOfQueue(e.rec.Job)
+	es.MakeHeadLaunchable(e.rec.Job)
 	es.tell(Change{Kind: ExecutionMade, Exec: e})
 	return e
 }
 
-// HeadOfQueue makes the first execution of a job's queue launchable, unless it was launched or is to end (rule F5).
-func (es *Set) HeadOfQueue(job string) {
+// MakeHeadLaunchable makes the first execution of a job's queue launchable, unless it was launched or is to end (rule
+// F5).
+func (es *Set) MakeHeadLaunchable(job string) {
 	if queue := es.queues[job]; len(queue) > 0 && !queue[0].Launched() && queue[0].rec.Kill.IsZero() {
 		es.AddLaunchable(queue[0])
 	}
@@ -264,7 +266,7 @@ func (es *Set) dequeue(e *Execution) {
 		return
 	}
 	es.queues[e.rec.Job] = queue
-	es.HeadOfQueue(e.rec.Job)
+	es.MakeHeadLaunchable(e.rec.Job)
 }
 
 // AddLaunchable adds an execution to those that a match places, or moves it if its place in the order has changed.
@@ -423,9 +425,9 @@ func ID(job string, fire time.Time) string {
 	return job + "@" + fire.UTC().Format("20060102T150405Z")
 }
 
-// SeeRunning marks as changed, for people, each job that has a task whose shard matches, in the order of their
+// MarkJobsWith marks as changed, for people, each job that has a task whose shard matches, in the order of their
 // names.
-func (es *Set) SeeRunning(match func(*Shard) bool) {
+func (es *Set) MarkJobsWith(match func(*Shard) bool) {
 	var names []string
 	for _, ref := range es.tasks {
 		if match(ref.Shard()) {
@@ -434,6 +436,6 @@ func (es *Set) SeeRunning(match func(*Shard) bool) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		es.shared.SeeJob(name)
+		es.shared.JobChanged(name)
 	}
 }

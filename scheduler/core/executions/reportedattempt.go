@@ -13,9 +13,9 @@ import (
 // KnownAgain notes that the cluster has reported something of a task in this session.
 func (es *Set) KnownAgain(ref TaskRef) { ref.Shard().rec.known = true }
 
-// Saw notes how far a task was seen to go, one of the Seen constants (rule S2: it never goes back), and whether its
-// executor fetches its package.
-func (es *Set) Saw(ref TaskRef, seen int, fetching bool) (news bool) {
+// SawStage notes how far a task was seen to go, one of the Seen constants (rule S2: it never goes back), and whether
+// its executor fetches its package.
+func (es *Set) SawStage(ref TaskRef, seen int, fetching bool) (news bool) {
 	s := ref.Shard()
 	switch {
 	case fetching && s.rec.Seen < SeenStarting:
@@ -105,15 +105,15 @@ func (es *Set) FoundStaged(ref TaskRef) int {
 	return s.rec.staged
 }
 
-// Stuck notes that a task got no further than staged, in spite of a kill.
-func (es *Set) Stuck(ref TaskRef) { ref.Shard().rec.stuckStaging = true }
+// FoundStuck notes that a task got no further than staged, in spite of a kill.
+func (es *Set) FoundStuck(ref TaskRef) { ref.Shard().rec.stuckStaging = true }
 
 // Progressed replaces what the program of a task reports of its progress; nil for nothing.
 func (es *Set) Progressed(ref TaskRef, now *Progress) {
 	s := ref.Shard()
 	if was := s.rec.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
 		s.rec.progress = now
-		es.shared.SeeExecution(ref.Exec.rec.ID, ref.Exec.rec.Job)
+		es.shared.ExecutionChanged(ref.Exec.rec.ID, ref.Exec.rec.Job)
 	}
 }
 

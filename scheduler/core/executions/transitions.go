@@ -72,8 +72,8 @@ func (es *Set) MarkedAway(ref TaskRef) {
 	}
 }
 
-// Unreachable notes since when the agent of a live attempt has not answered the master (rule E4).
-func (es *Set) Unreachable(ref TaskRef, since time.Time) {
+// FoundUnreachable notes since when the agent of a live attempt has not answered the master (rule E4).
+func (es *Set) FoundUnreachable(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is unreachable")
 	s.rec.Unreachable = since
@@ -101,9 +101,9 @@ func (es *Set) Reached(ref TaskRef) (news bool) {
 	return true
 }
 
-// Running notes that a live attempt runs. since is when it began by the cluster, which counts unless its executor
+// FoundRunning notes that a live attempt runs. since is when it began by the cluster, which counts unless its executor
 // has reported when.
-func (es *Set) Running(ref TaskRef, since time.Time) {
+func (es *Set) FoundRunning(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "runs")
 	s.rec.State, s.rec.runningSince = Running, es.shared.Now()

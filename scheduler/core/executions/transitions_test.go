@@ -18,8 +18,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestTransitions plays random transitions of the shards of one execution. Whatever their order, the indexes agree with
-// a walk over all shards, a shard has one live task at most, its counters only grow, and what has changed is written.
+// TestTransitions plays random transitions of the shards of one execution. Whatever their order, the indexes agree
+// with a walk over all shards, a shard has one live task at most, its counters only grow, and what has changed is
+// written.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,10 +75,10 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 	s := ref.Shard()
 	switch rapid.IntRange(0, 7).Draw(t, "transition") {
 	case 0:
-		es.Running(ref, es.shared.Now())
+		es.FoundRunning(ref, es.shared.Now())
 		return true
 	case 1:
-		es.Unreachable(ref, es.shared.Now())
+		es.FoundUnreachable(ref, es.shared.Now())
 		es.MarkedAway(ref)
 		return true
 	case 2:
@@ -164,8 +165,8 @@ func TestIllegalTransitions(t *testing.T) {
 		Waiting:  func(es *Set, ref TaskRef) { es.WantKill(ref, WantedKill{}) },
 		Finished: func(es *Set, ref TaskRef) { es.complete(ref, Failed) },
 		Lost:     func(es *Set, ref TaskRef) { es.requeue(ref, FailoverSource, 0) },
-		Killed:   func(es *Set, ref TaskRef) { es.Unreachable(ref, es.shared.Now()) },
-		Failed:   func(es *Set, ref TaskRef) { es.Running(ref, es.shared.Now()) },
+		Killed:   func(es *Set, ref TaskRef) { es.FoundUnreachable(ref, es.shared.Now()) },
+		Failed:   func(es *Set, ref TaskRef) { es.FoundRunning(ref, es.shared.Now()) },
 	} {
 		es := New(&step.Shared{})
 		e := &Execution{rec: record{ID: "my_job@1"}, shards: []Shard{{rec: shardRecord{State: state}}}}

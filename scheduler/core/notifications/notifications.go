@@ -130,7 +130,7 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 // Loaded schedules all restored messages. It is called once, after all calls of Restore.
 func (ns *Notifications) Loaded() {
 	for _, job := range step.SortedKeys(ns.pending) {
-		ns.shared.Timers.At(ns.shared.Now(), func(time.Time) { ns.SendNotification(job) })
+		ns.shared.Timers.At(ns.shared.Now(), func(time.Time) { ns.Send(job) })
 	}
 }
 
@@ -245,13 +245,13 @@ func (ns *Notifications) ReportFailure(job string, f Failure) {
 	f.FailedShards = max(f.FailedShards, len(f.Shards))
 	f.Shards = f.Shards[:min(len(f.Shards), FailedShardsShown)]
 	ns.add(job, f)
-	ns.SendNotification(job)
+	ns.Send(job)
 }
 
-// SendNotification lets the pending message of a job out with this step, or schedules it for when it may be sent.
+// Send lets the pending message of a job out with this step, or schedules it for when it may be sent.
 // It does nothing if there is none or one is under way, and drops the message if the job no longer notifies
 // anybody.
-func (ns *Notifications) SendNotification(job string) {
+func (ns *Notifications) Send(job string) {
 	n := ns.pending[job]
 	if n == nil || ns.underWay[job] != 0 {
 		return
@@ -265,7 +265,7 @@ func (ns *Notifications) SendNotification(job string) {
 		return
 	}
 	if due := ns.due(job); due.After(ns.shared.Now()) {
-		ns.shared.Timers.At(due, func(time.Time) { ns.SendNotification(job) })
+		ns.shared.Timers.At(due, func(time.Time) { ns.Send(job) })
 		return
 	}
 	ns.lastSeq++
@@ -275,9 +275,9 @@ func (ns *Notifications) SendNotification(job string) {
 	ns.shared.Fence() // a deposed leader tells nobody
 }
 
-// NotificationSent applies the outcome of a message: one that failed is tried again with growing delays until
+// Sent applies the outcome of a message: one that failed is tried again with growing delays until
 // NotifyFor has passed.
-func (ns *Notifications) NotificationSent(e NotificationSent) {
+func (ns *Notifications) Sent(e NotificationSent) {
 	ns.answered(e)
 	if _, told := ns.sent[e.Job]; told {
 		ns.shared.Timers.At(ns.shared.Now().Add(NotifyEvery), func(now time.Time) {
@@ -286,8 +286,8 @@ func (ns *Notifications) NotificationSent(e NotificationSent) {
 			}
 		})
 	}
-	ns.shared.SeeJob(e.Job) // its notes say that people could not be notified yet
-	ns.SendNotification(e.Job)
+	ns.shared.JobChanged(e.Job) // its notes say that people could not be notified yet
+	ns.Send(e.Job)
 }
 
 // FailureOf describes the failure of an execution that has ended: its shards that neither finished nor were killed.
@@ -313,8 +313,8 @@ func (ns *Notifications) IgnoresFailures(job string) bool {
 	return j != nil && j.Config() != nil && j.Config().JobErrorHandlerType == jobs.HandlerIgnore
 }
 
-// NextTry is, in the time of the term, when the pending message of a job is tried again, zero before its first failure; false
-// if the job has none.
+// NextTry is, in the time of the term, when the pending message of a job is tried again, zero before its first
+// failure; false if the job has none.
 func (ns *Notifications) NextTry(job string) (at time.Time, waits bool) {
 	n := ns.pending[job]
 	if n == nil {

@@ -100,7 +100,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 func (pl *Placement) agentsOnOffer() []offers.Agent {
 	agents := pl.LookAtOffers()
 	for i := range agents {
-		pl.st.Agents.See(agents[i].ID)
+		pl.st.Agents.SeenNow(agents[i].ID)
 	}
 	return agents
 }

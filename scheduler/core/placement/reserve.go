@@ -74,7 +74,7 @@ func (pl *Placement) MeasureAgain(agents map[string]bool) {
 		for _, x := range pl.st.Executors.On(id) {
 			runs = append(runs, x.ID())
 		}
-		most, _ := pl.SeenOf(id, runs)
+		most, _ := pl.MeasureAgent(id, runs)
 		pl.st.Agents.MeasureAgain(id, most)
 	}
 }
@@ -195,13 +195,12 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 // endSettles is how long after an executor's last update no end of its tasks is on its way any more.
 const endSettles = time.Second
 
-// SeenOf returns how much is seen of an agent: its free resources and those in use by this framework, including the
-// executors that its offer names (runs). most may count resources twice, because an offer can precede the end of a
-// task. settled leaves out the tasks of executors whose last update is so recent that such an end may be on its
-// way; the agent has at least that much. It is called only in a step, because it also records that the agent was
-// seen.
-func (pl *Placement) SeenOf(agentID string, runs []string) (most, settled resources.Amount) {
-	most = pl.flow.held.Free(agentID).Plus(pl.st.Agents.See(agentID).Own().Used())
+// MeasureAgent returns how much is seen of an agent: its free resources and those in use by this framework, including
+// the executors that its offer names (runs). most may count resources twice, because an offer can precede the end of a
+// task. settled leaves out the tasks of executors whose last update is so recent that such an end may be on its way;
+// the agent has at least that much. It is called only in a step, because it also records that the agent was seen.
+func (pl *Placement) MeasureAgent(agentID string, runs []string) (most, settled resources.Amount) {
+	most = pl.flow.held.Free(agentID).Plus(pl.st.Agents.SeenNow(agentID).Own().Used())
 	settled = most
 	for _, x := range pl.st.Executors.On(agentID) {
 		uses := x.Used()

@@ -19,19 +19,19 @@ func (v *Changed) None() bool {
 	return !v.All && !v.Cluster && len(v.Jobs)+len(v.Executions)+len(v.Apps) == 0
 }
 
-// SeeJob records that people now see a job differently. Most of what people see is stored, so that the writes of a
-// step name it. SeeJob, SeeExecution and SeeApp are for what a part keeps in memory only, and are called where it
-// changes.
-func (s *Shared) SeeJob(name string) { s.out.Changed.Jobs = AppendNew(s.out.Changed.Jobs, name) }
+// JobChanged records that people now see a job differently. Most of what people see is stored, so that the writes of a
+// step name it. JobChanged, ExecutionChanged and AppChanged are for what a part keeps in memory only, and are called
+// where it changes.
+func (s *Shared) JobChanged(name string) { s.out.Changed.Jobs = AppendNew(s.out.Changed.Jobs, name) }
 
-// SeeExecution records that people now see an execution, and so its job, differently.
-func (s *Shared) SeeExecution(id, job string) {
+// ExecutionChanged records that people now see an execution, and so its job, differently.
+func (s *Shared) ExecutionChanged(id, job string) {
 	s.out.Changed.Executions = AppendNew(s.out.Changed.Executions, id)
-	s.SeeJob(job)
+	s.JobChanged(job)
 }
 
-// SeeApp records that people now see an app differently.
-func (s *Shared) SeeApp(name string) { s.out.Changed.Apps = AppendNew(s.out.Changed.Apps, name) }
+// AppChanged records that people now see an app differently.
+func (s *Shared) AppChanged(name string) { s.out.Changed.Apps = AppendNew(s.out.Changed.Apps, name) }
 
 // AppendNew appends a name unless it is the last one. Writes come sorted, so that this drops most repetitions of a
 // name.

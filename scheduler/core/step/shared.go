@@ -64,8 +64,8 @@ func (s *Shared) TakeEffects() Effects {
 // T6).
 func (s *Shared) Fence() { s.out.Fenced = true }
 
-// SeeCluster records that agents, offers, executors or the subscription changed for people.
-func (s *Shared) SeeCluster() { s.out.Changed.Cluster = true }
+// ClusterChanged records that agents, offers, executors or the subscription changed for people.
+func (s *Shared) ClusterChanged() { s.out.Changed.Cluster = true }
 
 // Call adds a call to those that leave when the step is committed, behind all others.
 func (s *Shared) Call(call Call) { s.out.Calls = append(s.out.Calls, call) }

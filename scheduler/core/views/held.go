@@ -13,7 +13,7 @@ import (
 
 // Held explains why this server launches nothing and what to do, and names the jobs that give their shards the
 // most, those that wait first; it is "" unless launches are held (Options.Held). It does not change after
-// HoldLaunches. It is for those who may see all jobs; the reason that a single job shows names no other.
+// PrepareHeld. It is for those who may see all jobs; the reason that a single job shows names no other.
 func (vs *Views) Held() string {
 	if vs.st.Opt.Held == "" {
 		return ""
@@ -32,9 +32,9 @@ type givenMost struct {
 	waits       bool
 }
 
-// HoldLaunches prepares the text of Held if launches are held: it finds the jobs that may be the reason. It is
+// PrepareHeld prepares the text of Held if launches are held: it finds the jobs that may be the reason. It is
 // called once, when the term has loaded its state, before there are readers.
-func (vs *Views) HoldLaunches() {
+func (vs *Views) PrepareHeld() {
 	if vs.st.Opt.Held == "" {
 		return
 	}

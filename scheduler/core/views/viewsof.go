@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 )
 
-// Views makes what people see. Its methods change nothing, except HoldLaunches, so that several readers may call
+// Views makes what people see. Its methods change nothing, except PrepareHeld, so that several readers may call
 // them at the same time between two steps.
 type Views struct {
 	st            *state.State

@@ -67,7 +67,7 @@ func (w *Watch) NameChanged(writes []registry.Write) {
 		w.nothingHeld, out.Cluster = nothing, true
 		for _, e := range w.st.Executions.Launchable() {
 			if e.Unplaced().Why.IsZero() { // else that is what it waits for
-				w.st.SeeExecution(e.ID(), e.Job())
+				w.st.ExecutionChanged(e.ID(), e.Job())
 			}
 		}
 	}
@@ -89,22 +89,22 @@ func (w *Watch) nameWritten(writes []registry.Write) {
 		dir, name := store.Split(writes[i].Path)
 		switch dir {
 		case store.PathJobState, store.PathNotification:
-			w.st.SeeJob(name)
+			w.st.JobChanged(name)
 		case store.PathExecution:
 			w.nameExecution(name)
 		case store.PathDaemonRuns:
 			job, _, _ := strings.Cut(name, "@")
-			w.st.SeeJob(job)
+			w.st.JobChanged(job)
 			if j := w.st.Config.Job(job); j != nil {
 				for _, e := range w.st.Executions.Queue(j.Name()) {
 					if e.Daemon() {
-						w.st.SeeExecution(e.ID(), e.Job())
+						w.st.ExecutionChanged(e.ID(), e.Job())
 					}
 				}
 			}
 		case store.PathOrphan:
 			job, _, _ := strings.Cut(name, "@-@")
-			w.st.SeeJob(job)
+			w.st.JobChanged(job)
 		case store.PathExecutor, store.PathStartFailure:
 			out.Cluster = true
 		default:
@@ -118,7 +118,7 @@ func (w *Watch) nameWritten(writes []registry.Write) {
 func (w *Watch) nameExecution(id string) {
 	w.st.Effects().Changed.Executions = step.AppendNew(w.st.Effects().Changed.Executions, id)
 	job, _, _ := strings.Cut(id, "@")
-	w.st.SeeJob(job)
+	w.st.JobChanged(job)
 }
 
 // nameWaiting names the executions in the queues of jobs that changed, because what they or their shards wait for
@@ -151,12 +151,12 @@ func (w *Watch) SeeConfigured(e step.Event) {
 	}
 	switch dir, name := store.Split(path); dir {
 	case store.PathApps, store.PathAppDisabled:
-		w.st.SeeApp(name)
+		w.st.AppChanged(name)
 		for _, job := range w.st.Config.JobsOf(name) {
-			w.st.SeeJob(job)
+			w.st.JobChanged(job)
 		}
 	case store.PathJobs, store.PathJobDisabled:
-		w.st.SeeJob(name)
+		w.st.JobChanged(name)
 	}
 }
 
@@ -164,6 +164,6 @@ func (w *Watch) SeeConfigured(e step.Event) {
 func (w *Watch) SeeEvent(e cluster.Event) {
 	switch e.(type) {
 	case cluster.Offers, cluster.Closed, cluster.Rescind, cluster.Failure:
-		w.st.SeeCluster()
+		w.st.ClusterChanged()
 	}
 }
