@@ -8,7 +8,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
-	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
@@ -101,11 +99,6 @@ func (k *Set) Loaded() {
 		j.mark = k.marked[store.Under(store.PathJobDisabled, name)]
 		k.join(j)
 	}
-}
-
-// AddFault notes that the document or mark at a path can't be used, and why; version is its version in the registry.
-func (k *Set) AddFault(path string, why error, version int64) {
-	k.faulty[path] = Fault{why: faultOf(why), version: version, since: k.shared.Wall()}
 }
 
 // AppChanged applies a committed change of an app, and returns the app as it is now, nil if it was deleted. jobs are
@@ -216,48 +209,6 @@ func (k *Set) MarkChanged(e MarkChanged) []*Job {
 	return nil
 }
 
-// Fault is why a document or a mark in the registry can't be used ([D15]). The zero value is no fault.
-type Fault struct {
-	why     reason.Reason
-	version int64
-	since   time.Time // as far as this leader knows
-}
-
-// HasFault reports whether the document or mark at a path can't be used.
-func (k *Set) HasFault(path string) bool { return !k.faulty[path].why.IsZero() }
-
-// MarkFaulty applies an external edit that has left a document or mark that can't be used. The last good document
-// stays in force.
-func (k *Set) MarkFaulty(e DocumentFaulty) {
-	k.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
-	since := k.shared.Wall()
-	if f, ok := k.faulty[e.Path]; ok {
-		since = f.since
-	}
-	k.faulty[e.Path] = Fault{e.Why, e.Version, since}
-	dir, name := store.Split(e.Path)
-	switch dir {
-	case store.PathApps:
-		if a := k.apps[name]; a != nil {
-			a.version = e.Version
-		}
-	case store.PathJobs:
-		if j := k.jobs[name]; j != nil {
-			j.version = e.Version
-		} else {
-			k.JobOrRemoved(name) // explain answers for it
-		}
-	}
-}
-
-// IsFaulty reports whether a job can't be run because its document, or that of its app, can't be used.
-func (k *Set) IsFaulty(j *Job) bool {
-	if j.cfg == nil {
-		return k.HasFault(store.Under(store.PathJobs, j.name))
-	}
-	return k.apps[j.cfg.AppName] == nil && k.HasFault(store.Under(store.PathApps, j.cfg.AppName))
-}
-
 // RemoveEndedJob forgets a deregistered job whose executions have all ended (rule K2); busy says that some have not.
 // It does nothing for any other job.
 func (k *Set) RemoveEndedJob(j *Job, busy bool) {
@@ -302,31 +253,6 @@ type Planned struct {
 	Removed          bool
 }
 
-// CountDropped counts n fires of a job that were dropped now because they found it busy (rule F5), and keeps why.
-func (k *Set) CountDropped(j *Job, n int64, why reason.Reason) {
-	k.shared.Numbers.FiresDropped += n
-	j.stored.Fires.Dropped += n
-	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.shared.Wall(), why
-	k.fireCountsChanged(j)
-}
-
-// CountMissed counts one missed window of a job, a stretch of time whose fires were not made in time (rule F3), and
-// keeps why.
-func (k *Set) CountMissed(j *Job, why reason.Reason) {
-	k.shared.Numbers.FiresMissed++
-	j.stored.Fires.Missed++
-	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.shared.Wall(), why
-	k.fireCountsChanged(j)
-}
-
-func (k *Set) fireCountsChanged(j *Job) {
-	k.shared.JobChanged(j.name)
-	if j.isStored && k.shared.Now().Sub(j.countsWritten) >= fireCountsEvery {
-		j.countsWritten = k.shared.Now()
-		k.touch(j)
-	}
-}
-
 // AppOf is the app that an execution runs with, or will run with before its first launch; nil if it is not
 // registered.
 func (k *Set) AppOf(e *executions.Execution) *App {
@@ -360,12 +286,6 @@ func (k *Set) JobNames() []string { return step.SortedKeys(k.jobs) }
 
 // NumApps is the number of apps with a document that can be used.
 func (k *Set) NumApps() int { return len(k.apps) }
-
-// Faults lists the paths of documents and marks that can't be used, sorted.
-func (k *Set) Faults() []string { return step.SortedKeys(k.faulty) }
-
-// FaultAt is the fault of the document or mark at a path; the zero Fault if it has none.
-func (k *Set) FaultAt(path string) Fault { return k.faulty[path] }
 
 // Plan checks a change against what is known and returns what it would write, or a *problem.Error. It changes
 // nothing.
@@ -410,80 +330,6 @@ func (k *Set) ReadCron(j *Job) {
 	j.schedule = s
 }
 
-// CountFiring counts a job among those that fire by their schedule (see BySchedule), or takes it off.
-func (k *Set) CountFiring(j *Job, fires bool) {
-	if fires && j.schedule != nil {
-		k.schedules.set(j)
-	} else {
-		k.schedules.remove(j)
-	}
-}
-
-// UpdateRecord updates a job's record if its schedule or state has changed. Fires are made from now on (rule F2), and
-// never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
-// Disabling a job or shutting it down ends its pause, so that it starts clean when it is enabled (rule F6). The job
-// must have a document.
-func (k *Set) UpdateRecord(j *Job, inactive bool) {
-	want := Record{Schedule: j.cfg.Cron + " " + j.cfg.TimeZone, Inactive: inactive, Paused: j.stored.Paused && !j.mark.Disables()}
-	if j.IsDaemon() {
-		want.Schedule += " daemon" // its fires are made elsewhere, as long as it is one
-	}
-	if j.isStored && j.stored.Schedule == want.Schedule && j.stored.Inactive == want.Inactive && j.stored.Paused == want.Paused {
-		return
-	}
-	if k.shared.Wall().After(j.since) {
-		j.since = k.shared.Wall()
-	}
-	want.Since, want.Fires = j.since, j.stored.Fires
-	j.stored, j.isStored = want, true
-	k.touch(j)
-}
-
-// ForgetRecord removes the stored record of a deregistered job with the next commit.
-func (k *Set) ForgetRecord(j *Job) {
-	if j.isStored {
-		k.touch(j)
-		j.isStored, j.stored, j.since = false, Record{}, time.Time{}
-	}
-}
-
-// RestoreRecord adds the stored record of a job while a term is loaded. It fails if value can't be read.
-func (k *Set) RestoreRecord(name string, value []byte) error {
-	var r Record
-	if err := json.Unmarshal(value, &r); err != nil {
-		return err
-	}
-	j := k.JobOrRemoved(name)
-	j.stored, j.isStored, j.since = r, true, r.Since
-	return nil
-}
-
-// ForgetUnused removes a job without a record, a document, a fault or, by busy, an open execution. It returns
-// whether the job was such a one.
-func (k *Set) ForgetUnused(j *Job, busy bool) bool {
-	unused := !j.isStored && j.cfg == nil && !busy && !k.IsFaulty(j)
-	if unused {
-		delete(k.jobs, j.name)
-	}
-	return unused
-}
-
-// Pause pauses a job, or ends its pause (rule F10). The record is stored even while the job's app can't be used.
-func (k *Set) Pause(j *Job, paused bool) {
-	j.stored.Paused, j.isStored = paused, true
-	k.touch(j)
-}
-
-// FiredUpTo notes that the fires of a job up to a moment of the wall clock were made or are missed; none of them is
-// made again.
-func (k *Set) FiredUpTo(j *Job, at time.Time) {
-	j.since = at
-	k.touch(j)
-}
-
-// KeepNextDue remembers when the next job of an app fires, until ReadCron forgets it.
-func (k *Set) KeepNextDue(a *App, at time.Time) { a.nextDue = at }
-
 // parse returns a job's schedule. Many jobs share few crons, so parsed ones are kept; they never change.
 func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 	key := cfg.Cron + "\x00" + cfg.TimeZone
@@ -503,64 +349,5 @@ func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 
 const parsedKept = 10_000
 
-// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
-// step.
-func (k *Set) Contradiction() string {
-	sizes := documentSizes{byApp: map[string]int64{}}
-	for name, a := range k.apps {
-		sizes.add(name, a.bytes)
-		for job, j := range a.jobs {
-			if k.jobs[job] != j || j.cfg == nil || j.cfg.AppName != name {
-				return fmt.Sprintf("app %s has job %s, which is not one of its own", name, job)
-			}
-		}
-	}
-	for name, j := range k.jobs {
-		if j.name != name {
-			return fmt.Sprintf("job %s is kept as %s", j.name, name)
-		}
-		if j.cfg == nil {
-			continue
-		}
-		sizes.add(j.cfg.AppName, j.bytes)
-		if a := k.apps[j.cfg.AppName]; a != nil && a.jobs[name] != j {
-			return fmt.Sprintf("app %s lacks its job %s", a.name, name)
-		}
-	}
-	if sizes.total != k.sizes.total || !maps.Equal(sizes.byApp, k.sizes.byApp) {
-		return fmt.Sprintf("documents have %+v, counted %+v", sizes, k.sizes)
-	}
-	counted, shards := map[scheduleKey]int{}, map[scheduleKey]int{}
-	for _, j := range k.jobs {
-		if fires := j.schedule != nil && !k.IsFaulty(j) && k.Inactive(j) == Active; fires != (j.counted != nil) {
-			return fmt.Sprintf("job %s fires: %v, and is counted: %v", j.name, fires, j.counted != nil)
-		} else if fires {
-			key := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}
-			counted[key]++
-			shards[key] += j.cfg.ShardingTotalCount
-		}
-	}
-	if len(counted) != len(k.schedules.views) || len(counted) != len(k.schedules.groups) || len(counted) != len(k.schedules.byKey) {
-		return fmt.Sprintf("%d schedules, counted %d", len(counted), len(k.schedules.views))
-	}
-	for key, n := range counted {
-		g := k.schedules.byKey[key]
-		if g == nil || k.schedules.groups[g.place] != g || k.schedules.views[g.place].Jobs != n || k.schedules.views[g.place].Shards != shards[key] {
-			return fmt.Sprintf("schedule %v has %d jobs with %d shards and is counted otherwise", key, n, shards[key])
-		}
-	}
-	return ""
-}
-
 // NumJobs is how many jobs there are, those included of which only state is left.
 func (k *Set) NumJobs() int { return len(k.jobs) }
-
-// NumFaults is how many documents and marks can't be used.
-func (k *Set) NumFaults() int { return len(k.faulty) }
-
-// Why is the reason for people that the document or mark can't be used.
-func (f Fault) Why() reason.Reason { return f.why }
-
-// Since is when this leader first found the fault, by the wall clock. The document may have been unusable for
-// longer.
-func (f Fault) Since() time.Time { return f.since }

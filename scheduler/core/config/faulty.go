@@ -2,9 +2,11 @@ package config
 
 import (
 	"errors"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -36,3 +38,66 @@ func (k *Set) UnreadableMarks(j *Job) (notes []reason.Reason) {
 	}
 	return notes
 }
+
+// AddFault notes that the document or mark at a path can't be used, and why; version is its version in the registry.
+func (k *Set) AddFault(path string, why error, version int64) {
+	k.faulty[path] = Fault{why: faultOf(why), version: version, since: k.shared.Wall()}
+}
+
+// Fault is why a document or a mark in the registry can't be used ([D15]). The zero value is no fault.
+type Fault struct {
+	why     reason.Reason
+	version int64
+	since   time.Time // as far as this leader knows
+}
+
+// HasFault reports whether the document or mark at a path can't be used.
+func (k *Set) HasFault(path string) bool { return !k.faulty[path].why.IsZero() }
+
+// MarkFaulty applies an external edit that has left a document or mark that can't be used. The last good document
+// stays in force.
+func (k *Set) MarkFaulty(e DocumentFaulty) {
+	k.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
+	since := k.shared.Wall()
+	if f, ok := k.faulty[e.Path]; ok {
+		since = f.since
+	}
+	k.faulty[e.Path] = Fault{e.Why, e.Version, since}
+	dir, name := store.Split(e.Path)
+	switch dir {
+	case store.PathApps:
+		if a := k.apps[name]; a != nil {
+			a.version = e.Version
+		}
+	case store.PathJobs:
+		if j := k.jobs[name]; j != nil {
+			j.version = e.Version
+		} else {
+			k.JobOrRemoved(name) // explain answers for it
+		}
+	}
+}
+
+// IsFaulty reports whether a job can't be run because its document, or that of its app, can't be used.
+func (k *Set) IsFaulty(j *Job) bool {
+	if j.cfg == nil {
+		return k.HasFault(store.Under(store.PathJobs, j.name))
+	}
+	return k.apps[j.cfg.AppName] == nil && k.HasFault(store.Under(store.PathApps, j.cfg.AppName))
+}
+
+// Faults lists the paths of documents and marks that can't be used, sorted.
+func (k *Set) Faults() []string { return step.SortedKeys(k.faulty) }
+
+// FaultAt is the fault of the document or mark at a path; the zero Fault if it has none.
+func (k *Set) FaultAt(path string) Fault { return k.faulty[path] }
+
+// NumFaults is how many documents and marks can't be used.
+func (k *Set) NumFaults() int { return len(k.faulty) }
+
+// Why is the reason for people that the document or mark can't be used.
+func (f Fault) Why() reason.Reason { return f.why }
+
+// Since is when this leader first found the fault, by the wall clock. The document may have been unusable for
+// longer.
+func (f Fault) Since() time.Time { return f.since }

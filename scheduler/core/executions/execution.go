@@ -1,20 +1,15 @@
 package executions
 
 import (
-	"cmp"
 	"container/list"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/resources"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Settings are what an execution runs with: copied at its first launch, and kept to its end (rule F7); those of a
@@ -99,54 +94,6 @@ func (e *Execution) Needs(s *Shard) resources.Amount {
 	}
 	return e.rec.Settings.Job.Resources()
 }
-
-// Shard is one part of an execution, with its present attempt, or its last one while it waits for another and after
-// it has ended. Its methods only read; Set owns it, and alone changes it.
-type Shard struct {
-	rec shardRecord
-	// unrecorded is set when a former term ended it, and this term records that again with the end of its execution.
-	unrecorded bool
-	// encoded is the shard as it is stored, nil when it has changed since.
-	encoded []byte
-}
-
-// shardRecord is what is stored of a shard. Of its attempt some is not.
-type shardRecord struct {
-	Item  int   `json:"i"`
-	State State `json:"s"`
-	// Attempt counts the attempts, the present one included.
-	Attempt int `json:"a,omitempty"`
-	// Type of the next or present attempt: why it was launched.
-	Type Source `json:"y,omitempty"`
-
-	attempt
-
-	// Earlier are attempts before that had output, the oldest first, and the last one while the shard waits for
-	// another.
-	Earlier []EarlierAttempt `json:"ea,omitempty"`
-
-	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
-	NotBefore time.Time `json:"nb,omitzero"`
-	WaitSince time.Time `json:"ws,omitzero"`
-	Tries
-	// Replacing is set on a daemon's shard from when it is killed for new settings until it runs well with them.
-	Replacing bool `json:"rp,omitempty"`
-}
-
-// Terminal reports whether a shard in that state has ended.
-func (s State) Terminal() bool {
-	switch s {
-	case Finished, Failed, Killed, Lost, TimedOut:
-		return true
-	}
-	return false
-}
-
-// Live reports whether a task of the shard is, or may be, on the cluster.
-func (s *Shard) Live() bool { return s.rec.State == Launching || s.rec.State == Running }
-
-// Held reports whether the shard's task is on its agent, which says what keeps it from beginning (Waits).
-func (s *Shard) Held() bool { return s.Live() && s.rec.waits != "" }
 
 // Launched reports whether the execution was launched: it has settings and shards.
 func (e *Execution) Launched() bool { return e.rec.Settings != nil }
@@ -240,59 +187,6 @@ type Unplaced struct {
 	Why      reason.Reason
 }
 
-// LaunchKey orders the launchable executions: those with shards to run again first, then by fire time, then by id.
-type LaunchKey struct {
-	class int
-	fire  time.Time
-	id    string
-}
-
-const (
-	classAgain = iota // shards of a launched execution that run again
-	classReady
-)
-
-// TaskRef names a shard of an execution, and with it its present task. The zero value names none.
-type TaskRef struct {
-	Exec  *Execution
-	index int
-}
-
-// Shard is the shard that it names. It panics for the zero TaskRef.
-func (r TaskRef) Shard() *Shard { return &r.Exec.shards[r.index] }
-
-// Prepared is what all tasks of an execution share.
-type Prepared struct {
-	executorKey string
-	command     []string
-	parameters  map[int]string
-	env         jobs.Environment
-	props       map[string]string
-	// encoded is the part that each task is sent: all of them share this one copy, which is encoded again for shards
-	// that are requeued.
-	encoded wire.Shared
-}
-
-// Prepare evaluates the settings of a launched execution once for all its shards. The result is not to be changed.
-func (e *Execution) Prepare() *Prepared {
-	if e.prepared != nil {
-		return e.prepared
-	}
-	line := e.rec.Settings.App.BootstrapScript
-	if own := e.rec.Settings.Job.Prop(jobs.PropScript); own != "" {
-		line = own
-	}
-	// Both were checked at registration. What somebody else wrote into the
-	// registry is left to the executor, which says what it looked for.
-	command, err := app.SplitCommand(line)
-	if err != nil {
-		command = []string{line}
-	}
-	parameters, _ := jobs.ShardingParameters(e.rec.Settings.Job)
-	e.prepared = &Prepared{executorKey: executors.Key(e.rec.Settings.App), command: command, parameters: parameters, env: e.rec.Settings.Job.Environment(), props: e.rec.Settings.Job.OwnProps()}
-	return e.prepared
-}
-
 // killedReason says which shards of an execution were killed though the execution as a whole was not; none if there
 // are none.
 func (e *Execution) killedReason() reason.Reason {
@@ -337,11 +231,6 @@ func (e *Execution) Complete() (last time.Time) {
 	return last
 }
 
-// compareLaunchKeys is by class, then by fire time, then by id.
-func compareLaunchKeys(a, b LaunchKey) int {
-	return cmp.Or(cmp.Compare(a.class, b.class), a.fire.Compare(b.fire), strings.Compare(a.id, b.id))
-}
-
 // GoesOn reports whether the execution is to go on, see the function GoesOn.
 func (e *Execution) GoesOn() bool { return GoesOn(e.rec.Kill) }
 
@@ -355,38 +244,6 @@ func (e *Execution) BusyBy(then time.Time) bool {
 	return slices.ContainsFunc(e.shards, func(s Shard) bool {
 		return s.Live() && !e.Daemon() || s.rec.State == Waiting && !s.rec.NotBefore.After(then)
 	})
-}
-
-// ShownProgress is the progress that the shard's task last reported, nil for none or if no task is on the cluster.
-func (s *Shard) ShownProgress() *Progress {
-	if !s.Live() {
-		return nil
-	}
-	return s.rec.progress
-}
-
-// ClusterState is the state of a live shard's task on the cluster, as far as it is known.
-func (s *Shard) ClusterState() cluster.State {
-	switch {
-	case !s.rec.Unreachable.IsZero():
-		return cluster.Unreachable
-	case !s.rec.KillSince.IsZero() && s.rec.Seen >= SeenStarting:
-		return cluster.Killing
-	case s.rec.Seen >= SeenRunning:
-		return cluster.Running
-	case s.rec.Seen >= SeenStarting:
-		return cluster.Starting
-	}
-	return cluster.Staging
-}
-
-// SourceOfRun is why the present or last attempt was launched, as its task id says: Type is already that of the next
-// one while the shard waits.
-func (s *Shard) SourceOfRun() Source {
-	if id, err := jobs.ParseTaskID(s.rec.TaskID); err == nil && id.Type == jobs.TaskFailover {
-		return FailoverSource
-	}
-	return s.rec.Type
 }
 
 // Timeout is how long a task of the execution may run, 0 for no limit (rule K4). The runs of a daemon are timed by
@@ -422,18 +279,3 @@ func (e *Execution) Shard(item int) *Shard { return &e.shards[item] }
 
 // Ref names the shard with that item.
 func (e *Execution) Ref(item int) TaskRef { return TaskRef{e, item} }
-
-// ExecutorKey names the executors that can run the tasks (executors.Key).
-func (p *Prepared) ExecutorKey() string { return p.executorKey }
-
-// Command is the program that the tasks run and its arguments.
-func (p *Prepared) Command() []string { return p.command }
-
-// Parameters are the sharding parameters by item; items without one are missing.
-func (p *Prepared) Parameters() map[int]string { return p.parameters }
-
-// Env is the environment that the job sets for its tasks.
-func (p *Prepared) Env() jobs.Environment { return p.env }
-
-// Props are the properties of the job that its tasks are sent.
-func (p *Prepared) Props() map[string]string { return p.props }

@@ -12,13 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Failure describes why the executors of an app did not start on an agent (rule L6), or why its package could not
@@ -247,137 +245,6 @@ func (f *Set) Avoid(appName string, maintained map[string]reason.Reason) map[str
 	return out
 }
 
-// Unreachable records that an attempt, launched then, could not fetch its app's package because the host was not
-// reached. It returns until when that holds, or zero if an earlier attempt of the same time had found it out.
-func (f *Set) Unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {
-	t := &Failure{Host: wire.HostPort(a.AppURL)}
-	if a.PodTemplate != "" {
-		t.Package = podKey(a)
-	}
-	return f.notFetched(a, t, execution, launched, why)
-}
-
-// Unanswered records that an attempt could not fetch its app's package although the host was reached, because its
-// URL had no good answer in time. It returns what Unreachable does.
-func (f *Set) Unanswered(a app.Config, execution string, launched time.Time, why reason.Reason) time.Time {
-	host := wire.HostPort(a.AppURL)
-	if a.PodTemplate != "" {
-		return f.notFetched(a, &Failure{Host: host, Package: podKey(a)}, execution, launched, why)
-	}
-	if t := f.sources[host]; t != nil && launched.After(t.Since) {
-		f.fetchable(t)
-	}
-	return f.notFetched(a, &Failure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, why)
-}
-
-// urlKey stands for a package's URL, which may hold a secret.
-func urlKey(packageURL string) string { return "url-" + store.Fingerprint(packageURL) }
-
-// podKey stands for the package of an app whose tasks' pods have a template. It may give names addresses of its
-// own, so what is found out from there is of this app alone.
-func podKey(a app.Config) string { return "pod-" + store.Fingerprint(a.AppName+" "+a.AppURL) }
-
-// notFetched counts one more failure of a source.
-func (f *Set) notFetched(
-	a app.Config, t *Failure, execution string, launched time.Time, why reason.Reason,
-) (until time.Time) {
-	if known := f.sources[t.source()]; known != nil {
-		t = known
-	}
-	if t.probes[a.AppName] == execution {
-		delete(t.probes, a.AppName)
-	}
-	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
-		t.Executor, t.Since, t.Reason = execution, f.shared.Now(), why
-		t.Tries++
-		until = t.Until()
-	}
-	delete(f.fetched, a.AppName)
-	f.put(a.AppName, EveryAgent, t)
-	f.changed.Add(Key(a.AppName, EveryAgent))
-	return until
-}
-
-// PackageFetched records that a process of an app began, so that its package could be fetched. It reports whether
-// there was a failure to forget.
-func (f *Set) PackageFetched(a app.Config) (doubted bool) {
-	f.fetched[a.AppName] = true
-	for _, t := range f.against(a) {
-		f.fetchable(t)
-		doubted = true
-	}
-	return doubted
-}
-
-// fetchable forgets a failure to fetch, with all apps.
-func (f *Set) fetchable(t *Failure) {
-	for _, name := range step.SortedKeys(f.byApp) {
-		if f.byApp[name][EveryAgent] == t {
-			f.Forget(name, EveryAgent)
-		}
-	}
-}
-
-// against returns the failures that concern the fetch of an app's package: those of its host and of its URL, or of
-// the app alone.
-func (f *Set) against(a app.Config) (known []*Failure) {
-	if len(f.sources) == 0 {
-		return nil
-	}
-	sources := []string{wire.HostPort(a.AppURL), urlKey(a.AppURL)}
-	if a.PodTemplate != "" {
-		sources = []string{podKey(a)}
-	}
-	for _, source := range sources {
-		if t := f.sources[source]; t != nil {
-			known = append(known, t)
-		}
-	}
-	return known
-}
-
-// doubts returns the failures that hold against an app whose package has not been fetched since.
-func (f *Set) doubts(a *app.Config) []*Failure {
-	if a == nil || f.fetched[a.AppName] {
-		return nil
-	}
-	return f.against(*a)
-}
-
-// PackageWait is the wait of an execution whose package cannot be fetched: failure is that of its host or URL, and
-// probe the execution of its app that tries it now, "" while the delay before the next try lasts. The zero value is
-// no wait.
-type PackageWait struct {
-	failure *Failure
-	probe   string
-}
-
-// Waits reports whether the execution has to wait.
-func (w PackageWait) Waits() bool { return w.failure != nil }
-
-// Wait returns whether an execution of an app has to wait because its package cannot be fetched. After the delay,
-// one execution of the app at a time may try; placement calls Tried for it.
-func (f *Set) Wait(a *app.Config, id string) PackageWait {
-	for _, t := range f.doubts(a) {
-		probe := t.probes[a.AppName]
-		switch {
-		case t.Until().After(f.shared.Now()):
-			return PackageWait{failure: t}
-		case probe != id && f.isOpen(probe):
-			return PackageWait{failure: t, probe: probe}
-		}
-	}
-	return PackageWait{}
-}
-
-// WaitReason returns the reason of a wait, for people. It must not be called for the zero value.
-func (f *Set) WaitReason(w PackageWait) reason.Reason {
-	if w.probe == "" {
-		return reason.PackageUnfetchable(w.failure.WhatFailed(), w.failure.Tries, f.shared.Shown(w.failure.Until()))
-	}
-	return reason.PackageBeingTried(w.failure.WhatFailed(), w.failure.Tries, w.probe)
-}
-
 // WhatFailed returns what is wrong with the source of a package. It leaves out the cause of the attempt, which
 // names another app's package if the host is at fault for all that it has.
 func (t Failure) WhatFailed() reason.Reason {
@@ -385,29 +252,6 @@ func (t Failure) WhatFailed() reason.Reason {
 		return reason.AnswerBad(t.Host)
 	}
 	return reason.HostSilent(t.Host)
-}
-
-// IsShared reports whether another app has the same failure to fetch as this app. Its Reason may then come from a
-// run of that other app.
-func (f *Set) IsShared(appName string) bool {
-	t := f.byApp[appName][EveryAgent]
-	for name, of := range f.byApp {
-		if name != appName && of[EveryAgent] == t {
-			return true
-		}
-	}
-	return false
-}
-
-// Tried records that an execution, for which Wait returned no wait, is the one of its app that tries the package
-// now.
-func (f *Set) Tried(a *app.Config, id string) {
-	for _, t := range f.doubts(a) {
-		if t.probes == nil {
-			t.probes = map[string]string{}
-		}
-		t.probes[a.AppName] = id
-	}
 }
 
 // Each calls fn with every failure, sorted by app and agent. The agent is EveryAgent for a package that cannot be

@@ -1,0 +1,103 @@
+package agents
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// Agent is what is known of one agent. Its methods only read; Set owns it, and alone changes it.
+type Agent struct {
+	id, host, url string
+	// capacity is the largest amount ever seen as free plus used by this framework, or what the cluster states as
+	// the total.
+	capacity resources.Amount
+	// settled is the largest amount seen while nothing was counted twice; it is what people are shown as the total.
+	// Capacity may be a little too large, which does no harm where it says what could ever fit; settled may be too
+	// small while an agent is never quiet.
+	settled resources.Amount
+	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high
+	// (rule L2).
+	reservable resources.Amount
+	// registered is set while the present master has the agent registered, as far as this session shows;
+	// registeredAt is since when.
+	registered   bool
+	registeredAt time.Time
+	clock        remoteClock
+	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
+	// registered; question is the invented task that is reconciled to find that out (orphans of removed frameworks).
+	registeredSince, registeredSeen  time.Time
+	question                         string
+	maintenanceStart, maintenanceEnd time.Time // by the wall clock; zero if the master named no time
+	lastSeen                         time.Time
+	// attributes are those of its last offer, nil without any.
+	attributes *cluster.Attributes
+	// closed is why the cluster has no tasks placed there, "" if it has; it counts for people, and for what is
+	// expected of the agent.
+	closed string
+	// own is the account of tasks that bring an executor of their own and run here (Options.TaskExecutors).
+	own resources.Account
+	// unreachable is since when the master has reported the agent as unreachable; removedAt is when the master
+	// removed it. Both are zero while it is registered, and nothing is decided by them.
+	unreachable, removedAt time.Time
+}
+
+// IsAway reports whether the master has removed the agent and does not wait for it to come back.
+func (a *Agent) IsAway() bool {
+	return !a.registered && a.unreachable.IsZero() && !a.removedAt.IsZero()
+}
+
+// Host is the host name of the agent, "" until an offer or the cluster has named it.
+func (a *Agent) Host() string { return a.host }
+
+// Capacity is the largest amount ever seen as free plus used by this framework, or the total that the cluster
+// states. It may be a little too large.
+func (a *Agent) Capacity() resources.Amount { return a.capacity }
+
+// Settled is the largest amount seen while nothing was counted twice, which people are shown as the total. It may be
+// too small while an agent is never quiet.
+func (a *Agent) Settled() resources.Amount { return a.settled }
+
+// Reservable is the amount that a reservation may count on. It grows like Capacity, and is measured again when a
+// reservation ended without a launch, because it was estimated too high (rule L2).
+func (a *Agent) Reservable() resources.Amount { return a.reservable }
+
+// Registered reports whether the present master has had the agent registered in this session, and has not removed it
+// or lost contact since.
+func (a *Agent) Registered() bool { return a.registered }
+
+// RegisteredAt is when the agent was last seen to register, in the time of the term; zero if never.
+func (a *Agent) RegisteredAt() time.Time { return a.registeredAt }
+
+// Question is the invented task that asks about the agent in this session (see Set.Ask), "" for none.
+func (a *Agent) Question() string { return a.question }
+
+// MaintenanceStart is when the maintenance of the agent begins, by the wall clock; zero for none.
+func (a *Agent) MaintenanceStart() time.Time { return a.maintenanceStart }
+
+// MaintenanceEnd is when the maintenance of the agent ends, by the wall clock; zero if the master named no time.
+func (a *Agent) MaintenanceEnd() time.Time { return a.maintenanceEnd }
+
+// Attributes are the attributes in the agent's last offer, nil without any. They are not to be changed.
+func (a *Agent) Attributes() *cluster.Attributes { return a.attributes }
+
+// Closed is the reason, in the words of the cluster, that no tasks are placed on the agent; "" if they are.
+func (a *Agent) Closed() string { return a.closed }
+
+// Own is the account of the tasks here that bring an executor of their own (Options.TaskExecutors).
+func (a *Agent) Own() resources.Account { return a.own }
+
+// Unreachable is since when the master has reported the agent as unreachable, zero while it is registered. It is for
+// people; nothing is decided by it.
+func (a *Agent) Unreachable() time.Time { return a.unreachable }
+
+// RemovedAt is when the master removed the agent, zero while it is registered. It is for people; nothing is decided
+// by it.
+func (a *Agent) RemovedAt() time.Time { return a.removedAt }
+
+// ID is the id that the cluster gave the agent.
+func (a *Agent) ID() string { return a.id }
+
+// URL is the address of the agent's API, "" while it is not known.
+func (a *Agent) URL() string { return a.url }

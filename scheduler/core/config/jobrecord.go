@@ -1,0 +1,107 @@
+package config
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+)
+
+// CountDropped counts n fires of a job that were dropped now because they found it busy (rule F5), and keeps why.
+func (k *Set) CountDropped(j *Job, n int64, why reason.Reason) {
+	k.shared.Numbers.FiresDropped += n
+	j.stored.Fires.Dropped += n
+	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.shared.Wall(), why
+	k.fireCountsChanged(j)
+}
+
+// CountMissed counts one missed window of a job, a stretch of time whose fires were not made in time (rule F3), and
+// keeps why.
+func (k *Set) CountMissed(j *Job, why reason.Reason) {
+	k.shared.Numbers.FiresMissed++
+	j.stored.Fires.Missed++
+	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.shared.Wall(), why
+	k.fireCountsChanged(j)
+}
+
+func (k *Set) fireCountsChanged(j *Job) {
+	k.shared.JobChanged(j.name)
+	if j.isStored && k.shared.Now().Sub(j.countsWritten) >= fireCountsEvery {
+		j.countsWritten = k.shared.Now()
+		k.touch(j)
+	}
+}
+
+// CountFiring counts a job among those that fire by their schedule (see BySchedule), or takes it off.
+func (k *Set) CountFiring(j *Job, fires bool) {
+	if fires && j.schedule != nil {
+		k.schedules.set(j)
+	} else {
+		k.schedules.remove(j)
+	}
+}
+
+// UpdateRecord updates a job's record if its schedule or state has changed. Fires are made from now on (rule F2), and
+// never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
+// Disabling a job or shutting it down ends its pause, so that it starts clean when it is enabled (rule F6). The job
+// must have a document.
+func (k *Set) UpdateRecord(j *Job, inactive bool) {
+	want := Record{Schedule: j.cfg.Cron + " " + j.cfg.TimeZone, Inactive: inactive, Paused: j.stored.Paused && !j.mark.Disables()}
+	if j.IsDaemon() {
+		want.Schedule += " daemon" // its fires are made elsewhere, as long as it is one
+	}
+	if j.isStored && j.stored.Schedule == want.Schedule && j.stored.Inactive == want.Inactive && j.stored.Paused == want.Paused {
+		return
+	}
+	if k.shared.Wall().After(j.since) {
+		j.since = k.shared.Wall()
+	}
+	want.Since, want.Fires = j.since, j.stored.Fires
+	j.stored, j.isStored = want, true
+	k.touch(j)
+}
+
+// ForgetRecord removes the stored record of a deregistered job with the next commit.
+func (k *Set) ForgetRecord(j *Job) {
+	if j.isStored {
+		k.touch(j)
+		j.isStored, j.stored, j.since = false, Record{}, time.Time{}
+	}
+}
+
+// RestoreRecord adds the stored record of a job while a term is loaded. It fails if value can't be read.
+func (k *Set) RestoreRecord(name string, value []byte) error {
+	var r Record
+	if err := json.Unmarshal(value, &r); err != nil {
+		return err
+	}
+	j := k.JobOrRemoved(name)
+	j.stored, j.isStored, j.since = r, true, r.Since
+	return nil
+}
+
+// ForgetUnused removes a job without a record, a document, a fault or, by busy, an open execution. It returns
+// whether the job was such a one.
+func (k *Set) ForgetUnused(j *Job, busy bool) bool {
+	unused := !j.isStored && j.cfg == nil && !busy && !k.IsFaulty(j)
+	if unused {
+		delete(k.jobs, j.name)
+	}
+	return unused
+}
+
+// Pause pauses a job, or ends its pause (rule F10). The record is stored even while the job's app can't be used.
+func (k *Set) Pause(j *Job, paused bool) {
+	j.stored.Paused, j.isStored = paused, true
+	k.touch(j)
+}
+
+// FiredUpTo notes that the fires of a job up to a moment of the wall clock were made or are missed; none of them is
+// made again.
+func (k *Set) FiredUpTo(j *Job, at time.Time) {
+	j.since = at
+	k.touch(j)
+}
+
+// KeepNextDue remembers when the next job of an app fires, until ReadCron forgets it.
+func (k *Set) KeepNextDue(a *App, at time.Time) { a.nextDue = at }

@@ -1,0 +1,32 @@
+package executions
+
+import (
+	"time"
+)
+
+// keysKept is how long an Idempotency-Key is remembered.
+const keysKept = 24 * time.Hour
+
+// KeepKey remembers, for 24 hours from at, that the execution with that id was triggered with an Idempotency-Key
+// (rule T3).
+func (es *Set) KeepKey(id string, at time.Time) {
+	es.keys[id] = at
+	es.changedKeys.Add(id)
+	es.forgetKeyLater(id, at)
+}
+
+func (es *Set) forgetKeyLater(id string, at time.Time) {
+	es.shared.Timers.At(at.Add(keysKept), func(time.Time) {
+		delete(es.keys, id)
+		es.changedKeys.Add(id)
+	})
+}
+
+// KeyKnown reports whether an execution with that id was triggered with an Idempotency-Key that is still remembered.
+func (es *Set) KeyKnown(id string) bool {
+	_, known := es.keys[id]
+	return known
+}
+
+// NumKeys is how many Idempotency-Keys are remembered (rule T3).
+func (es *Set) NumKeys() int { return len(es.keys) }

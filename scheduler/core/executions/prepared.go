@@ -1,0 +1,55 @@
+package executions
+
+import (
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// Prepared is what all tasks of an execution share.
+type Prepared struct {
+	executorKey string
+	command     []string
+	parameters  map[int]string
+	env         jobs.Environment
+	props       map[string]string
+	// encoded is the part that each task is sent: all of them share this one copy, which is encoded again for shards
+	// that are requeued.
+	encoded wire.Shared
+}
+
+// Prepare evaluates the settings of a launched execution once for all its shards. The result is not to be changed.
+func (e *Execution) Prepare() *Prepared {
+	if e.prepared != nil {
+		return e.prepared
+	}
+	line := e.rec.Settings.App.BootstrapScript
+	if own := e.rec.Settings.Job.Prop(jobs.PropScript); own != "" {
+		line = own
+	}
+	// Both were checked at registration. What somebody else wrote into the
+	// registry is left to the executor, which says what it looked for.
+	command, err := app.SplitCommand(line)
+	if err != nil {
+		command = []string{line}
+	}
+	parameters, _ := jobs.ShardingParameters(e.rec.Settings.Job)
+	e.prepared = &Prepared{executorKey: executors.Key(e.rec.Settings.App), command: command, parameters: parameters, env: e.rec.Settings.Job.Environment(), props: e.rec.Settings.Job.OwnProps()}
+	return e.prepared
+}
+
+// ExecutorKey names the executors that can run the tasks (executors.Key).
+func (p *Prepared) ExecutorKey() string { return p.executorKey }
+
+// Command is the program that the tasks run and its arguments.
+func (p *Prepared) Command() []string { return p.command }
+
+// Parameters are the sharding parameters by item; items without one are missing.
+func (p *Prepared) Parameters() map[int]string { return p.parameters }
+
+// Env is the environment that the job sets for its tasks.
+func (p *Prepared) Env() jobs.Environment { return p.env }
+
+// Props are the properties of the job that its tasks are sent.
+func (p *Prepared) Props() map[string]string { return p.props }

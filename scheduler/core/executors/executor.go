@@ -1,0 +1,156 @@
+package executors
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// record is what is stored of an executor.
+type record struct {
+	App   string `json:"app"`
+	Key   string `json:"kind"`
+	Agent string `json:"agent"`
+	// Info is what it was started with, kept byte for byte (rule X4).
+	Info cluster.Executor `json:"info"`
+	// Role is the framework's when it was started, "" for the default.
+	Role string `json:"role,omitempty"`
+	// Sandbox is the folder of its newest run, as it reported it: an absolute path on its agent's host, "" before
+	// that.
+	Sandbox string `json:"sandbox,omitempty"`
+	// Heard is set when an update of the executor, about any task, was committed. From the acknowledgement on, which
+	// follows the commit, it makes processes before it reports their tasks (rule E1).
+	Heard bool `json:"heard,omitempty"`
+	// Closing is committed before SHUTDOWN is sent; from then on nothing is
+	// matched to it (rule X2).
+	Closing  bool      `json:"closing,omitempty"`
+	ClosedAt time.Time `json:"closedAt,omitzero"`
+}
+
+// Executor is an executor that was started, or is about to be. Its methods only read; Set owns it, and alone changes
+// it.
+type Executor struct {
+	rec     record
+	tasks   resources.Account // its live tasks
+	pending int               // unanswered ACCEPTs that name it
+	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
+	// cluster reported a task of it, so the executors that an offer names now are those that run (rule X3).
+	sentWith   int64
+	confirmed  bool
+	lastUpdate time.Time
+	madeAt     time.Time // zero of one that an earlier leader started
+	// ended: its agent reported that it ended with a task of its last ACCEPT, so nothing can have started it again
+	// since. Its record goes when no task of it is live.
+	ended      bool
+	ran        bool      // it is known to have started, or of an earlier leader
+	unanswered int       // sweeps since its last update that found it with a kill to answer
+	sweptAt    time.Time // the newest of them
+	// unansweredGrace is the longest grace of the kills that those sweeps found.
+	unansweredGrace time.Duration
+	silent          bool // it has not answered a kill, and is ended with its tasks (rule K3)
+	idleSince       time.Time
+	lookingAt       time.Time
+	shutdownSent    time.Time
+	shutdownTry     int
+	// reportedAt is when its last report came; quiet: it was noted that none came for too long.
+	reportedAt time.Time
+	quiet      bool
+}
+
+// Uses is what the executor occupies on its agent together with its tasks; its own part no longer counts once it has
+// ended.
+func (e *Executor) Uses() resources.Amount {
+	if e.ended {
+		return e.tasks.Used()
+	}
+	return e.tasks.Used().Plus(e.rec.Info.Resources)
+}
+
+// Pending is the number of unanswered ACCEPTs that name the executor.
+func (e *Executor) Pending() int { return e.pending }
+
+// SentWith is the number of the last ACCEPT that named the executor in this term, 0 for none.
+func (e *Executor) SentWith() int64 { return e.sentWith }
+
+// Confirmed reports whether the cluster has reported a task of the executor's last ACCEPT after that was answered,
+// or no ACCEPT of this session has named it. The executors that an offer names now are then those that run (rule
+// X3).
+func (e *Executor) Confirmed() bool { return e.confirmed }
+
+// LastUpdate is when the last update of a task of the executor arrived in this term, zero for none.
+func (e *Executor) LastUpdate() time.Time { return e.lastUpdate }
+
+// MadeAt is when the executor was added, in the time of the term; zero if an earlier leader started it.
+func (e *Executor) MadeAt() time.Time { return e.madeAt }
+
+// Ended reports whether the agent said that the executor ended with a task of its last ACCEPT: nothing can have
+// started it again since. The executor is removed once no task of it is live.
+func (e *Executor) Ended() bool { return e.ended }
+
+// Ran reports whether the executor is known to have started, or was loaded from the registry.
+func (e *Executor) Ran() bool { return e.ran }
+
+// Silent reports whether the executor has not answered a kill, so that it is ended with its tasks (rule K3).
+func (e *Executor) Silent() bool { return e.silent }
+
+// IdleSince is when its last task was released, or when it was loaded; zero if neither has happened. It is
+// meaningful while Tasks is 0.
+func (e *Executor) IdleSince() time.Time { return e.idleSince }
+
+// LookingAt is when the idle time of the executor is checked next, zero for never (Set.LookAt).
+func (e *Executor) LookingAt() time.Time { return e.lookingAt }
+
+// ShutdownTry is how often SHUTDOWN was sent since the session began or it was last made due at once.
+func (e *Executor) ShutdownTry() int { return e.shutdownTry }
+
+// ReportedAt is when the last report of the executor arrived in this term, zero for none.
+func (e *Executor) ReportedAt() time.Time { return e.reportedAt }
+
+// Quiet reports whether it was noted that no report has arrived for too long, and none has arrived since.
+func (e *Executor) Quiet() bool { return e.quiet }
+
+// Sandbox is the folder of the executor's newest run, as it reported it: an absolute path on its agent's host, ""
+// before that.
+func (e *Executor) Sandbox() string { return e.rec.Sandbox }
+
+// Heard reports whether an update that the executor sent, about any task, was committed. From the acknowledgement
+// on, which follows the commit, it makes processes before it reports their tasks (rule E1).
+func (e *Executor) Heard() bool { return e.rec.Heard }
+
+// IsClosing reports whether the executor gets no more tasks. That is committed before SHUTDOWN is sent (rule X2).
+func (e *Executor) IsClosing() bool { return e.rec.Closing }
+
+// Key is the key of the app that it was started for (see the function Key).
+func (e *Executor) Key() string { return e.rec.Key }
+
+// Info is what the executor was started with, kept byte for byte (rule X4).
+func (e *Executor) Info() cluster.Executor { return e.rec.Info }
+
+// ClosedAt is when it was closed, in the time of the term; zero while IsClosing is false.
+func (e *Executor) ClosedAt() time.Time { return e.rec.ClosedAt }
+
+// App is the name of the app that it runs tasks of.
+func (e *Executor) App() string { return e.rec.App }
+
+// Agent is the id of the agent that it runs on.
+func (e *Executor) Agent() string { return e.rec.Agent }
+
+// ID is the id of the executor on the cluster, made of its app, its agent and a number.
+func (e *Executor) ID() string { return e.rec.Info.ID }
+
+// Resources is what the executor occupies itself, without its tasks.
+func (e *Executor) Resources() resources.Amount { return e.rec.Info.Resources }
+
+// Tasks is the number of its live tasks, those of daemons included.
+func (e *Executor) Tasks() int { return e.tasks.Tasks() }
+
+// Daemons is the number of its live tasks that belong to daemons.
+func (e *Executor) Daemons() int { return e.tasks.Daemons() }
+
+// Used is what its live tasks are allotted together.
+func (e *Executor) Used() resources.Amount { return e.tasks.Used() }
+
+// Stored encodes the executor as it is stored. Tests compare what two leaders know by it.
+func (e *Executor) Stored() []byte { return store.Encode(&e.rec) }

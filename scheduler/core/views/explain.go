@@ -1,0 +1,112 @@
+package views
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+)
+
+// Explain describes what a job is doing and why, or returns a *problem.Error if there is no such job.
+func (vs *Views) Explain(name string) (Explanation, error) {
+	j := vs.st.Config.Job(name)
+	if j != nil && vs.st.Config.IsFaulty(j) {
+		x := Explanation{
+			JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{},
+		}
+		x.Note(vs.st.Config.InactiveReason(j))
+		for _, e := range vs.st.Executions.Queue(j.Name()) {
+			vs.explainExecution(&x, j, e)
+		}
+		return x, nil
+	}
+	if j == nil || j.Config() == nil {
+		return Explanation{}, problem.NoJob(name)
+	}
+	x := Explanation{JobName: name, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+	x.Note(vs.notesOf(j)...)
+	if until := vs.fires.BehindUntil(); !until.IsZero() {
+		x.Note(reason.ClockBehind(until))
+	}
+	if vs.st.Config.Paused(j) {
+		x.Note(vs.st.Config.InactiveReason(j))
+	}
+	if j.Schedule() != nil && vs.st.Config.Inactive(j) == config.Active {
+		at := vs.st.Wall()
+		if made := vs.fires.MadeUpTo(); made.After(at) {
+			at = made
+		}
+		for range 5 {
+			if at = j.Schedule().Next(at); at.IsZero() {
+				break
+			}
+			x.NextFires = append(x.NextFires, at)
+		}
+	}
+	for _, e := range vs.st.Executions.Queue(j.Name()) {
+		vs.explainExecution(&x, j, e)
+	}
+	x.Note(vs.clockNotes(x.Running)...)
+	vs.explainPast(&x, j)
+	vs.explainDaemon(&x, j)
+	if len(x.Running) > 0 && !vs.st.Subscription.Open() {
+		x.Note(reason.ShownAsLastKnown(vs.st.Subscription.Reason()))
+	}
+	held := 0
+	for _, r := range x.Running {
+		if r.Reason != "" {
+			held++
+		}
+	}
+	x.State = vs.jobState(j, len(x.Running)-held, len(x.Waiting)+held, len(x.NextFires) > 0)
+	return x, nil
+}
+
+func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.Execution) {
+	if !e.Launched() {
+		why, shards := vs.WaitReason(j, e), 1
+		if j.Config() != nil { // else nobody knows how many
+			shards = j.Config().ShardingTotalCount
+		}
+		for item := range min(shards, explainItems) {
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID(), Item: item, Since: vs.st.Shown(e.Made()).Truncate(time.Millisecond), Why: WhyOf(why)})
+		}
+		return
+	}
+	for i := range e.NumShards() {
+		s := e.Shard(i)
+		switch {
+		case s.State() == executions.Waiting:
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID(), Item: s.Item(), Since: vs.st.Shown(s.WaitSince()).Truncate(time.Millisecond), Why: WhyOf(vs.ShardWaitReason(e, s))})
+		case s.Live():
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(), Agent: s.Agent(), Since: vs.st.Shown(s.Launched()).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(WhyOf(reason.FromText(s.Waits()))), Progress: s.ShownProgress()})
+			if why := vs.runningNote(s).Or(vs.st.QuietNote(e, s)); !why.IsZero() {
+				x.Note(reason.OfItem(s.Item(), why))
+			}
+		case s.State() != executions.Finished:
+			x.Ended = append(x.Ended, EndedView{
+				ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(), Agent: s.Agent(), Why: WhyOf(s.Cause())})
+		}
+	}
+}
+
+// explainItems bounds how many shards of one waiting execution are listed.
+const explainItems = 1000
+
+func (vs *Views) runningNote(s *executions.Shard) reason.Reason {
+	switch {
+	case s.TimedOut():
+		return reason.TimeoutKillRequested(vs.st.Shown(s.KillSince()))
+	case s.Drain():
+		return reason.EndsWithRun(s.Kill())
+	case !s.KillSince().IsZero():
+		return reason.KillRequested(vs.st.Shown(s.KillSince()))
+	case !s.Unreachable().IsZero():
+		return reason.AgentSilent(s.Agent(), vs.st.Shown(s.Unreachable()))
+	case !s.EndUnclear().IsZero():
+		return reason.CauseMissing(string(s.EndState()))
+	}
+	return reason.Reason{}
+}
