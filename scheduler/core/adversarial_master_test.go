@@ -50,7 +50,9 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 	agent := func() string { return pick("S1", "S2", "S3", "S4", "", "weird @-@ ü") }
 	jobNames := []string{"a", "b", "c", "d", "e"}
 	appNames := []string{"x", "y"}
-	states := []cluster.State{cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing, cluster.Finished, cluster.Failed, cluster.Killed, cluster.Error, cluster.Lost, cluster.Dropped, cluster.Unreachable, cluster.Gone, cluster.GoneByOperator, cluster.Unknown, "NEWER", ""}
+	states := []cluster.State{cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing, cluster.Finished,
+		cluster.Failed, cluster.Killed, cluster.Error, cluster.Lost, cluster.Dropped, cluster.Unreachable,
+		cluster.Gone, cluster.GoneByOperator, cluster.Unknown, "NEWER", ""}
 	steps := 0
 	check := func(what string) {
 		steps++
@@ -77,7 +79,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		}
 	}
 	update := func() cluster.Update {
-		u := cluster.Update{TaskID: pick("junk", "", "a@-@0@-@READY@-@S1@-@aa"), AgentID: agent(), State: states[r.IntN(len(states))]}
+		u := cluster.Update{TaskID: pick("junk", "", "a@-@0@-@READY@-@S1@-@aa"), AgentID: agent(),
+			State: states[r.IntN(len(states))]}
 		if len(launches) > 0 && r.IntN(10) > 0 {
 			l := launches[max(0, len(launches)-1-r.IntN(12))]
 			id, _ := jobs.ParseTaskID(l.TaskID)
@@ -92,7 +95,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			u.TaskID = q
 		}
 		u.Source = []cluster.Source{cluster.FromExecutor, cluster.FromAgent, cluster.FromMaster, ""}[r.IntN(4)]
-		u.Reason = []cluster.Reason{"", cluster.ReasonReconciliation, cluster.ReasonExecutorTerminated, cluster.ReasonAgentReregistered, cluster.ReasonContainerMemory}[r.IntN(5)]
+		u.Reason = []cluster.Reason{"", cluster.ReasonReconciliation, cluster.ReasonExecutorTerminated,
+			cluster.ReasonAgentReregistered, cluster.ReasonContainerMemory}[r.IntN(5)]
 		if r.IntN(2) == 0 {
 			u.UUID = []byte{byte(r.IntN(256)), byte(r.IntN(256))}
 		}
@@ -107,22 +111,32 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		switch k := r.IntN(30); k {
 		case 0, 1:
 			a := app.Default()
-			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = appNames[r.IntN(2)], "http://127.0.0.1/p.tar"+strconv.Itoa(r.IntN(2)), "bin/start.sh", 0.5, 128
+			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = appNames[r.IntN(2)],
+				"http://127.0.0.1/p.tar"+strconv.Itoa(r.IntN(2)), "bin/start.sh", 0.5, 128
 			if p, err := s.core.planRegisterApp(a); err == nil {
 				s.apply(p, nil)
-			} else if p, err := s.core.planUpdateApp(a.AppName, func(app.Config) (app.Config, error) { return a, nil }); err == nil && r.IntN(3) == 0 {
+			} else if p, err := s.core.planUpdateApp(a.AppName, func(app.Config) (app.Config, error) {
+				return a,
+					nil
+			}); err == nil && r.IntN(3) == 0 {
 				s.apply(p, nil)
 			}
 			check("app")
 		case 2, 3, 4:
 			j := jobs.Default()
-			j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = jobNames[r.IntN(5)], appNames[r.IntN(2)], jobs.Transient, 1+r.IntN(4), []float64{0.5, 1, 6, 50}[r.IntN(4)], 64
+			j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount,
+				j.MemoryMB = jobNames[r.IntN(5)], appNames[r.IntN(2)], jobs.Transient, 1+r.IntN(4),
+				[]float64{0.5, 1, 6, 50}[r.IntN(4)], 64
 			j.Failover, j.Misfire, j.MaxRetries = r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2)
-			j.TimeoutSeconds, j.RetryBackoffSeconds, j.KillGraceSeconds = []int{0, 1, 60}[r.IntN(3)], []int{0, 2, 300}[r.IntN(3)], []int{0, 1, 100}[r.IntN(3)]
+			j.TimeoutSeconds, j.RetryBackoffSeconds, j.KillGraceSeconds = []int{0, 1, 60}[r.IntN(3)],
+				[]int{0, 2, 300}[r.IntN(3)], []int{0, 1, 100}[r.IntN(3)]
 			j.Cron = []string{"", "0/5 * * * * ?", "0/1 * * * * ?", "0 * * * * ?"}[r.IntN(4)]
 			if p, err := s.core.planRegisterJob(j); err == nil {
 				s.apply(p, nil)
-			} else if p, err := s.core.planUpdateJob(j.JobName, func(jobs.Config) (jobs.Config, error) { return j, nil }); err == nil && r.IntN(3) == 0 {
+			} else if p, err := s.core.planUpdateJob(j.JobName, func(jobs.Config) (jobs.Config, error) {
+				return j,
+					nil
+			}); err == nil && r.IntN(3) == 0 {
 				s.apply(p, nil)
 			}
 			check("job")
@@ -155,7 +169,9 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var list []cluster.Offer
 			for range 1 + r.IntN(3) {
 				s.offerN++
-				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"), Resources: resources.Amount{CPUMilli: int64(r.IntN(9000) - 500), MemMilli: int64(r.IntN(9_000_000) - 10000)}}
+				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"),
+					Resources: resources.Amount{CPUMilli: int64(r.IntN(9000) - 500),
+						MemMilli: int64(r.IntN(9_000_000) - 10000)}}
 				for _, x := range s.core.executors.IDs() {
 					if s.core.executors.Get(x).Agent() == o.AgentID && r.IntN(5) > 0 {
 						o.ExecutorIDs = append(o.ExecutorIDs, x)
@@ -181,7 +197,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var ev []Event
 			for _, a := range s.accepts {
 				if r.IntN(5) > 0 {
-					ev = append(ev, LaunchAnswered{Session: s.core.subscription.Number(), Seq: a.Seq, OK: r.IntN(5) > 0, Message: "m"})
+					ev = append(ev, LaunchAnswered{Session: s.core.subscription.Number(), Seq: a.Seq,
+						OK: r.IntN(5) > 0, Message: "m"})
 				}
 			}
 			s.accepts = nil
@@ -209,7 +226,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 					check("drain")
 				}
 			case 3:
-				s.step(operator.ForgetRequested{Token: 2, TaskID: pick(append(orphanIDs(s.core), "junk")...)}, operator.ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
+				s.step(operator.ForgetRequested{Token: 2, TaskID: pick(append(orphanIDs(s.core), "junk")...)},
+					operator.ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.shared.Draining()

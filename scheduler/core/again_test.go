@@ -46,22 +46,26 @@ func TestRunAgain(t *testing.T) {
 		s.update(launches[0], cluster.Finished)
 		return task.JobParameter, task.Env
 	}
-	first, _ := ask(operator.TriggerRequested{Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter, Env: env}})
+	first, _ := ask(operator.TriggerRequested{Job: "my_job",
+		Overrides: jobs.Overrides{JobParameter: &parameter, Env: env}})
 	runs()
 	s.restart()
 	second, err := ask(operator.TriggerRequested{Again: first, Key: "once"})
-	if twice, _ := ask(operator.TriggerRequested{Again: first, Key: "once"}); err != nil || second == first || twice != second {
+	if twice, _ := ask(operator.TriggerRequested{Again: first, Key: "once"}); err != nil || second == first ||
+		twice != second {
 		t.Fatalf("%s %s %v", second, twice, err)
 	}
 	if p, e := runs(); p != parameter || e["LEVEL"] != "debug" || e["KEY"] != "hush" {
 		t.Errorf("%q %v", p, e)
 	}
 	row := s.core.views.Audits(search.Audits{Action: "job.trigger", Limit: 1})[0]
-	if want := `{"execution":"` + second + `","repeats":"` + first + `","jobParameter":"its own","env":{"KEY":{"value":"******","secret":true},"LEVEL":"debug"}}`; row.After != want {
+	if want := `{"execution":"` + second + `","repeats":"` + first +
+		`","jobParameter":"its own","env":{"KEY":{"value":"******","secret":true},"LEVEL":"debug"}}`; row.After != want {
 		t.Error(cmp.Diff(want, row.After))
 	}
 	view, viewErr := s.core.views.Execution(second)
-	if shown := view.Overrides; viewErr != nil || shown == nil || *shown.JobParameter != parameter || shown.Env["LEVEL"].Value != "debug" || shown.Env["KEY"].Value != "******" {
+	if shown := view.Overrides; viewErr != nil || shown == nil || *shown.JobParameter != parameter ||
+		shown.Env["LEVEL"].Value != "debug" || shown.Env["KEY"].Value != "******" {
 		t.Errorf("%v %+v", viewErr, shown)
 	}
 	plain, _ := ask(operator.TriggerRequested{Job: "my_job"})
@@ -114,7 +118,8 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 			s.app()
 			s.app(func(a *app.Config) { a.AppName = "other_app" })
 			s.job(oneShard, func(j *jobs.Config) { j.Misfire, j.Props = true, httpProps("http://api/") })
-			first := s.step(operator.TriggerRequested{Token: 7, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &test.parameter}}).Replies[0].ExecutionID
+			first := s.step(operator.TriggerRequested{Token: 7, Job: "my_job",
+				Overrides: jobs.Overrides{JobParameter: &test.parameter}}).Replies[0].ExecutionID
 			s.updateJob("my_job", test.change)
 			if v := s.execution(first); (v.State == executions.Killed) != test.moved {
 				t.Errorf("the run itself is %s: %s", v.State, v.Reason)

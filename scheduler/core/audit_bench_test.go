@@ -23,7 +23,8 @@ func BenchmarkChange(b *testing.B) {
 		j := s.core.config.Job("my_job")
 		cfg := *j.Config()
 		cfg.JobParameter = fmt.Sprint(n)
-		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1, Change: config.UpdateJob{Config: cfg, Version: j.Version()}}})
+		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1,
+			Change: config.UpdateJob{Config: cfg, Version: j.Version()}}})
 		s.core.Step(s.clocks(), s.rnd, []Event{ChangeCommitted{Token: 1}})
 	}
 }
@@ -42,7 +43,8 @@ func BenchmarkPause(b *testing.B) {
 func BenchmarkDeleteApp(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	for b.Loop() {
-		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1, Change: config.DeleteApp{Name: "my_app", WithJobs: true}}})
+		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1,
+			Change: config.DeleteApp{Name: "my_app", WithJobs: true}}})
 	}
 }
 
@@ -50,9 +52,13 @@ func BenchmarkDeleteApp(b *testing.B) {
 func BenchmarkLoadAudits(b *testing.B) {
 	var stored Stored
 	for i := range audit.AuditRows {
-		row := event.Audit{ID: event.ID(fmt.Sprint(i)), Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: config.TargetJob,
-			TargetName: fmt.Sprint("job", i), App: "my_app", Before: `{"jobParameter":"` + strings.Repeat("x", 100) + `"}`, After: `{"jobParameter":"y"}`}
-		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathAudit, fmt.Sprint(i+1)), Value: store.Encode(row)})
+		row := event.Audit{ID: event.ID(fmt.Sprint(i)),
+			Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update",
+			Target:     config.TargetJob,
+			TargetName: fmt.Sprint("job", i), App: "my_app", Before: `{"jobParameter":"` + strings.Repeat("x",
+				100) + `"}`, After: `{"jobParameter":"y"}`}
+		stored.Entries = append(stored.Entries,
+			registry.Entry{Path: store.Under(store.PathAudit, fmt.Sprint(i+1)), Value: store.Encode(row)})
 	}
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {

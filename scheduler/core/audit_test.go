@@ -25,7 +25,8 @@ func handIn(s *stage, from, n, size int) {
 	s.t.Helper()
 	var rows []event.Audit
 	for i := range n {
-		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%06d", from+i), Time: s.wall(), Action: "user.add", Target: "user", TargetName: "u",
+		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%06d", from+i), Time: s.wall(), Action: "user.add",
+			Target: "user", TargetName: "u",
 			After: strings.Repeat("x", size)})
 	}
 	s.step(AuditRequested{Token: 1, Rows: rows})
@@ -56,7 +57,8 @@ func TestA1TheNewestRowsAreKept(t *testing.T) {
 			}
 			stored, bytes := storedAudits(s)
 			if stored != len(s.core.audit.Rows()) || bytes != s.core.audit.Bytes() || s.core.audit.NumIDs() != stored {
-				t.Fatalf("%d of %d bytes are stored, %d of %d bytes with %d ids kept", stored, bytes, len(s.core.audit.Rows()), s.core.audit.Bytes(), s.core.audit.NumIDs())
+				t.Fatalf("%d of %d bytes are stored, %d of %d bytes with %d ids kept", stored, bytes,
+					len(s.core.audit.Rows()), s.core.audit.Bytes(), s.core.audit.NumIDs())
 			}
 			if stored > c.kept || stored < c.kept-40 || bytes > audit.AuditBytes {
 				t.Errorf("%d rows of %d bytes are kept, want about %d", stored, bytes, c.kept)
@@ -97,7 +99,8 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 	}
 	s.step()
 	if n, _ := storedAudits(s); n != audit.AuditRows || len(recorded) != audit.AuditRows+1000 {
-		t.Errorf("%d rows are stored and %d recorded, want %d and %d", n, len(recorded), audit.AuditRows, audit.AuditRows+1000)
+		t.Errorf("%d rows are stored and %d recorded, want %d and %d", n, len(recorded), audit.AuditRows,
+			audit.AuditRows+1000)
 	}
 	s.step(HistoryStored{Batches: s.core.recording.Batches() - 1})
 	if n, _ := storedAudits(s); n != recording.AuditsPerStep {
@@ -114,8 +117,12 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	d := s.step(ChangeRequested{Token: 7, Change: config.DisableApp{Name: "my_app", Disabled: true}, Actor: event.Actor{Name: "alice"}})
-	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool { return strings.HasPrefix(w.Path, store.PathAudit) }) {
+	d := s.step(ChangeRequested{Token: 7, Change: config.DisableApp{Name: "my_app", Disabled: true},
+		Actor: event.Actor{Name: "alice"}})
+	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool {
+		return strings.HasPrefix(w.Path,
+			store.PathAudit)
+	}) {
 		t.Fatalf("%+v has no row", d.Change)
 	}
 	s.step(operator.PauseRequested{Token: 8, Job: "nosuch"}) // the commit met a conflict: the next step is another's
@@ -132,11 +139,13 @@ func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
 	s.app()
 	webhook := func(key string) func(*jobs.Config) {
 		return func(j *jobs.Config) {
-			j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook, document.Texts{jobs.PropWebhookURL: {Value: "https://h/" + key}}
+			j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook,
+				document.Texts{jobs.PropWebhookURL: {Value: "https://h/" + key}}
 		}
 	}
 	s.job(webhook("hunter1"))
-	s.apply(s.core.planUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) { webhook("hunter2")(&j); return j, nil }))
+	s.apply(s.core.planUpdateJob("my_job",
+		func(j jobs.Config) (jobs.Config, error) { webhook("hunter2")(&j); return j, nil }))
 	rows := s.core.views.Audits(search.Audits{Action: "job.update", Limit: 10})
 	if len(rows) != 1 || !strings.Contains(rows[0].Before, "props") || !strings.Contains(rows[0].After, "props") {
 		t.Fatalf("%+v", rows)
@@ -181,8 +190,10 @@ func TestA1Search(t *testing.T) {
 	at := s.wall().Truncate(time.Millisecond)
 	var rows []event.Audit
 	for i := range 30 {
-		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%02d", i), Time: at.Add(time.Duration(i/4) * time.Second), Actor: event.Actor{Name: []string{"alice", "bob"}[i%2]},
-			Action: []string{"job.update", "user.add", "app.update"}[i%3], Target: []string{"job", "user", "app"}[i%3], TargetName: fmt.Sprint("n", i%5), App: fmt.Sprint("a", i%7)})
+		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%02d", i), Time: at.Add(time.Duration(i/4) * time.Second),
+			Actor:  event.Actor{Name: []string{"alice", "bob"}[i%2]},
+			Action: []string{"job.update", "user.add", "app.update"}[i%3], Target: []string{"job", "user", "app"}[i%3],
+			TargetName: fmt.Sprint("n", i%5), App: fmt.Sprint("a", i%7)})
 	}
 	s.step(AuditRequested{Token: 1, Rows: rows})
 	for name, c := range map[string]struct {
@@ -213,7 +224,8 @@ func TestA1Search(t *testing.T) {
 			if len(got) != c.want {
 				t.Errorf("%d rows, want %d", len(got), c.want)
 			}
-			if !slices.IsSortedFunc(got, func(a, b event.Audit) int { return b.Time.Compare(a.Time)*2 + strings.Compare(b.ID, a.ID) }) {
+			if !slices.IsSortedFunc(got,
+				func(a, b event.Audit) int { return b.Time.Compare(a.Time)*2 + strings.Compare(b.ID, a.ID) }) {
 				t.Errorf("not the newest first: %+v", got)
 			}
 		})

@@ -18,7 +18,8 @@ import (
 // every second.
 func manyJobs(b *testing.B, n int) *stage {
 	b.Helper()
-	s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{}, now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{},
+		now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
 	var stored Stored
@@ -28,7 +29,8 @@ func manyJobs(b *testing.B, n int) *stage {
 	put(store.Under(store.PathApps, a.AppName), a)
 	job := func(name, cron string) {
 		j := jobs.Default()
-		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, a.AppName, jobs.Transient, cron, 1, 0.1, 32
+		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name,
+			a.AppName, jobs.Transient, cron, 1, 0.1, 32
 		put(store.Under(store.PathJobs, name), j)
 	}
 	for i := range n {
@@ -85,7 +87,8 @@ func BenchmarkLoad(b *testing.B) {
 // BenchmarkUpdate is a status update of one of 50 shards: its write holds them all.
 func BenchmarkUpdate(b *testing.B) {
 	c := New(step.DefaultOptions())
-	e := launched(c, executions.Made{ID: "my_job@20261121T080000Z", Job: "my_job", Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}, store.InlineShards, func(item int) executions.NewTask {
+	e := launched(c, executions.Made{ID: "my_job@20261121T080000Z", Job: "my_job",
+		Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}, store.InlineShards, func(item int) executions.NewTask {
 		return executions.NewTask{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", item), Agent: "S0", Executor: "my_app@-@S0@-@1"}
 	})
 	for b.Loop() {
@@ -98,16 +101,21 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkLoadYAML(b *testing.B) {
 	a, j := app.Default(), jobs.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
-	stored := Stored{Entries: []registry.Entry{{Path: store.Under(store.PathApps, a.AppName), Value: app.Schema.EncodeYAML(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: store.Under(store.PathApps, a.AppName),
+		Value: app.Schema.EncodeYAML(a)}}}
 	for i := range 100_000 {
-		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient, fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60), 1, 0.1, 32
-		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: jobs.Schema.EncodeYAML(j)})
+		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount,
+			j.MemoryMB = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient,
+			fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60), 1, 0.1, 32
+		stored.Entries = append(stored.Entries,
+			registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: jobs.Schema.EncodeYAML(j)})
 	}
 	opt := step.DefaultOptions()
 	opt.Documents = step.YAMLDocuments
 	for b.Loop() {
 		c := New(opt)
-		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || c.config.NumFaults() > 0 {
+		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil ||
+			c.config.NumFaults() > 0 {
 			b.Fatal(err, c.config.NumFaults())
 		}
 	}

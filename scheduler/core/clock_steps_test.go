@@ -223,7 +223,9 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s.restart()
 	s.until(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatalf("no offers are asked for what waits: %s", s.core.views.ShardWaitReason(s.core.executions.Launchable()[0], s.core.executions.Launchable()[0].Shard(0)))
+		t.Fatalf("no offers are asked for what waits: %s",
+			s.core.views.ShardWaitReason(s.core.executions.Launchable()[0],
+				s.core.executions.Launchable()[0].Shard(0)))
 	}
 	if s.offer("S1", 8, 8192); len(s.accepted()) != 1 {
 		t.Error("it is not launched")
@@ -234,10 +236,12 @@ func TestT8ATakeoverEndsThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	const former = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
-	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": former, "/state/ready/plain_job": "1"})
+	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/running/plain_job": "",
+		"/state/running/plain_job/plain_job@-@1": former, "/state/ready/plain_job": "1"})
 	s.now = s.now.Add(3 * time.Hour)
 	s.restart()
-	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Second)}))
+	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable,
+		Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Second)}))
 	s.answer(s.nextQuestion())
 	s.setClock(-3 * time.Hour)
 	s.until(30 * time.Minute)

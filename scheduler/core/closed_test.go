@@ -49,7 +49,8 @@ func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	s.step(s.clusterEvent(closed))
 	shows := func(id, state, note string) {
 		t.Helper()
-		if v, err := s.core.views.Agent(id); err != nil || v.State == nil || *v.State != state || v.Note != note || (note != "") != (v.NoteCode == "takes_no_tasks") {
+		if v, err := s.core.views.Agent(id); err != nil || v.State == nil || *v.State != state || v.Note != note ||
+			(note != "") != (v.NoteCode == "takes_no_tasks") {
 			t.Errorf("%s: %+v, %v; want it to be %s: %s", id, v.AgentView, err, state, note)
 		}
 	}
@@ -74,7 +75,8 @@ func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
 	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
 	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "n2"}))
-	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "the largest amounts seen are 4 CPU") {
+	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) != 1 ||
+		!strings.Contains(v.Notes[0], "the largest amounts seen are 4 CPU") {
 		t.Errorf("it has the notes %q, %v", v.Notes, err)
 	}
 }

@@ -35,7 +35,8 @@ func TestClusterKind(t *testing.T) {
 			opt := s.opt
 			opt.ClusterKind = c.kind
 			err := New(opt).Load(s.now, Stored{Entries: c.stored})
-			if (err != nil) != (c.refused != "") || err != nil && (!strings.Contains(err.Error(), c.refused) || !errors.Is(err, registry.ErrUnusable)) {
+			if (err != nil) != (c.refused != "") ||
+				err != nil && (!strings.Contains(err.Error(), c.refused) || !errors.Is(err, registry.ErrUnusable)) {
 				t.Errorf("%v, want %q", err, c.refused)
 			}
 		})
@@ -58,7 +59,8 @@ func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 		for _, w := range r.Writes() {
 			written[w.Path] = string(w.Value)
 		}
-		if got, there := written[store.PathClusterKind]; got != kind || there != (kind != "") || written[store.PathFramework] == "" {
+		if got, there := written[store.PathClusterKind]; got != kind || there != (kind != "") ||
+			written[store.PathFramework] == "" {
 			t.Errorf("%q: written are %v", kind, written)
 		}
 	}

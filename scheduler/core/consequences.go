@@ -29,7 +29,8 @@ func (c *Core) follow(ch executions.Change) {
 	case executions.ExecutionWaits:
 		c.recording.Waits(e, ch.Why)
 	case executions.ExecutionKilled:
-		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem, Message: ch.Why},
+		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem,
+			Message: ch.Why},
 			string(store.Encode(ch.Why)))
 	case executions.ExecutionEnded:
 		c.executionEnded(e)
@@ -37,7 +38,8 @@ func (c *Core) follow(ch executions.Change) {
 		s := ch.Ref().Shard()
 		c.shared.Numbers.TasksLaunched++
 		c.recording.TraceDecided(ch.Ref(), cluster.Staging, reason.Reason{})
-		c.shared.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: "on agent " + s.Agent()})
+		c.shared.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(),
+			Detail: "on agent " + s.Agent()})
 	case executions.TaskRuns:
 		s := ch.Ref().Shard()
 		if !e.Daemon() && c.recording.On() {
@@ -49,7 +51,8 @@ func (c *Core) follow(ch executions.Change) {
 		}
 	case executions.TaskKillWanted:
 		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
-			c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(), Task: s.TaskID(), Message: ch.Why}, s.TaskID())
+			c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(),
+				Task: s.TaskID(), Message: ch.Why}, s.TaskID())
 		}
 		if ch.Send {
 			c.attempts.SendKill(ch.Ref())
@@ -61,12 +64,16 @@ func (c *Core) follow(ch executions.Change) {
 		c.releaseTask(e, s)
 		countEnd(c.shared, ch.State)
 		failed := ch.State == executions.Failed || ch.State == executions.TimedOut
-		c.shared.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Detail: string(ch.State), Why: whyNot(s),
-			Problem: ch.State != executions.Finished && ch.State != executions.Killed && !(failed && c.notifications.IgnoresFailures(e.Job()))})
+		c.shared.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(),
+			Detail: string(ch.State), Why: whyNot(s),
+			Problem: ch.State != executions.Finished && ch.State != executions.Killed &&
+				!(failed && c.notifications.IgnoresFailures(e.Job()))})
 	case executions.ShardRequeued:
 		s := ch.Ref().Shard()
-		c.shared.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: s.Cause(), Problem: s.Kill().IsZero()})
-		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(), Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
+		c.shared.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(),
+			Why: s.Cause(), Problem: s.Kill().IsZero()})
+		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(),
+			Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
 		c.releaseTask(e, s)
 		c.shared.Numbers.TasksRequeued++
 		c.daemons.Requeued(ch.Ref())
@@ -107,7 +114,8 @@ func (c *Core) executionEnded(e *executions.Execution) {
 		c.notifications.ReportFailure(e.Job(), notifications.FailureOf(e))
 	}
 	if !e.Dropped() { // else its drop has been reported
-		c.shared.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state), Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
+		c.shared.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state),
+			Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
 	if e.Daemon() {
 		c.daemons.TendLater(e.Job())

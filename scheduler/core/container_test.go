@@ -39,13 +39,15 @@ func (s *stage) offerWith(agent string, labels map[string]string) {
 	s.t.Helper()
 	s.offerN++
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
-		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, Resources: resources.New(8, 4096), Total: resources.New(8, 4096),
+		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, Resources: resources.New(8, 4096),
+		Total:      resources.New(8, 4096),
 		Attributes: &cluster.Attributes{Labels: labels},
 	}}}))
 }
 
 func inContainer(a *app.Config) {
-	a.AppURL, a.Image, a.ImagePullPolicy, a.ImagePullSecrets = "", "registry.example/a:1", "Always", document.ListOf("mirror")
+	a.AppURL, a.Image, a.ImagePullPolicy, a.ImagePullSecrets = "", "registry.example/a:1", "Always",
+		document.ListOf("mirror")
 	a.PodTemplate = `{"spec":{"nodeSelector":{"disk":"ssd"}}}`
 }
 
@@ -57,12 +59,14 @@ func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.offerWith("node-1", map[string]string{"disk": "hdd"})
-	if text := fmt.Sprint(s.explain("my_job")); len(s.accepts) > 0 || !strings.Contains(text, "it lacks the label disk=ssd, which the app asks for") {
+	if text := fmt.Sprint(s.explain("my_job")); len(s.accepts) > 0 ||
+		!strings.Contains(text, "it lacks the label disk=ssd, which the app asks for") {
 		t.Fatalf("%+v %s", s.accepts, text)
 	}
 	s.offerWith("node-2", map[string]string{"disk": "ssd"})
 	launches := s.accepted()
-	want := cluster.Container{Image: "registry.example/a:1", PullPolicy: "Always", PullSecrets: []string{"mirror"}, Template: []byte(`{"spec":{"nodeSelector":{"disk":"ssd"}}}`)}
+	want := cluster.Container{Image: "registry.example/a:1", PullPolicy: "Always", PullSecrets: []string{"mirror"},
+		Template: []byte(`{"spec":{"nodeSelector":{"disk":"ssd"}}}`)}
 	if len(launches) != 3 {
 		t.Fatalf("%+v", launches)
 	}
@@ -83,8 +87,10 @@ func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 		t.Errorf("the key of an app has changed: all executors would be replaced: %s", keys[0])
 	}
 	for _, change := range []func(*app.Config){
-		func(a *app.Config) { a.Image = "a" }, func(a *app.Config) { a.Image = "b" }, func(a *app.Config) { a.ImagePullPolicy = "Never" },
-		func(a *app.Config) { a.ImagePullSecrets = document.ListOf("a") }, func(a *app.Config) { a.PodTemplate = `{"spec":{"hostNetwork":true}}` },
+		func(a *app.Config) { a.Image = "a" }, func(a *app.Config) { a.Image = "b" },
+		func(a *app.Config) { a.ImagePullPolicy = "Never" },
+		func(a *app.Config) { a.ImagePullSecrets = document.ListOf("a") },
+		func(a *app.Config) { a.PodTemplate = `{"spec":{"hostNetwork":true}}` },
 	} {
 		other := a
 		change(&other)

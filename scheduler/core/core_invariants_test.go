@@ -32,7 +32,8 @@ func (s *stage) contradiction() string {
 				}
 				on[sh.Executor()].n++
 				on[sh.Executor()].used = on[sh.Executor()].used.Plus(e.Settings().Job.Resources())
-				if o, blocks := c.orphans.Blocking(e.Job(), sh.Item()); blocks && !o.Alive && !e.Settings().Job.Failover && o.Framework != "" {
+				if o, blocks := c.orphans.Blocking(e.Job(), sh.Item()); blocks && !o.Alive &&
+					!e.Settings().Job.Failover && o.Framework != "" {
 					return "live beside a blocking orphan " + sh.TaskID()
 				}
 			}
@@ -44,7 +45,8 @@ func (s *stage) contradiction() string {
 		if j == nil || !slices.Contains(c.executions.Queue(j.Name()), e) {
 			return "not in a queue " + id
 		}
-		if !e.Launched() && c.executions.Queue(j.Name())[0] == e && j.Config() != nil && !e.Launchable() && !c.config.IsFaulty(j) {
+		if !e.Launched() && c.executions.Queue(j.Name())[0] == e && j.Config() != nil && !e.Launchable() &&
+			!c.config.IsFaulty(j) {
 			return "head is not launchable " + id
 		}
 	}
@@ -68,7 +70,8 @@ func (s *stage) contradiction() string {
 			a = &acc{}
 		}
 		if x.Tasks() != a.n || x.Used() != a.used || x.Pending() < 0 {
-			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.Tasks(), a.used, x.Used(), x.Pending())
+			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.Tasks(), a.used,
+				x.Used(), x.Pending())
 		}
 	}
 	if why := c.executions.Contradiction(); why != "" {
@@ -115,7 +118,8 @@ func (s *stage) everything() string {
 	}
 	for _, id := range c.config.JobNames() {
 		j := c.config.Job(id)
-		out += fmt.Sprintln(id, j.IsStored(), j.Since(), j.Mark(), j.Stored().Paused, j.Config() != nil, j.Schedule() != nil)
+		out += fmt.Sprintln(id, j.IsStored(), j.Since(), j.Mark(), j.Stored().Paused, j.Config() != nil,
+			j.Schedule() != nil)
 	}
 	out += fmt.Sprintln(c.fires.MadeUpTo(), c.executors.Counter(), c.subscription.FrameworkID(), c.executions.KeyIDs())
 	for _, id := range c.config.AppNames() {

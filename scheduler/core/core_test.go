@@ -35,7 +35,8 @@ func TestOneRunFromFireToEnd(t *testing.T) {
 	}
 	s.finish(launches)
 	v := s.execution(id)
-	if v.State != executions.Finished || v.Source != executions.NormalTrigger || !v.FireTime.Equal(time.Date(2026, 11, 21, 8, 0, 5, 0, time.UTC)) {
+	if v.State != executions.Finished || v.Source != executions.NormalTrigger ||
+		!v.FireTime.Equal(time.Date(2026, 11, 21, 8, 0, 5, 0, time.UTC)) {
 		t.Fatalf("%+v", v)
 	}
 	s.restart()

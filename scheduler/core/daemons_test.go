@@ -65,7 +65,8 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 		s.after(time.Second)
 	}
 	got := silent()
-	if len(got) != 1 || got[0].Job != "my_job" || got[0].App != "my_app" || got[0].Agent != "S1" || got[0].Count != 2 || !got[0].Why.Is("executor_quiet") ||
+	if len(got) != 1 || got[0].Job != "my_job" || got[0].App != "my_app" || got[0].Agent != "S1" ||
+		got[0].Count != 2 || !got[0].Why.Is("executor_quiet") ||
 		s.wall().Sub(got[0].Since) < time.Minute {
 		t.Errorf("after 90 s: %+v", got)
 	}

@@ -40,7 +40,9 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 			t.Fatalf("%d shards launched: %+v", len(launches), s.explain("my_job"))
 		}
 		if round > 0 {
-			if x := s.explain("my_job"); len(x.Waiting) == 0 || x.Waiting[0].Since.IsZero() || !strings.Contains(x.Waiting[0].Reason, "shards follow with the next launch: each is sent 43 KiB of settings, and one call to an agent holds 256 KiB") {
+			if x := s.explain("my_job"); len(x.Waiting) == 0 || x.Waiting[0].Since.IsZero() ||
+				!strings.Contains(x.Waiting[0].Reason,
+					"shards follow with the next launch: each is sent 43 KiB of settings, and one call to an agent holds 256 KiB") {
 				t.Errorf("%+v", x.Waiting)
 			}
 			s.until(time.Second)
@@ -63,7 +65,8 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 		}
 		described, err := l.Description()
 		task := l.Task
-		if err != nil || len(described) > l.Size || task.Item != i || len(task.JobParameter) != 20<<10 || len(task.Env["A"]) != 20<<10 || task.TaskID != l.TaskID || task.Total != 20 {
+		if err != nil || len(described) > l.Size || task.Item != i || len(task.JobParameter) != 20<<10 ||
+			len(task.Env["A"]) != 20<<10 || task.TaskID != l.TaskID || task.Total != 20 {
 			t.Fatalf("shard %d: %v %.200s", i, err, described)
 		}
 		if want := map[int]int{0: 1, 7: 1000}[i]; len(task.ShardingParameter) != want {
@@ -104,9 +107,11 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 			t.Error("it was launched")
 		}
 		// What is larger than any document stops nobody from leading, either.
-		s.stored[store.Under(store.PathJobs, "my_job")] = []byte(`{"jobName":"my_job","description":"` + strings.Repeat("x", 4<<20) + `"}`)
+		s.stored[store.Under(store.PathJobs, "my_job")] = []byte(`{"jobName":"my_job","description":"` +
+			strings.Repeat("x", 4<<20) + `"}`)
 		s.restart()
-		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), "at most 1048576 are read") {
+		if x := s.explain("my_job"); x.State != "FAULTY" ||
+			!strings.Contains(strings.Join(x.Notes, ";"), "at most 1048576 are read") {
 			t.Errorf("%s %v", x.State, x.Notes)
 		}
 	})
@@ -117,7 +122,8 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.ShardingTotalCount = 400 })
 		var o jobs.Config
 		huge(&o)
-		if err := s.step(operator.TriggerRequested{Token: 1, Job: "my_job", Overrides: jobs.Overrides{Env: o.Env}}).Replies[0].Err; err == nil ||
+		if err := s.step(operator.TriggerRequested{Token: 1, Job: "my_job",
+			Overrides: jobs.Overrides{Env: o.Env}}).Replies[0].Err; err == nil ||
 			!strings.Contains(err.Error(), "400 "+together) {
 			t.Errorf("trigger: %v", err)
 		}
@@ -129,13 +135,15 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.CPUCount = 0.1 })
 		var o jobs.Config
 		huge(&o)
-		reply := s.step(operator.TriggerRequested{Token: 1, Job: "my_job", Overrides: jobs.Overrides{Env: o.Env}}).Replies[0]
+		reply := s.step(operator.TriggerRequested{Token: 1, Job: "my_job",
+			Overrides: jobs.Overrides{Env: o.Env}}).Replies[0]
 		if reply.Err != nil {
 			t.Fatal(reply.Err)
 		}
 		s.updateJob("my_job", func(j *jobs.Config) { j.ShardingTotalCount = 400 })
 		s.offer("S1", 64, 64000)
-		if v := s.execution(reply.ExecutionID); len(s.accepts) > 0 || v.State != executions.Killed || !strings.Contains(v.Reason, "400 "+together) {
+		if v := s.execution(reply.ExecutionID); len(s.accepts) > 0 || v.State != executions.Killed ||
+			!strings.Contains(v.Reason, "400 "+together) {
 			t.Errorf("%d ACCEPTs, %s %s", len(s.accepts), v.State, v.Reason)
 		}
 	})
@@ -152,9 +160,12 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.restart()
 		s.offer("S1", 64, 64000)
 		s.until(time.Minute)
-		if x := s.explain("my_job"); len(s.accepts) > 0 || len(x.Waiting) != 100-len(first) || !strings.Contains(x.Waiting[0].Reason, "its 62 shards that wait are given 421 KiB of settings each, 26 MiB together, and at most 10 MiB can be launched") ||
+		if x := s.explain("my_job"); len(s.accepts) > 0 || len(x.Waiting) != 100-len(first) ||
+			!strings.Contains(x.Waiting[0].Reason,
+				"its 62 shards that wait are given 421 KiB of settings each, 26 MiB together, and at most 10 MiB can be launched") ||
 			s.core.placement.Held().Len() > 0 {
-			t.Errorf("%d ACCEPTs, %d offers, %d of %d wait: %+v", len(s.accepts), s.core.placement.Held().Len(), len(x.Waiting), 100-len(first), x.Waiting[:1])
+			t.Errorf("%d ACCEPTs, %d offers, %d of %d wait: %+v", len(s.accepts), s.core.placement.Held().Len(),
+				len(x.Waiting), 100-len(first), x.Waiting[:1])
 		}
 		s.step(operator.KillRequested{Token: 1, ExecutionID: id})
 		for _, l := range first {
@@ -192,10 +203,12 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.trigger()
 		s.offer("S1", 64, 1e6)
 		if x := s.explain("my_job"); len(s.accepts) > 0 || len(x.Waiting) == 0 ||
-			!strings.Contains(x.Waiting[0].Reason, "its 10000 shards are given 61 KiB of settings each, 589 MiB together, and at most 128 MiB can be launched") {
+			!strings.Contains(x.Waiting[0].Reason,
+				"its 10000 shards are given 61 KiB of settings each, 589 MiB together, and at most 128 MiB can be launched") {
 			t.Errorf("%d ACCEPTs, %+v", len(s.accepts), x.Waiting[:1])
 		}
-		s.apply(s.core.planUpdateApp("my_app", func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/start.sh"; return a, nil }))
+		s.apply(s.core.planUpdateApp("my_app",
+			func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/start.sh"; return a, nil }))
 		s.until(time.Second)
 		s.offer("S1", 64, 1e6)
 		if got := s.accepted(); len(got) != 10_000 {

@@ -14,7 +14,8 @@ import (
 // sized gives a job's document a description of so many bytes.
 func sized(name, appName string, bytes int) jobs.Config {
 	c := jobs.Default()
-	c.JobName, c.AppName, c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB = name, appName, jobs.Transient, 1, 1, 64
+	c.JobName, c.AppName, c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB = name, appName,
+		jobs.Transient, 1, 1, 64
 	c.Description = strings.Repeat("x", bytes)
 	return c
 }
@@ -52,7 +53,8 @@ func TestDocumentsAreBounded(t *testing.T) {
 	do(config.RegisterJob{Config: sized("c", "other", 8000)})
 	refused(config.RegisterJob{Config: sized("d", "other", 8000)}, `app "other"`, perApp, all)
 	refused(config.UpdateJob{Config: sized("a", "my_app", 11_000), Version: 0}, all)
-	refused(config.UpdateJob{Config: sized("a", "other", 8000), Version: 0}, `app "other"`, perApp) // no larger, but of another app
+	refused(config.UpdateJob{Config: sized("a", "other", 8000), Version: 0}, `app "other"`,
+		perApp) // no larger, but of another app
 	refused(config.RegisterApp{Config: app.Config{AppName: "third", BootstrapScript: strings.Repeat("x", 5000)}}, all)
 	if _, err := s.core.views.CheckJob(config.RegisterJob{Config: sized("d", "other", 8000)}); err == nil {
 		t.Error("the check of a job does not say it")
@@ -61,7 +63,9 @@ func TestDocumentsAreBounded(t *testing.T) {
 	s.opt.DocumentsLimit, s.opt.DocumentsPerAppLimit = 10_000, 5000
 	s.restart()
 	got := s.core.views.Facts().Documents
-	if sum := int64(len(s.stored["/config/app/my_app"]) + len(s.stored["/config/app/other"]) + len(s.stored["/config/job/a"]) + len(s.stored["/config/job/c"])); got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 || got.LargestApp < 8000 {
+	if sum := int64(len(s.stored["/config/app/my_app"]) + len(s.stored["/config/app/other"]) +
+		len(s.stored["/config/job/a"]) +
+		len(s.stored["/config/job/c"])); got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 || got.LargestApp < 8000 {
 		t.Errorf("%+v, want %d bytes", got, sum)
 	}
 	refused(config.UpdateJob{Config: sized("a", "my_app", 8001), Version: 0})

@@ -21,7 +21,10 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	id, l := s.launch()
 	s.run(l)
 	s.update(l[0], cluster.Finished)
-	s.job(oneShard, withMisfire, func(j *jobs.Config) { j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?", 100 })
+	s.job(oneShard, withMisfire, func(j *jobs.Config) {
+		j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?",
+			100
+	})
 	for range 2000 {
 		s.after(time.Second)
 	}
@@ -39,7 +42,8 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 		t.Errorf("%d executions of the job that can't run are in the registry", rows)
 	}
 	j := s.core.config.Job("too_big")
-	if got := j.Stored().Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() || !strings.Contains(got.DroppedWhy.String(), "3 fires wait already") {
+	if got := j.Stored().Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() ||
+		!strings.Contains(got.DroppedWhy.String(), "3 fires wait already") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -35,7 +35,8 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 		return l[0].Executor
 	}
 	first := launch()
-	if first.Version != 3 || first.User != "batch" || first.ShutdownGrace != 9500*time.Millisecond || first.Environment["CA"] != "old" || first.Environment["HOST"] == "" {
+	if first.Version != 3 || first.User != "batch" || first.ShutdownGrace != 9500*time.Millisecond ||
+		first.Environment["CA"] != "old" || first.Environment["HOST"] == "" {
 		t.Fatalf("started with %+v", first)
 	}
 	// Another CA or grace: the running executor is used on as it is.
@@ -81,18 +82,21 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 		if l.Executor.ID != x {
 			t.Fatalf("launched on %s", l.Executor.ID)
 		}
-		s.update(l, cluster.Error, fromMaster(cluster.ReasonTaskInvalid), func(u *cluster.Update) { u.ExecutorMismatch = true })
+		s.update(l, cluster.Error, fromMaster(cluster.ReasonTaskInvalid),
+			func(u *cluster.Update) { u.ExecutorMismatch = true })
 	}
 	s.until(time.Second)
 	s.offer("S1", 4, 1000, x)
 	again := s.accepted()
-	if len(refused) != 2 || len(again) != 2 || again[0].Executor.ID == x || again[1].Executor.ID != again[0].Executor.ID {
+	if len(refused) != 2 || len(again) != 2 || again[0].Executor.ID == x ||
+		again[1].Executor.ID != again[0].Executor.ID {
 		t.Fatalf("refused %d, then %+v", len(refused), again)
 	}
 	if n := s.core.executions.Ref(again[0].TaskID).Shard().Errors(); n > 0 {
 		t.Errorf("%d errors are counted", n)
 	}
-	if len(calls[step.CallEndExecutor](s.last))+len(calls[step.CallKill](s.last)) > 0 || s.core.executions.Ref(first.TaskID).Shard().State() != executions.Running {
+	if len(calls[step.CallEndExecutor](s.last))+len(calls[step.CallKill](s.last)) > 0 ||
+		s.core.executions.Ref(first.TaskID).Shard().State() != executions.Running {
 		t.Errorf("the task on it is touched: %+v", s.last.Calls)
 	}
 	s.update(first, cluster.Finished)
@@ -122,7 +126,8 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != tt.same {
 			t.Errorf("role %q, then %q: launched %+v", tt.before, tt.now, l)
 		}
-		if ref := s.core.executions.Ref(first.TaskID); ref.Shard().State() != executions.Running || len(calls[step.CallEndExecutor](s.last)) > 0 {
+		if ref := s.core.executions.Ref(first.TaskID); ref.Shard().State() != executions.Running ||
+			len(calls[step.CallEndExecutor](s.last)) > 0 {
 			t.Errorf("role %q, then %q: what ran on it is touched", tt.before, tt.now)
 		}
 	}

@@ -104,7 +104,8 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 	}
 	a, e1 := s.core.views.Agent("S1")
 	boxes, e2 := s.core.views.Sandboxes("my_app")
-	if e1 != nil || e2 != nil || a.NoteCode != "agent_clock_ahead" || len(boxes) != 1 || boxes[0].NoteCode != a.NoteCode {
+	if e1 != nil || e2 != nil || a.NoteCode != "agent_clock_ahead" || len(boxes) != 1 ||
+		boxes[0].NoteCode != a.NoteCode {
 		t.Errorf("the agent and the sandbox on it: %+v, %v, %+v, %v", a, e1, boxes, e2)
 	}
 }
@@ -129,7 +130,8 @@ func TestX14AQuietExecutorIsShown(t *testing.T) {
 	}
 	expect := func(noted int, explained string) {
 		t.Helper()
-		if got := strings.Join(s.explain("my_job").Notes, "; "); len(notes) != noted || !strings.Contains(got, explained) || explained == "" && strings.Contains(got, "heard") {
+		if got := strings.Join(s.explain("my_job").Notes, "; "); len(notes) != noted ||
+			!strings.Contains(got, explained) || explained == "" && strings.Contains(got, "heard") {
 			t.Fatalf("noted %q, want %d notes; explained %q, want %q", notes, noted, got, explained)
 		}
 	}

@@ -91,7 +91,8 @@ func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
 		t.Fatalf("explain has %+v", x)
 	}
 	e := x.Ended[0]
-	if e.ExecutionID != x.Running[0].ExecutionID || e.Item != 1 || e.TaskID != l[1].TaskID || e.State != executions.Lost ||
+	if e.ExecutionID != x.Running[0].ExecutionID || e.Item != 1 || e.TaskID != l[1].TaskID ||
+		e.State != executions.Lost ||
 		e.Agent != "S1" || !strings.Contains(e.Reason, "switched off") {
 		t.Errorf("the lost shard is told as %+v", e)
 	}
@@ -137,7 +138,8 @@ func TestAnExecutorsEndIsASentence(t *testing.T) {
 	s.job(oneShard)
 	id, l := s.launch()
 	s.run(l)
-	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated), func(u *cluster.Update) { u.ExecutorID, u.Message = "", "Executor terminated" })
+	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated),
+		func(u *cluster.Update) { u.ExecutorID, u.Message = "", "Executor terminated" })
 	want := "its executor my_app@-@S1@-@1 on agent S1 ended before the task did (FAILED, EXECUTOR_TERMINATED: Executor terminated): it was killed, was over a limit, or had a fault; " +
 		"its stderr (GET /api/operate/sandbox with the app's name) and that agent's log tell more"
 	if v := s.execution(id); v.Shards[0].FailureCause != want {
@@ -206,7 +208,8 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 		if len(x.Running) != 1 {
 			t.Fatalf("%+v", x)
 		}
-		return strings.Contains(strings.Join(x.Notes, "\n"), "as they were last known: the scheduler has no connection to the cluster: connection refused")
+		return strings.Contains(strings.Join(x.Notes, "\n"),
+			"as they were last known: the scheduler has no connection to the cluster: connection refused")
 	}
 	if noted() {
 		t.Error("said while subscribed")
@@ -223,7 +226,8 @@ func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "0 0 0 1 1 ? 2020" })
-	if notes := strings.Join(s.explain("my_job").Notes, "; "); !strings.Contains(notes, "the shards stay") || strings.Contains(notes, "on trigger") {
+	if notes := strings.Join(s.explain("my_job").Notes, "; "); !strings.Contains(notes, "the shards stay") ||
+		strings.Contains(notes, "on trigger") {
 		t.Errorf("notes: %s", notes)
 	}
 }
@@ -235,10 +239,12 @@ func TestIDOfADaemonsRun(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "* * * * * ?" })
 	standing := s.core.executions.Standing("my_job").ID()
-	if _, err := s.core.views.Execution("my_job@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+standing) {
+	if _, err := s.core.views.Execution("my_job@20261121T080000Z"); err == nil ||
+		!strings.Contains(err.Error(), "GET /api/execution/"+standing) {
 		t.Errorf("%v; want a word of %s", err, standing)
 	}
-	if _, err := s.core.views.Execution("other@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "there is no execution") {
+	if _, err := s.core.views.Execution("other@20261121T080000Z"); err == nil ||
+		!strings.Contains(err.Error(), "there is no execution") {
 		t.Errorf("%v", err)
 	}
 }

@@ -33,7 +33,8 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 			}
 		})
 	}
-	shut := []string{"/config/app/shut_app", "/config/job/shut", "/state/disable/job/marked", "/state/failover/x", "/state/ready/x", "/state/running"}
+	shut := []string{"/config/app/shut_app", "/config/job/shut", "/state/disable/job/marked", "/state/failover/x",
+		"/state/ready/x", "/state/running"}
 	core, err := s.loadClosed(shut...)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,8 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	s.step()
 	for _, path := range shut {
 		if !slices.ContainsFunc(s.last.Notes, func(n step.Note) bool {
-			return n.Kind == step.NoteFaulty && strings.HasPrefix(n.Detail, path+": ") && strings.Contains(n.Detail, accessDenied)
+			return n.Kind == step.NoteFaulty && strings.HasPrefix(n.Detail, path+": ") &&
+				strings.Contains(n.Detail, accessDenied)
 		}) {
 			t.Errorf("the log does not name %s: %+v", path, s.last.Notes)
 		}
@@ -55,8 +57,10 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	if diff := cmp.Diff(want, s.core.views.FaultyDocuments()); diff != "" {
 		t.Errorf("faulty: %s", diff)
 	}
-	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY", "marked": "DISABLED"} {
-		if x, err := s.core.views.Explain(name); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), accessDenied) {
+	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY",
+		"marked": "DISABLED"} {
+		if x, err := s.core.views.Explain(name); err != nil || x.State != state ||
+			state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), accessDenied) {
 			t.Errorf("%s: %+v, %v", name, x, err)
 		}
 	}
@@ -70,8 +74,10 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	if x := s.explain("shut"); x.State != "READY" {
 		t.Errorf("%+v", x)
 	}
-	for _, path := range []string{"/scheduler/fire-cursor", "/scheduler/execution/x", "/ha/framework_id", "/config/job", "/state/disable/job"} {
-		if _, err := s.loadClosed(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), accessDenied) {
+	for _, path := range []string{"/scheduler/fire-cursor", "/scheduler/execution/x", "/ha/framework_id",
+		"/config/job", "/state/disable/job"} {
+		if _, err := s.loadClosed(path); err == nil || !strings.Contains(err.Error(), path) ||
+			!strings.Contains(err.Error(), accessDenied) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -94,12 +100,14 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	lose(accessDenied)
 	s.now = s.now.Add(time.Minute)
 	lose("still " + accessDenied)
-	want := views.FaultyView{Path: path, Kind: "job", Name: "my_job", Why: views.WhyOf(reason.DocumentUnreadable("still " + accessDenied)), Since: began, LastGood: true}
+	want := views.FaultyView{Path: path, Kind: "job", Name: "my_job",
+		Why: views.WhyOf(reason.DocumentUnreadable("still " + accessDenied)), Since: began, LastGood: true}
 	if diff := cmp.Diff([]views.FaultyView{want}, s.core.views.FaultyDocuments()); diff != "" {
 		t.Errorf("faulty: %s", diff)
 	}
 	x := s.explain("my_job")
-	if len(x.NextFires) == 0 || !strings.Contains(strings.Join(x.Notes, ";"), "last good document is in force: it can't be read") {
+	if len(x.NextFires) == 0 || !strings.Contains(strings.Join(x.Notes, ";"),
+		"last good document is in force: it can't be read") {
 		t.Errorf("%+v", x)
 	}
 	s.edit(path, string(s.stored[path]), 1)
@@ -123,7 +131,8 @@ func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 		if x := s.explain("my_job"); x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
 			t.Errorf("%+v", x)
 		}
-		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: accessDenied}, true); len(again) != 0 {
+		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: accessDenied},
+			true); len(again) != 0 {
 			t.Errorf("reported twice: %+v", again)
 		}
 		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1}, found)...)
@@ -166,7 +175,8 @@ func TestEditedJSONIsReadWithCare(t *testing.T) {
 	const path = "/config/job/my_job"
 	own := string(s.stored[path])
 	s.edit(path, strings.Replace(own, "{", `{"cron":"0 0 3 * * ?",`, 1), 1)
-	if f := s.core.views.FaultyDocuments(); len(f) != 1 || !strings.Contains(f[0].Reason, "cron is given more than once") {
+	if f := s.core.views.FaultyDocuments(); len(f) != 1 ||
+		!strings.Contains(f[0].Reason, "cron is given more than once") {
 		t.Errorf("a name given twice: %+v", f)
 	}
 	s.edit(path, strings.Replace(own, `"cpuCount"`, `"CPUCOUNT"`, 1), 2)
@@ -174,7 +184,8 @@ func TestEditedJSONIsReadWithCare(t *testing.T) {
 		if !strings.Contains(f[0].Reason, "cpuCount") {
 			t.Errorf("a name in other letters: %+v", f)
 		}
-	} else if v, err := s.core.views.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "CPUCOUNT is not a field") {
+	} else if v, err := s.core.views.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"),
+		"CPUCOUNT is not a field") {
 		t.Errorf("a name in other letters: %+v, %v", v, err)
 	}
 }

@@ -23,7 +23,8 @@ func TestCells(t *testing.T) {
 	see(map[string][]search.Cell{id: {{State: "LAUNCHING", Attempt: 1, TaskID: l.TaskID}}}, "my_job", id, "none")
 	s.update(l, cluster.Running, saysSandbox(t, runOf(l, "c-1")))
 	waits := s.trigger()
-	see(map[string][]search.Cell{id: {{State: "RUNNING", Attempt: 1, TaskID: l.TaskID}}, waits: {}}, "my_job", id, waits)
+	see(map[string][]search.Cell{id: {{State: "RUNNING", Attempt: 1, TaskID: l.TaskID}}, waits: {}}, "my_job", id,
+		waits)
 	s.update(l, cluster.Finished)
 	ended := s.core.views.Cells("my_job", []string{id})[id][0]
 	if ended.State != "FINISHED" || ended.DurationMillis == nil {

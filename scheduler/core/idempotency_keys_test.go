@@ -23,7 +23,8 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	l = s.start(8)
 	s.run(l)
 	// One batch ends an execution, which pushes that of the key out, and repeats the key.
-	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("x")}),
+	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished,
+		Source: cluster.FromExecutor, UUID: []byte("x")}),
 		operator.TriggerRequested{Token: 3, Job: "my_job", Key: "k"})
 	if got := d.Replies[0].ExecutionID; got != id || d.Replies[0].Err != nil {
 		t.Fatalf("the key gave %q, want %q again", got, id)
@@ -32,7 +33,8 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		t.Fatal("it runs a second time")
 	}
 	s.restart()
-	if d := s.step(operator.TriggerRequested{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id || s.core.executions.Get(id) != nil {
+	if d := s.step(operator.TriggerRequested{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id ||
+		s.core.executions.Get(id) != nil {
 		t.Fatalf("after a restart: %+v", d.Replies)
 	}
 	s.until(25 * time.Hour)

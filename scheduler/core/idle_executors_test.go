@@ -34,7 +34,8 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	s.offer("S1", 2.5, 8192, idle...)
 	s.until(time.Second)
 	if x := s.core.executors.Get(idle[1]); !x.IsClosing() || s.core.executors.Get(idle[0]).IsClosing() {
-		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors.Get(idle[0]).IsClosing(), x.IsClosing())
+		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v",
+			s.core.executors.Get(idle[0]).IsClosing(), x.IsClosing())
 	}
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
 	s.offer("S1", 3, 8192, idle[0])
@@ -48,7 +49,10 @@ func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
 	for _, period := range []time.Duration{5 * time.Second, 12 * time.Second, 20 * time.Second, time.Minute} {
 		s := newStage(t)
 		s.app()
-		s.job(oneShard, func(j *jobs.Config) { j.Cron = fmt.Sprintf("0/%d * * * * ?", min(59, int(period.Seconds()))) })
+		s.job(oneShard, func(j *jobs.Config) {
+			j.Cron = fmt.Sprintf("0/%d * * * * ?",
+				min(59, int(period.Seconds())))
+		})
 		var runs []string
 		for i := range 300 {
 			s.until(s.now.Truncate(period).Add(period + time.Millisecond).Sub(s.now))
@@ -153,7 +157,8 @@ func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
 	s.trigger()
 	var offers []cluster.Offer
 	for i := range 20 {
-		offers = append(offers, cluster.Offer{ID: fmt.Sprint("P", i), AgentID: fmt.Sprint("A", i), AgentURL: "http://a:5051", Resources: resources.New(1.5, 8192)})
+		offers = append(offers, cluster.Offer{ID: fmt.Sprint("P", i), AgentID: fmt.Sprint("A", i),
+			AgentURL: "http://a:5051", Resources: resources.New(1.5, 8192)})
 	}
 	s.step(s.clusterEvent(cluster.Offers{Offers: offers}))
 	for _, l := range s.accepted() {

@@ -19,7 +19,8 @@ import (
 // candidate is a job that isn't registered: one shard of 1 CPU and 64 MB each.
 func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "new_job", "my_app", jobs.Transient, shards, 1, 64
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "new_job", "my_app",
+		jobs.Transient, shards, 1, 64
 	for _, f := range change {
 		f(&j)
 	}
@@ -54,7 +55,8 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 		{"declined, and large enough", func(s *stage) { s.offer("S1", 4, 4096) }, candidate(3), true, nil,
 			"no offers are held now; the agents seen so far have room for all 3 shards beside what runs on them"},
 		{"declined, one shard", func(s *stage) { s.offer("S1", 4, 4096) }, candidate(1), true, nil, "room for its 1 shard beside"},
-		{"declined, and too small", func(s *stage) { s.offer("S1", 4, 4096); s.offer("S2", 2, 4096) }, candidate(9), false, nil,
+		{"declined, and too small", func(s *stage) { s.offer("S1", 4, 4096); s.offer("S2", 2, 4096) }, candidate(9),
+			false, nil,
 			"no offers are held now; the agents seen so far have room for 4 of 9 shards beside what runs on them (each takes 1 CPU"},
 		{"others run there", func(s *stage) {
 			s.job()
@@ -86,7 +88,8 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 			if diff := cmp.Diff(want, got.Placement.Shards); diff != "" {
 				t.Errorf("shards (-want +got):\n%s", diff)
 			}
-			if got.Placement.Fits != tt.fits || !strings.Contains(got.Placement.Reason, tt.reason) || tt.reason == "" && got.Placement.Reason != "" {
+			if got.Placement.Fits != tt.fits || !strings.Contains(got.Placement.Reason, tt.reason) ||
+				tt.reason == "" && got.Placement.Reason != "" {
 				t.Errorf("fits %t: %s", got.Placement.Fits, got.Placement.Reason)
 			}
 		})
@@ -97,7 +100,8 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 func (s *stage) hold(agent string, cpus float64) {
 	s.t.Helper()
 	s.offer(agent, cpus, 4096)
-	s.core.placement.Offer(cluster.Offer{ID: "held", AgentID: agent, Hostname: agent, Resources: resources.New(cpus, 4096)})
+	s.core.placement.Offer(cluster.Offer{ID: "held", AgentID: agent, Hostname: agent,
+		Resources: resources.New(cpus, 4096)})
 }
 
 // What was said before is what happens when the job is registered and triggered.
@@ -143,15 +147,18 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := s.core.views.CheckJob(config.UpdateJob{Config: candidate(2, func(j *jobs.Config) { j.JobName, j.Cron = "my_job", "0 0 0 1 1 ? 2020" }), Version: v.Version})
+	check, err := s.core.views.CheckJob(config.UpdateJob{Config: candidate(2,
+		func(j *jobs.Config) { j.JobName, j.Cron = "my_job", "0 0 0 1 1 ? 2020" }), Version: v.Version})
 	if err != nil {
 		t.Fatal(err)
 	}
 	notes := strings.Join(check.Job.Notes, "; ")
-	if !check.Job.Disabled || !strings.Contains(notes, "never fires (again)") || !strings.Contains(notes, "the job is disabled: until that ends") {
+	if !check.Job.Disabled || !strings.Contains(notes, "never fires (again)") ||
+		!strings.Contains(notes, "the job is disabled: until that ends") {
 		t.Errorf("%+v", check.Job)
 	}
-	if after, _ := s.core.views.Job("my_job"); after.Cron != v.Cron || after.ShardingTotalCount != v.ShardingTotalCount {
+	if after, _ := s.core.views.Job("my_job"); after.Cron != v.Cron ||
+		after.ShardingTotalCount != v.ShardingTotalCount {
 		t.Errorf("the check has changed the job: %+v", after)
 	}
 }

@@ -112,7 +112,8 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 		c.config.SetMark(e.Path, config.MarkedDisabled)
 		c.config.AddFault(e.Path, config.MarkUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
-		c.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
+		c.shared.Note(step.Note{Kind: step.NoteFaulty,
+			Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
 		return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
 	}
@@ -152,7 +153,8 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 // follow its documents.
 func (c *Core) joinLoaded() error {
 	for _, path := range c.config.Faults() {
-		c.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.FaultAt(path).Why().String(), Problem: true})
+		c.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.FaultAt(path).Why().String(),
+			Problem: true})
 	}
 	ended, err := c.executions.Join()
 	if err != nil {

@@ -20,12 +20,14 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	s.trigger()
 	offer := func(agent string, begins time.Duration) {
 		s.offerN++
-		s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent,
+		s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent,
+			Hostname: agent, AgentURL: "http://" + agent,
 			Resources: resources.New(8, 8000), Unavailable: s.now.Add(begins)}}}))
 	}
 	offer("S1", 30*time.Minute)
 	x, err := s.core.views.Explain("my_job")
-	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "its maintenance begins at 2026-11-21T08:30:00Z") {
+	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 ||
+		!strings.Contains(x.Waiting[0].Reason, "its maintenance begins at 2026-11-21T08:30:00Z") {
 		t.Fatalf("placed, or explain names another reason: %+v, %v", x.Waiting, err)
 	}
 	if d := calls[step.CallDecline](s.last); len(d) != 1 {
@@ -58,7 +60,8 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 		s.app()
 		s.job(oneShard)
 		s.trigger()
-		o := cluster.Offer{ID: "O1", AgentID: "S1", Hostname: "h", Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}, Unavailable: s.now.Add(test.begins)}
+		o := cluster.Offer{ID: "O1", AgentID: "S1", Hostname: "h",
+			Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}, Unavailable: s.now.Add(test.begins)}
 		if test.ends != 0 {
 			o.AvailableAgain = s.now.Add(test.ends)
 		}
@@ -77,7 +80,8 @@ func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.until(time.Second)
-	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: resources.Amount{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
+	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1",
+		Resources: resources.Amount{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
 	if len(calls[step.CallDecline](s.last)) != 1 {
 		t.Fatalf("%+v", s.last.Calls)
 	}

@@ -60,7 +60,8 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 			for i := range want {
 				m := &want[i]
 				m.Results, m.Sampled, m.Loaded = true, true, true
-				rows = append(rows, event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50, DelayP95: m.DelayP95})
+				rows = append(rows, event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires,
+					DelayP50: m.DelayP50, DelayP95: m.DelayP95})
 			}
 			if got := s.core.views.Activity(time.Time{}); !slices.Equal(got, want) {
 				t.Errorf("\n got %+v\nwant %+v", got, want)
@@ -85,7 +86,9 @@ func TestAWeekOfMinutesIsKept(t *testing.T) {
 	for i := range 2 * minutes.MinutesKept {
 		s.core.minutes.Sample(s.began.Add(time.Duration(i) * time.Minute))
 	}
-	if got := s.core.views.Activity(time.Time{}); len(got) < minutes.MinutesKept || len(got) > minutes.MinutesKept*9/8 || !got[len(got)-1].Time.Equal(s.began.Add((2*minutes.MinutesKept-2)*time.Minute)) {
+	if got := s.core.views.Activity(time.Time{}); len(got) < minutes.MinutesKept ||
+		len(got) > minutes.MinutesKept*9/8 ||
+		!got[len(got)-1].Time.Equal(s.began.Add((2*minutes.MinutesKept-2)*time.Minute)) {
 		t.Errorf("%d minutes up to %v", len(got), got[len(got)-1].Time)
 	}
 }
@@ -109,7 +112,8 @@ func TestQuantilesOfAHistogram(t *testing.T) {
 			h.Observe(v)
 		}
 		d := h.Since(&before)
-		if p50, p95 := d.Quantile(0.5), d.Quantile(0.95); p50 != c.p50 || p95 != c.p95 || d.Count() != int64(len(c.values)) {
+		if p50, p95 := d.Quantile(0.5), d.Quantile(0.95); p50 != c.p50 || p95 != c.p95 ||
+			d.Count() != int64(len(c.values)) {
 			t.Errorf("%v: %g and %g, not %g and %g", c.values, p50, p95, c.p50, c.p95)
 		}
 	}

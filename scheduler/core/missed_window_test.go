@@ -22,9 +22,11 @@ func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 	stored := Stored{Entries: []registry.Entry{{Path: store.Under(store.PathApps, a.AppName), Value: store.Encode(a)}}}
 	for i := range n {
 		j := jobs.Default()
-		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), "my_app", jobs.Transient, 1, 0.1, 32
+		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount,
+			j.MemoryMB = fmt.Sprintf("job_%06d", i), "my_app", jobs.Transient, 1, 0.1, 32
 		j.Cron, j.Misfire = fmt.Sprintf("%d %d * * * ?", i%60, i/60%60), i%10 == 0
-		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: store.Encode(j)})
+		stored.Entries = append(stored.Entries,
+			registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: store.Encode(j)})
 	}
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	c := New(opt)
@@ -44,7 +46,8 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	c, now := hourlyJobs(t, 10_000, opt)
 	now = now.Add(7 * 24 * time.Hour)
 	steps := 0
-	for left, crosses := c.fires.Crossing(); crosses || c.fires.InBatch() || steps == 0; left, crosses = c.fires.Crossing() {
+	for left, crosses := c.fires.Crossing(); crosses || c.fires.InBatch() ||
+		steps == 0; left, crosses = c.fires.Crossing() {
 		steps++
 		before := c.executions.NumOpen()
 		d := c.Step(clock.Now{Wall: now}, rand.NewPCG(1, 2), nil)

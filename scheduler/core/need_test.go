@@ -18,7 +18,10 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 	for _, answers := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
 		t.Run(fmt.Sprint("answered after ", answers), func(t *testing.T) {
 			t.Parallel()
-			p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron, j.ShardingTotalCount, j.CPUCount = "0/5 * * * * ?", 6, 0.5 })
+			p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) {
+				j.Cron, j.ShardingTotalCount,
+					j.CPUCount = "0/5 * * * * ?", 6, 0.5
+			})
 			p.answers, p.takes = answers, time.Second
 			p.run(time.Minute)
 			before := p.core.views.Stats()
@@ -30,7 +33,8 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 			// One agent for the lead, and all twenty for the commit after they were offered.
 			each, most := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
 			if each > most {
-				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived, each, most)
+				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived, each,
+					most)
 			}
 			if runs := p.tasks / 6; p.revived > runs+runs/10 {
 				t.Errorf("%d REVIVEs for %d runs", p.revived, runs)
@@ -68,7 +72,8 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
 	p.run(time.Minute)
-	if s := p.core.views.Stats(); s.FireDelay.Count() != 1 || s.FireDelay.Sum > 0.005 || p.held > 5*p.core.placement.Lead() {
+	if s := p.core.views.Stats(); s.FireDelay.Count() != 1 || s.FireDelay.Sum > 0.005 ||
+		p.held > 5*p.core.placement.Lead() {
 		t.Errorf("%d fires, %.3f s late; offers held for %s", s.FireDelay.Count(), s.FireDelay.Sum, p.held)
 	}
 }
@@ -85,7 +90,8 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 		t.Fatal("the offer is not held for the fire in 50 ms")
 	}
 	s.apply(s.core.planDisableJob("my_job", true))
-	if s.core.placement.Held().Len() != 0 || len(calls[step.CallDecline](s.last)) != 1 || len(calls[step.CallStopOffers](s.last)) != 1 {
+	if s.core.placement.Held().Len() != 0 || len(calls[step.CallDecline](s.last)) != 1 ||
+		len(calls[step.CallStopOffers](s.last)) != 1 {
 		t.Errorf("the job is disabled: %+v", s.last.Calls)
 	}
 }
@@ -102,7 +108,8 @@ func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 		s.until(10 * time.Millisecond)
 		if n := len(calls[step.CallRequestOffers](s.last)); n > 0 {
 			revived += n
-			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
+			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()),
+				AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
 				Resources: resources.Amount{CPUMilli: 2000, MemMilli: 8_000_000}}}}))
 		}
 	}

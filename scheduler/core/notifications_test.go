@@ -52,9 +52,12 @@ func TestN1ARunOfADaemon(t *testing.T) {
 	s.app()
 	s.job(withWebhook)
 	fire := s.now
-	s.core.notifications.ReportFailure("my_job", notifications.Failure{Execution: "my_job@daemon", Fire: fire, Shards: []notifications.FailedShard{{Item: 2, State: executions.Failed, Cause: reason.FromText("boom")}}})
+	s.core.notifications.ReportFailure("my_job",
+		notifications.Failure{Execution: "my_job@daemon", Fire: fire,
+			Shards: []notifications.FailedShard{{Item: 2, State: executions.Failed, Cause: reason.FromText("boom")}}})
 	got := s.step().Notifications
-	if len(got) != 1 || got[0].FailedShards != 1 || got[0].Shards[0].Cause.String() != "boom" || !got[0].Fire.Equal(fire) {
+	if len(got) != 1 || got[0].FailedShards != 1 || got[0].Shards[0].Cause.String() != "boom" ||
+		!got[0].Fire.Equal(fire) {
 		t.Fatalf("people are told %+v", got)
 	}
 }
@@ -72,7 +75,8 @@ func TestN1FewShardsAreNamed(t *testing.T) {
 		s.update(l[i], state)
 	}
 	n := s.last.Notifications
-	if len(n) != 1 || n[0].FailedShards != 6 || len(n[0].Shards) != notifications.FailedShardsShown || n[0].Shards[0].Item != 1 {
+	if len(n) != 1 || n[0].FailedShards != 6 || len(n[0].Shards) != notifications.FailedShardsShown ||
+		n[0].Shards[0].Item != 1 {
 		t.Fatalf("people are told %+v", n)
 	}
 }
@@ -98,10 +102,12 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 		tries++
 		d = s.step(notifications.NotificationSent{Job: "my_job", Seq: d.Notifications[0].Seq, Problem: "no answer"})
 	}
-	if took := s.now.Sub(began); took < notifications.NotifyFor || took > notifications.NotifyFor+notifications.NotifyMost || tries < 140 || tries > 170 {
+	if took := s.now.Sub(began); took < notifications.NotifyFor ||
+		took > notifications.NotifyFor+notifications.NotifyMost || tries < 140 || tries > 170 {
 		t.Errorf("given up after %s and %d tries", took, tries)
 	}
-	if last := d.Notes[len(d.Notes)-1]; last.Kind != step.NoteNotificationEnd || !strings.Contains(last.Detail, "given up") {
+	if last := d.Notes[len(d.Notes)-1]; last.Kind != step.NoteNotificationEnd ||
+		!strings.Contains(last.Detail, "given up") {
 		t.Errorf("the log says %+v", last)
 	}
 	if _, there := s.stored["/scheduler/notification/my_job"]; there {
@@ -137,7 +143,8 @@ func TestN2ADeregisteredJob(t *testing.T) {
 // LOG and THROW have a failure logged as a problem, IGNORE has it logged; it is a failure in any case [D81].
 func TestErrorHandlersThatTellNobody(t *testing.T) {
 	t.Parallel()
-	for handler, problem := range map[string]bool{"": true, jobs.HandlerLog: true, jobs.HandlerThrow: true, jobs.HandlerIgnore: false} {
+	for handler, problem := range map[string]bool{"": true, jobs.HandlerLog: true, jobs.HandlerThrow: true,
+		jobs.HandlerIgnore: false} {
 		s := newStage(t)
 		l := s.runJob(oneShard, func(j *jobs.Config) { j.JobErrorHandlerType = handler })
 		d := s.update(l[0], cluster.Failed)

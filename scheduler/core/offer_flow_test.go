@@ -66,7 +66,8 @@ func TestAChangedJobIsMatchedAgain(t *testing.T) {
 			t.Errorf("%v CPU: nothing is revived", cpus)
 		}
 		x, err := s.core.views.Explain("my_job")
-		if err != nil || len(x.Waiting) != 1 || strings.Contains(x.Waiting[0].Reason, fmt.Sprint("needs ", cpus, " CPU")) {
+		if err != nil || len(x.Waiting) != 1 ||
+			strings.Contains(x.Waiting[0].Reason, fmt.Sprint("needs ", cpus, " CPU")) {
 			t.Errorf("%v CPU: %+v, %v", cpus, x.Waiting, err)
 		}
 	}
@@ -80,7 +81,8 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
-	if d := calls[step.CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.placement.Held().Len() > 0 {
+	if d := calls[step.CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost ||
+		s.core.placement.Held().Len() > 0 {
 		t.Errorf("%+v", d)
 	}
 	revives := 0

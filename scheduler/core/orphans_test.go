@@ -71,7 +71,8 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.startOn("S1", func(*jobs.Config) {})
-	s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}))
+	s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable,
+		Source: cluster.FromMaster, UnreachableSince: s.now}))
 	s.until(11 * time.Minute) // abandoned
 	s.removeFramework()
 	for _, call := range calls[step.CallReconcile](s.last) {
@@ -82,7 +83,8 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 		}
 	}
 	for _, state := range []cluster.State{cluster.Gone, cluster.Unknown, cluster.Unreachable} {
-		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: state, Source: cluster.FromMaster,
+			Reason: cluster.ReasonReconciliation}))
 	}
 	s.step(operator.ReconcileRequested{Token: 2, Explicit: true})
 	s.until(5 * time.Minute)

@@ -84,7 +84,8 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 			s.update(l[0], cluster.Failed, func(u *cluster.Update) {
 				u.Status = &wire.Status{Cause: "the disk was full", ExitStatus: &exit}
 			})
-			if v := s.execution(id); v.State != executions.Failed || v.Shards[0].FailureCause != "the disk was full" || *v.Shards[0].ExitStatus != 3 {
+			if v := s.execution(id); v.State != executions.Failed || v.Shards[0].FailureCause != "the disk was full" ||
+				*v.Shards[0].ExitStatus != 3 {
 				t.Fatalf("%+v", v)
 			}
 		})
@@ -105,7 +106,8 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 		s.update(l[0], state, fromMaster(cluster.ReasonReconciliation))
 		s.until(16 * time.Minute)
 		cause := s.core.executions.EndedByID(id).Shard(0).Cause()
-		if v := s.execution(id); (v.State == executions.Finished) != (state == cluster.Finished) || cause.String() != want {
+		if v := s.execution(id); (v.State == executions.Finished) != (state == cluster.Finished) ||
+			cause.String() != want {
 			t.Errorf("%s: the cause is %q, %+v", state, cause, v)
 		}
 	}
@@ -131,7 +133,8 @@ func TestLongCausesKeepTheirBeginningAndTheirEnd(t *testing.T) {
 	t.Parallel()
 	long := "ended by signal 9; end of stderr:\n" + strings.Repeat("é\x01", 5000) + "out of luck"
 	got := store.Shorten(long)
-	if !strings.HasPrefix(got, "ended by signal 9; end of stderr:\né") || !strings.HasSuffix(got, "é?out of luck") || !strings.Contains(got, "…") ||
+	if !strings.HasPrefix(got, "ended by signal 9; end of stderr:\né") || !strings.HasSuffix(got, "é?out of luck") ||
+		!strings.Contains(got, "…") ||
 		len(got) > store.CauseBytes+len("…") || !utf8.ValidString(got) {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}

@@ -66,7 +66,8 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	s.core.starts.Unreachable(*s.core.config.App("other_app").Config(), "other@1", s.now, reason.FromText("nobody answers"))
+	s.core.starts.Unreachable(*s.core.config.App("other_app").Config(), "other@1", s.now,
+		reason.FromText("nobody answers"))
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
 		s.accepts = nil
 		s.triggerJob(job)

@@ -56,8 +56,10 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 				}
 				return lost, len(s.core.views.FailoverShards()) == 1
 			}
-			if lost, waiting := left(); c.over && lost == failover || waiting != (c.over && failover) || !c.over && lost {
-				t.Errorf("%s, agent registered %v, failover %v: lost %v, to be run again %v", c.state, c.registered, failover, lost, waiting)
+			if lost, waiting := left(); c.over && lost == failover || waiting != (c.over && failover) ||
+				!c.over && lost {
+				t.Errorf("%s, agent registered %v, failover %v: lost %v, to be run again %v", c.state, c.registered,
+					failover, lost, waiting)
 			}
 			if c.over {
 				continue
@@ -68,7 +70,8 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			}
 			s.until(20 * time.Second)
 			if lost, waiting := left(); lost == failover || waiting != failover {
-				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, waits, lost, waiting)
+				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, waits, lost,
+					waiting)
 			}
 			if !isOrphan(s.core, l.TaskID) {
 				t.Errorf("%s, failover %v: no orphan remembers it (rule E5)", c.state, failover)

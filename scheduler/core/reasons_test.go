@@ -21,8 +21,10 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	for _, e := range s.entries() {
 		if strings.HasPrefix(e.Path, store.PathExecution+"/") {
 			found = true
-			was := strings.Replace(string(e.Value), `"job":"my_job"`, `"job":"my_job","killReason":"lost by shutdown of the scheduler"`, 1)
-			e.Value = []byte(strings.Replace(was, `"s":"LAUNCHING"`, `"s":"LAUNCHING","kr":"killed on request","ca":"exit status 3"`, 1))
+			was := strings.Replace(string(e.Value), `"job":"my_job"`,
+				`"job":"my_job","killReason":"lost by shutdown of the scheduler"`, 1)
+			e.Value = []byte(strings.Replace(was, `"s":"LAUNCHING"`,
+				`"s":"LAUNCHING","kr":"killed on request","ca":"exit status 3"`, 1))
 		}
 		stored = append(stored, e)
 	}
@@ -32,7 +34,8 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	}
 	for e := range c.executions.AllOpen() {
 		one := e.Shard(0)
-		if !e.Kill().Is(reason.ServerStopped) || !one.Kill().Is(reason.KilledOnRequest) || !one.Cause().Equal(reason.FromText("exit status 3")) {
+		if !e.Kill().Is(reason.ServerStopped) || !one.Kill().Is(reason.KilledOnRequest) ||
+			!one.Cause().Equal(reason.FromText("exit status 3")) {
 			t.Errorf("%s: %+v", e.Kill(), one)
 		}
 	}

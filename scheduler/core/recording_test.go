@@ -25,7 +25,8 @@ func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	shared := &step.Shared{Opt: step.Options{History: true, Term: 500}}
 	h := recording.New(shared, &executions.Set{})
 	shared.Begin(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
-	for path, value := range map[string]string{store.PathHistoryBase: "7000000", store.Under(store.PathHistoryBatches, "3"): "41", store.Under(store.PathHistoryBatches, "490"): "5"} {
+	for path, value := range map[string]string{store.PathHistoryBase: "7000000",
+		store.Under(store.PathHistoryBatches, "3"): "41", store.Under(store.PathHistoryBatches, "490"): "5"} {
 		if err := h.Restore(registry.Entry{Path: path, Value: []byte(value)}); err != nil {
 			t.Fatal(err)
 		}
@@ -86,9 +87,11 @@ func TestReasonsAreRecordedAsValues(t *testing.T) {
 	s.run(l)
 	s.step(operator.KillRequested{Token: 1, ExecutionID: id})
 	look()
-	s.update(l[0], cluster.Killed, fromAgent(""), func(u *cluster.Update) { u.Status = &wire.Status{Cause: "exit status 3"} })
+	s.update(l[0], cluster.Killed, fromAgent(""),
+		func(u *cluster.Update) { u.Status = &wire.Status{Cause: "exit status 3"} })
 	look()
-	want := []string{"WAITED never_fits", "REQUEUED executor_ended", "run executor_ended", "TASK_LOST executor_ended", "KILLING killed_on_request",
+	want := []string{"WAITED never_fits", "REQUEUED executor_ended", "run executor_ended", "TASK_LOST executor_ended",
+		"KILLING killed_on_request",
 		"execution killed_on_request", "run killed_on_request", "TASK_KILLED text"}
 	if !slices.Equal(recorded, want) {
 		t.Errorf("recorded %q, want %q", recorded, want)

@@ -41,12 +41,14 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if j.Config().Cron != "0 0 4 * * ?" || j.Config().ShardingTotalCount != 2 || !j.Since().Equal(s.now) {
 			t.Errorf("not applied: %+v", j.Config())
 		}
-		if v, err := s.core.views.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "jobType is ignored") {
+		if v, err := s.core.views.Job("my_job"); err != nil ||
+			!strings.Contains(strings.Join(v.Notes, ";"), "jobType is ignored") {
 			t.Errorf("notes: %v, %v", v.Notes, err)
 		}
 		// A broken one keeps the last good one, and says so until it is mended.
 		s.edit(path, "jobName: [", 3)
-		if !slices.ContainsFunc(s.last.Notes, func(n step.Note) bool { return n.Kind == step.NoteFaulty && strings.Contains(n.Detail, path) }) {
+		if !slices.ContainsFunc(s.last.Notes,
+			func(n step.Note) bool { return n.Kind == step.NoteFaulty && strings.Contains(n.Detail, path) }) {
 			t.Errorf("the log does not say so: %+v", s.last.Notes)
 		}
 		if again := s.edit(path, "jobName: [", 3); again != nil {
@@ -59,11 +61,13 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			}
 			return strings.Join(x.Notes, ";")
 		}
-		if !strings.Contains(notes(), "the last good document is in force") || len(s.core.views.FaultyDocuments()) != 1 {
+		if !strings.Contains(notes(), "the last good document is in force") ||
+			len(s.core.views.FaultyDocuments()) != 1 {
 			t.Errorf("explain: %s", notes())
 		}
 		s.edit("/state/disable/job/my_job", "my_job", 0)
-		if !s.core.config.Job("my_job").Mark().Disables() || !strings.Contains(strings.Join(s.explain("my_job").Notes, ";"), "last good") {
+		if !s.core.config.Job("my_job").Mark().Disables() ||
+			!strings.Contains(strings.Join(s.explain("my_job").Notes, ";"), "last good") {
 			t.Error("a disabled mark set from outside does not disable, or mends a document")
 		}
 		s.apply(s.core.planDisableJob("my_job", false))
@@ -94,7 +98,8 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Errorf("a disabled app: %s", why)
 		}
 		s.edit("/config/app/my_app", "", 0)
-		if why := s.core.config.InactiveReason(s.core.config.Job("my_job")); !strings.Contains(why.String(), "not registered") {
+		if why := s.core.config.InactiveReason(s.core.config.Job("my_job")); !strings.Contains(why.String(),
+			"not registered") {
 			t.Errorf("a deleted app: %s", why)
 		}
 		if events := s.core.Reloaded("/config/app/nobody", registry.Entry{}, false); events != nil {
@@ -137,7 +142,8 @@ func TestReconcileAsked(t *testing.T) {
 	launches := s.accepted()
 	s.run(launches)
 	s.step(operator.ReconcileRequested{Token: 2, Explicit: true})
-	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 3 || s.last.Replies[0].Err != nil {
+	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 3 ||
+		s.last.Replies[0].Err != nil {
 		t.Errorf("explicit: %+v, %+v", asked, s.last.Replies)
 	}
 	s.step(operator.ReconcileRequested{Token: 3})

@@ -56,7 +56,8 @@ func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) 
 	for _, failover := range []bool{true, false} {
 		s := newStage(t)
 		l := s.startOn("S1", func(j *jobs.Config) { j.Failover = failover })
-		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}))
+		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable,
+			Source: cluster.FromMaster, UnreachableSince: s.now}))
 		s.until(time.Minute)
 		s.removeFramework()
 		if !failover {
@@ -64,7 +65,8 @@ func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) 
 		}
 		after, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Unreachable)
 		if launched != failover || launched && (after < 50*time.Second || after > 90*time.Second) {
-			t.Errorf("failover %v: launched %v after %s, want the rest of its 2 minutes, or never", failover, launched, after)
+			t.Errorf("failover %v: launched %v after %s, want the rest of its 2 minutes, or never", failover, launched,
+				after)
 		}
 	}
 }
@@ -85,7 +87,8 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	if _, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Gone); launched {
 		t.Fatal("launched beside what may run")
 	}
-	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") || !strings.Contains(x.Waiting[0].Reason, "/forget") {
+	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") ||
+		!strings.Contains(x.Waiting[0].Reason, "/forget") {
 		t.Errorf("%+v", x)
 	}
 	s.step(operator.ForgetRequested{Token: 3, TaskID: l.TaskID})
@@ -101,7 +104,8 @@ func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 	s.startOn("S1", func(*jobs.Config) {})
 	s.removeFramework()
 	s.until(10 * time.Second)
-	for _, state := range []cluster.State{cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone, cluster.Unreachable, cluster.Gone} {
+	for _, state := range []cluster.State{cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone,
+		cluster.Unreachable, cluster.Gone} {
 		s.answerAboutAgent("S1", state)
 		s.until(20 * time.Second)
 	}
@@ -122,7 +126,8 @@ func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.after(time.Second)
 	}
-	s.step(SessionBegan{Session: calls[step.CallSubscribe](s.last)[0].Session, MasterID: "master-2"}) // it knows nothing of the removal
+	s.step(SessionBegan{Session: calls[step.CallSubscribe](s.last)[0].Session,
+		MasterID: "master-2"}) // it knows nothing of the removal
 	if after, launched := s.launchedWithin(15*time.Minute, "S1", cluster.Gone); launched {
 		t.Errorf("launched again after %s by the word of another master", after)
 	}
@@ -149,12 +154,14 @@ func (s *stage) answerAboutAgent(agent string, state cluster.State) {
 	if question == "" {
 		s.t.Fatalf("nothing was asked about agent %s", agent)
 	}
-	s.step(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+	s.step(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
+		Reason: cluster.ReasonReconciliation}))
 }
 
 // launchedWithin offers another agent every 10 s, has the master answer for the first, and says
 // when something was launched.
-func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.State) (after time.Duration, launched bool) {
+func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.State) (after time.Duration,
+	launched bool) {
 	s.t.Helper()
 	for begin := s.now; s.now.Sub(begin) < d; {
 		s.until(10 * time.Second)

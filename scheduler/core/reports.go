@@ -65,7 +65,9 @@ func (c *Core) offered(e cluster.Offers) {
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
 		if x := c.executors.Get(id); x == nil && !c.subscription.TakingOver() {
-			c.shared.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
+			c.shared.Note(step.Note{Kind: step.NoteExecutor,
+				Detail:  fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID),
+				Problem: true})
 			c.shared.Call(step.CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
 		}
 	}
@@ -100,7 +102,8 @@ func (c *Core) failure(f cluster.Failure) {
 		c.agents.Remove(f.AgentID)
 		return
 	}
-	c.shared.Note(step.Note{Kind: step.NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
+	c.shared.Note(step.Note{Kind: step.NoteExecutor,
+		Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
 	if x := c.executors.Get(f.ExecutorID); x != nil {
 		if x.Pending() > 0 || x.Tasks() > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under

@@ -48,7 +48,8 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 				last[fmt.Sprint("large_", 40+i)] = began
 			}
 			// It fires each ten minutes. The small ones that are older get agents of their own too, but take what comes free one by one.
-			most := 10*time.Minute + p.core.shared.Opt.ReserveAfter + time.Duration(test.large+1)*(test.takes+time.Minute)
+			most := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
+				time.Duration(test.large+1)*(test.takes+time.Minute)
 			for p.now.Sub(began) < 4*time.Hour {
 				p.run(time.Minute)
 				for name, at := range last {
@@ -115,7 +116,8 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	s.trigger()
 	s.offer("S3", 2, 8192)
 	s.update(lost[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-	if x, err := s.core.views.Explain("my_job"); err != nil || len(x.Waiting) == 0 || s.core.st.CanLaunch(s.core.config.Job("my_job")) {
+	if x, err := s.core.views.Explain("my_job"); err != nil || len(x.Waiting) == 0 ||
+		s.core.st.CanLaunch(s.core.config.Job("my_job")) {
 		t.Fatalf("%+v, %v: want an execution that waits for its orphan", x, err)
 	}
 	for range 60 {

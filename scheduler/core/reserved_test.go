@@ -30,7 +30,8 @@ func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 	if len(l) != 2 {
 		t.Fatalf("%d launches", len(l))
 	}
-	if diff := cmp.Diff([]cluster.Reserved{part("dynamic", 0.25, 0), part("static", 0.25, 128)}, l[0].Executor.Reserved); diff != "" {
+	if diff := cmp.Diff([]cluster.Reserved{part("dynamic", 0.25, 0), part("static", 0.25, 128)},
+		l[0].Executor.Reserved); diff != "" {
 		t.Errorf("the executor (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]cluster.Reserved{part("static", 0.25, 256)}, l[0].Reserved); diff != "" {

@@ -79,7 +79,8 @@ func TestExecutionsAreListed(t *testing.T) {
 	}
 	// A deregistered job's runs are still listed.
 	s.apply(s.core.planDeregisterJob("other"))
-	if list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil || len(list) != 1 || list[0].State != executions.Killed {
+	if list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil ||
+		len(list) != 1 || list[0].State != executions.Killed {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -100,12 +101,14 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 			for _, shards := range e.Shards {
 				n += shards
 			}
-			if v.State != e.State || v.Reason != e.Reason || !v.FireTime.Equal(e.FireTime) || v.State != executions.Waiting && n != len(v.Shards) {
+			if v.State != e.State || v.Reason != e.Reason || !v.FireTime.Equal(e.FireTime) ||
+				v.State != executions.Waiting && n != len(v.Shards) {
 				t.Errorf("%+v\n%+v", e, v)
 			}
 		}
 		failed := list[slices.IndexFunc(list, func(e views.ExecutionSummary) bool { return e.ExecutionID == ids[1] })]
-		if !strings.Contains(failed.Reason, "boom") || failed.StartTime == nil || failed.CompleteTime == nil || failed.CompleteTime.Sub(*failed.StartTime) != time.Minute {
+		if !strings.Contains(failed.Reason, "boom") || failed.StartTime == nil || failed.CompleteTime == nil ||
+			failed.CompleteTime.Sub(*failed.StartTime) != time.Minute {
 			t.Errorf("%+v", failed)
 		}
 	}
@@ -122,10 +125,12 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i := range 5000 {
 		id := fmt.Sprintf("job%d@x", i)
-		c.executions.Enqueue(executions.Made{ID: id, Job: id, Fire: start.Add(time.Duration(i*7919%5000) * time.Second)})
+		c.executions.Enqueue(executions.Made{ID: id, Job: id,
+			Fire: start.Add(time.Duration(i*7919%5000) * time.Second)})
 	}
 	list, err := c.views.Executions(views.ExecutionFilter{Limit: 3})
-	if err != nil || len(list) != 3 || !list[0].FireTime.Equal(start.Add(4999*time.Second)) || !list[2].FireTime.Equal(start.Add(4997*time.Second)) {
+	if err != nil || len(list) != 3 || !list[0].FireTime.Equal(start.Add(4999*time.Second)) ||
+		!list[2].FireTime.Equal(start.Add(4997*time.Second)) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -144,7 +149,9 @@ func TestExplainTellsOfThePast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x.LastRun == nil || x.LastRun.ExecutionID != ids[1] || !strings.Contains(x.LastRun.Reason, "item 0: exit status 3") || x.LastSuccess == nil || x.LastSuccess.ExecutionID != ids[0] {
+		if x.LastRun == nil || x.LastRun.ExecutionID != ids[1] ||
+			!strings.Contains(x.LastRun.Reason, "item 0: exit status 3") || x.LastSuccess == nil ||
+			x.LastSuccess.ExecutionID != ids[0] {
 			t.Fatalf("last run %+v, last success %+v", x.LastRun, x.LastSuccess)
 		}
 		if x.DroppedFires == nil || !strings.Contains(x.DroppedFires.Reason, "found execution "+ids[2]+" RUNNING") {
@@ -177,12 +184,14 @@ func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 		return found
 	}
 	got := of()["my_job"]
-	if len(of()) != 1 || got.Finished != 1 || got.Failed != 1 || got.LastSuccess.IsZero() || got.LastDuration != time.Minute {
+	if len(of()) != 1 || got.Finished != 1 || got.Failed != 1 || got.LastSuccess.IsZero() ||
+		got.LastDuration != time.Minute {
 		t.Errorf("%+v", of())
 	}
 	s.opt.JobMetrics = 1
 	s.restart()
-	if again := of()["my_job"]; !again.LastSuccess.Equal(got.LastSuccess) || again.LastDuration != got.LastDuration || again.Finished != 0 {
+	if again := of()["my_job"]; !again.LastSuccess.Equal(got.LastSuccess) || again.LastDuration != got.LastDuration ||
+		again.Finished != 0 {
 		t.Errorf("after a restart %+v", again)
 	}
 	s.apply(s.core.planDisableJob("other", true)) // which ends what waits of it

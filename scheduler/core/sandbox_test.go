@@ -19,7 +19,8 @@ import (
 
 // runOf is the absolute folder of a run of a launch's executor.
 func runOf(l cluster.TaskLaunch, container string) string {
-	return "/var/lib/mesos/slaves/S1/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/" + container
+	return "/var/lib/mesos/slaves/S1/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/" +
+		container
 }
 
 // saysSandbox is what an executor says in that sandbox of a task that has started.
@@ -44,11 +45,13 @@ func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
 	t.Parallel()
 	s, l := sandboxStage(t)
 	virtual := "/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/latest"
-	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil || !cmp.Equal(boxes, []views.SandboxView{{Hostname: "S1", Path: virtual}}) {
+	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil ||
+		!cmp.Equal(boxes, []views.SandboxView{{Hostname: "S1", Path: virtual}}) {
 		t.Errorf("before a task was reported: %+v, %v", boxes, err)
 	}
 	s.update(l, cluster.Running, saysSandbox(t, runOf(l, "c-1")))
-	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil || !cmp.Equal(boxes, []views.SandboxView{{Hostname: "S1", Path: runOf(l, "c-1")}}) {
+	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil ||
+		!cmp.Equal(boxes, []views.SandboxView{{Hostname: "S1", Path: runOf(l, "c-1")}}) {
 		t.Errorf("%+v, %v", boxes, err)
 	}
 	if _, err := s.core.views.Sandboxes("nobody"); err == nil {
@@ -105,7 +108,8 @@ func TestASecondRunOfAnExecutorHasASandboxOfItsOwn(t *testing.T) {
 	for i, l := range launches {
 		s.expectOutput(l.TaskID, runOf(l, fmt.Sprint("c-", i))+"/tasks/1")
 	}
-	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0].Path != runOf(launches[0], "c-1") {
+	if boxes, err := s.core.views.Sandboxes("my_app"); err != nil || len(boxes) != 1 ||
+		boxes[0].Path != runOf(launches[0], "c-1") {
 		t.Errorf("%+v, %v", boxes, err)
 	}
 }
@@ -173,9 +177,11 @@ func TestOutputOfEarlierAttempts(t *testing.T) {
 			s.restart()
 		}
 	}
-	see(4, views.AttemptView{Attempt: 2, TaskID: tasks[1]}, views.AttemptView{Attempt: 3, TaskID: tasks[2]}, views.AttemptView{Attempt: 4, TaskID: tasks[3]})
+	see(4, views.AttemptView{Attempt: 2, TaskID: tasks[1]}, views.AttemptView{Attempt: 3, TaskID: tasks[2]},
+		views.AttemptView{Attempt: 4, TaskID: tasks[3]})
 	s.restart()
-	see(4, views.AttemptView{Attempt: 2, TaskID: tasks[1]}, views.AttemptView{Attempt: 3, TaskID: tasks[2]}, views.AttemptView{Attempt: 4, TaskID: tasks[3]})
+	see(4, views.AttemptView{Attempt: 2, TaskID: tasks[1]}, views.AttemptView{Attempt: 3, TaskID: tasks[2]},
+		views.AttemptView{Attempt: 4, TaskID: tasks[3]})
 }
 
 // TestAnAttemptWithoutOutputSaysSo while its shard waits, and when that was killed then.

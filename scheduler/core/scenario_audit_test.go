@@ -21,7 +21,8 @@ func (s *scene) cmdAudit(w *scenario.Words) error {
 			if len(parts) != 3 {
 				return fmt.Errorf("%s is not ID:ACTION:USER", word)
 			}
-			rows = append(rows, event.Audit{ID: parts[0], Time: s.wall(), Actor: s.actor, Action: parts[1], Target: "user", TargetName: parts[2]})
+			rows = append(rows, event.Audit{ID: parts[0], Time: s.wall(), Actor: s.actor, Action: parts[1],
+				Target: "user", TargetName: parts[2]})
 		}
 		w.List = nil
 		return s.steps(AuditRequested{Token: 1, Rows: rows})
@@ -44,5 +45,6 @@ func (s *scene) cmdEdit(w *scenario.Words) error {
 		s.stored[path] = []byte(text)
 		s.edits++
 	}
-	return s.steps(s.core.Reloaded(path, registry.Entry{Path: path, Value: []byte(text), Version: 100 + s.edits}, text != "")...)
+	return s.steps(s.core.Reloaded(path, registry.Entry{Path: path, Value: []byte(text), Version: 100 + s.edits},
+		text != "")...)
 }

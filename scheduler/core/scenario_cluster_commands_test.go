@@ -34,7 +34,8 @@ func (s *scene) cmdOffer(w *scenario.Words) error {
 	}
 	in, err := time.ParseDuration(goes)
 	s.offerN++
-	s.report(s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+	s.report(s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN),
+		AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
 		Resources: resources.New(cpus, mem), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
 	return err
 }
@@ -84,21 +85,25 @@ func (s *scene) daemonStatus(w *scenario.Words, status *wire.Status) {
 			return
 		}
 		began := s.wall().Add(-d)
-		status.Run = &wire.Run{Number: int64(w.Number("number", float64(began.Unix()))), Retried: w.Option("retried", "") != "", Fire: began.Truncate(time.Second), Source: string(executions.NormalTrigger), Attempt: 1, State: state, Start: began, Cause: status.Cause}
+		status.Run = &wire.Run{Number: int64(w.Number("number", float64(began.Unix()))),
+			Retried: w.Option("retried", "") != "", Fire: began.Truncate(time.Second),
+			Source: string(executions.NormalTrigger), Attempt: 1, State: state, Start: began, Cause: status.Cause}
 		if state != wire.RunRunning {
 			status.Run.Complete = s.wall()
 		}
 	}
 	runs, failed, skipped := w.Number("runs", 0), w.Number("failed", 0), w.Number("skipped", 0)
 	if status.Run != nil || runs+failed+skipped > 0 {
-		status.Totals = &wire.Totals{Runs: int64(runs), Failed: int64(failed), Skipped: int64(skipped), SkippedAt: s.wall()}
+		status.Totals = &wire.Totals{Runs: int64(runs), Failed: int64(failed), Skipped: int64(skipped),
+			SkippedAt: s.wall()}
 	}
 }
 
 func (s *scene) cmdUpdate(w *scenario.Words) error {
 	id := s.taskID(w.Next())
 	state := cluster.State(w.Next())
-	u := cluster.Update{TaskID: id, AgentID: w.Option("on", "S1"), State: state, Message: w.Option("message", ""), Timestamp: s.wall()}
+	u := cluster.Update{TaskID: id, AgentID: w.Option("on", "S1"), State: state, Message: w.Option("message", ""),
+		Timestamp: s.wall()}
 	if l, ok := s.tasks[s.names.ByID[id]]; ok {
 		parsed, err := jobs.ParseTaskID(id)
 		if err != nil {
@@ -119,7 +124,8 @@ func (s *scene) cmdUpdate(w *scenario.Words) error {
 	default:
 		return fmt.Errorf("no update is from %q", from)
 	}
-	status := wire.Status{Cause: w.Option("cause", ""), Unreachable: w.Option("unreachable", ""), Unanswered: w.Option("unanswered", "") != ""}
+	status := wire.Status{Cause: w.Option("cause", ""), Unreachable: w.Option("unreachable", ""),
+		Unanswered: w.Option("unanswered", "") != ""}
 	if _, ok := w.Options["exit"]; ok {
 		exit := int(w.Number("exit", 0))
 		status.ExitStatus = &exit
@@ -165,7 +171,8 @@ func (s *scene) cmdReport(w *scenario.Words) error {
 		}
 		r.Tasks = append(r.Tasks, t)
 	}
-	return s.steps(s.clusterEvent(cluster.Message{AgentID: w.Option("from", parsed.Agent), ExecutorID: id, Report: &r}))
+	return s.steps(s.clusterEvent(cluster.Message{AgentID: w.Option("from", parsed.Agent), ExecutorID: id,
+		Report: &r}))
 }
 
 func (s *scene) cmdFailure(w *scenario.Words) error {
@@ -198,12 +205,14 @@ func (s *scene) cmdAnswered(w *scenario.Words) error {
 		if question == "" {
 			return fmt.Errorf("nothing was asked about agent %s", agent)
 		}
-		return s.steps(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
+		return s.steps(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state,
+			Source: cluster.FromMaster,
 			Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 	}
 	if s.core.subscription.Question() == "" {
 		return errors.New("no question is open")
 	}
-	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.subscription.Question(), State: cluster.Unknown, Source: cluster.FromMaster,
+	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.subscription.Question(), State: cluster.Unknown,
+		Source: cluster.FromMaster,
 		Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 }

@@ -72,7 +72,8 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 		if err != nil {
 			return err
 		}
-		return s.steps(operator.TriggerRequested{Token: 1, Job: w.Next(), Key: w.Option("key", ""), Overrides: own, Actor: s.actor})
+		return s.steps(operator.TriggerRequested{Token: 1, Job: w.Next(), Key: w.Option("key", ""), Overrides: own,
+			Actor: s.actor})
 	},
 	"forget": func(s *scene, w *scenario.Words) error {
 		return s.steps(operator.ForgetRequested{Token: 1, TaskID: s.taskID(w.Next()), Actor: s.actor})

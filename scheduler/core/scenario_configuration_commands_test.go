@@ -43,11 +43,13 @@ func changeApp(w *scenario.Words, a app.Config) app.Config {
 }
 
 func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
-	j.AppName, j.Cron, j.JobParameter = w.Option("app", j.AppName), w.Option("cron", j.Cron), w.Option("parameter", j.JobParameter)
+	j.AppName, j.Cron, j.JobParameter = w.Option("app", j.AppName), w.Option("cron", j.Cron),
+		w.Option("parameter", j.JobParameter)
 	j.ShardingTotalCount = int(w.Number("shards", float64(j.ShardingTotalCount)))
 	j.CPUCount, j.MemoryMB = w.Number("cpus", j.CPUCount), w.Number("mem", j.MemoryMB)
 	j.MaxRetries = int(w.Number("retries", float64(j.MaxRetries)))
-	if j.JobErrorHandlerType = w.Option("handler", j.JobErrorHandlerType); j.JobErrorHandlerType == jobs.HandlerWebhook {
+	if j.JobErrorHandlerType = w.Option("handler",
+		j.JobErrorHandlerType); j.JobErrorHandlerType == jobs.HandlerWebhook {
 		j.Props = document.Texts{jobs.PropWebhookURL: {Value: "https://h/x?key=hunter2"}}
 	}
 	j.TimeoutSeconds = int(w.Number("timeout", float64(j.TimeoutSeconds)))
@@ -61,22 +63,26 @@ func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 
 func (s *scene) cmdApp(w *scenario.Words) error {
 	a := app.Default()
-	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar",
+		"bin/start.sh", 0.5, 128
 	return s.planned(s.core.planRegisterApp(changeApp(w, a)))
 }
 
 func (s *scene) cmdJob(w *scenario.Words) error {
 	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = w.Next(), "my_app", jobs.Transient, 1, 1, 64
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = w.Next(), "my_app",
+		jobs.Transient, 1, 1, 64
 	return s.planned(s.core.planRegisterJob(changeJob(w, j)))
 }
 
 func (s *scene) cmdChange(w *scenario.Words) error {
 	what, name := w.Next(), w.Next()
 	if what == "app" {
-		return s.planned(s.core.planUpdateApp(name, func(a app.Config) (app.Config, error) { return changeApp(w, a), nil }))
+		return s.planned(s.core.planUpdateApp(name,
+			func(a app.Config) (app.Config, error) { return changeApp(w, a), nil }))
 	}
-	return s.planned(s.core.planUpdateJob(name, func(j jobs.Config) (jobs.Config, error) { return changeJob(w, j), nil }))
+	return s.planned(s.core.planUpdateJob(name,
+		func(j jobs.Config) (jobs.Config, error) { return changeJob(w, j), nil }))
 }
 
 func (s *scene) cmdDisable(w *scenario.Words, disabled bool) error {

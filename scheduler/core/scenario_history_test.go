@@ -40,7 +40,8 @@ func (s *scene) reportHistory(d Decision) {
 		return ": " + text
 	}
 	for _, t := range b.Terms {
-		s.say("  term %d made %s", t.Number-s.core.recording.Base(), strings.Replace(problem.Counted(int(t.Batches), "batch"), "batchs", "batches", 1))
+		s.say("  term %d made %s", t.Number-s.core.recording.Base(),
+			strings.Replace(problem.Counted(int(t.Batches), "batch"), "batchs", "batches", 1))
 	}
 	for _, e := range b.Executions {
 		s.say("  execution %s, revision %d, is %s%s", e.ID, e.Revision, e.State, because(e.Reason.String()))
@@ -57,14 +58,16 @@ func (s *scene) reportHistory(d Decision) {
 		if r.Number > 0 {
 			number = fmt.Sprintf(" %d", r.Number)
 		}
-		s.say("  run%s of %s, attempt %d by %s on %s, revision %d, is %s%s", number, r.Task, r.Attempt, r.Source, r.Agent, r.Revision, r.State, because(r.Cause.String()))
+		s.say("  run%s of %s, attempt %d by %s on %s, revision %d, is %s%s", number, r.Task, r.Attempt, r.Source,
+			r.Agent, r.Revision, r.State, because(r.Cause.String()))
 	}
 	for _, t := range b.Traces {
 		of := ""
 		if t.OriginalTask != "" {
 			of = ", for " + t.OriginalTask
 		}
-		s.say("  trace of %s (%s%s) by %s: %s %s%s", t.Task, t.Type, of, t.Source, t.State, t.Reason, because(t.Message.String()))
+		s.say("  trace of %s (%s%s) by %s: %s %s%s", t.Task, t.Type, of, t.Source, t.State, t.Reason,
+			because(t.Message.String()))
 	}
 	for _, t := range b.Tallies {
 		s.say("  tally of %s: %d finished, %d failed", t.Task, t.Success, t.Failed)
@@ -78,6 +81,7 @@ func (s *scene) reportHistory(d Decision) {
 		s.say("  %s: %d at %s", g.Of, g.Value, g.Time.Format("15:04"))
 	}
 	for _, l := range b.Loads {
-		s.say("  load of %s: %d launched, %d wait; %d fires, %g and %g ms late", l.Time.Format("15:04"), l.Launched, l.Waiting, l.Fires, l.DelayP50, l.DelayP95)
+		s.say("  load of %s: %d launched, %d wait; %d fires, %g and %g ms late", l.Time.Format("15:04"), l.Launched,
+			l.Waiting, l.Fires, l.DelayP50, l.DelayP95)
 	}
 }

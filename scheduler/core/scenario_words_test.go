@@ -144,7 +144,8 @@ func (s *scene) reportAudits(writes []registry.Write) (others []registry.Write) 
 		case json.Unmarshal(w.Value, &row) != nil:
 			s.t.Fatalf("%s", w.Value)
 		default:
-			s.say("AUDIT %s by %q (%s) from %q: %s %s %s of app %q: %s → %s", number, row.Name, row.Kind, row.From, row.Action, row.Target, row.TargetName, row.App,
+			s.say("AUDIT %s by %q (%s) from %q: %s %s %s of app %q: %s → %s", number, row.Name, row.Kind, row.From,
+				row.Action, row.Target, row.TargetName, row.App,
 				cmp.Or(row.Before, "-"), cmp.Or(row.After, "-"))
 		}
 	}
@@ -171,7 +172,8 @@ func (s *scene) reportWrites(d Decision) {
 }
 
 // mutable are the calls that a scenario can leave out because it is not about them, by Mesos' names for them.
-var mutable = map[string]step.Call{"RECONCILE": step.CallReconcile{}, "REVIVE": step.CallRequestOffers{}, "SUPPRESS": step.CallStopOffers{}, "DECLINE": step.CallDecline{}}
+var mutable = map[string]step.Call{"RECONCILE": step.CallReconcile{}, "REVIVE": step.CallRequestOffers{},
+	"SUPPRESS": step.CallStopOffers{}, "DECLINE": step.CallDecline{}}
 
 func (s *scene) reportCall(c step.Call, started map[string]bool) {
 	switch c := c.(type) {
@@ -246,7 +248,8 @@ func (s *scene) reportExplanation(x views.Explanation) {
 	for i := 0; i < len(x.Waiting); {
 		first := x.Waiting[i]
 		last := first.Item
-		for i++; i < len(x.Waiting) && x.Waiting[i].ExecutionID == first.ExecutionID && x.Waiting[i].Reason == first.Reason; i++ {
+		for i++; i < len(x.Waiting) && x.Waiting[i].ExecutionID == first.ExecutionID &&
+			x.Waiting[i].Reason == first.Reason; i++ {
 			last = x.Waiting[i].Item
 		}
 		items := fmt.Sprint("item ", first.Item)
@@ -267,7 +270,8 @@ func (s *scene) reportExplanation(x views.Explanation) {
 	}
 	for i, n := range x.Notes {
 		s.say("  note: %s", n)
-		if j := s.core.config.Job(x.JobName); x.NoteReasons[i].Code == string(reason.PlainText) && !slices.Contains(j.Notes(), n) {
+		if j := s.core.config.Job(x.JobName); x.NoteReasons[i].Code == string(reason.PlainText) &&
+			!slices.Contains(j.Notes(), n) {
 			s.t.Errorf("a note that is not about a document has no code: %s", n)
 		}
 	}

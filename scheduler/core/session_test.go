@@ -99,8 +99,9 @@ func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 		t.Fatalf("SUBSCRIBE without a fenced commit before it: %+v", s.last)
 	}
 	began := SessionBegan{Session: asked[0].Session, MasterID: "master-1"}
-	unknownTask := ClusterEvent{Session: began.Session, Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
-		State: cluster.Running, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}}
+	unknownTask := ClusterEvent{Session: began.Session,
+		Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
+			State: cluster.Running, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}}
 	if d := s.step(began, unknownTask); len(calls[step.CallKill](d)) != 1 || !d.Fenced {
 		t.Fatalf("a task that the next leader launched is killed without a fence: %+v", d)
 	}

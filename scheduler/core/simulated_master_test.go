@@ -94,10 +94,13 @@ func (p *simulatedMaster) run(d time.Duration) {
 			t := p.ends[0]
 			p.ends = p.ends[1:]
 			t.agent.free = t.agent.free.Plus(t.task.Resources)
-			u := cluster.Update{TaskID: t.task.TaskID, AgentID: t.agent.id, ExecutorID: t.task.Executor.ID, State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte(t.task.TaskID + "f"), Timestamp: p.now}
+			u := cluster.Update{TaskID: t.task.TaskID, AgentID: t.agent.id, ExecutorID: t.task.Executor.ID,
+				State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte(t.task.TaskID + "f"),
+				Timestamp: p.now}
 			status := wire.Status{StartTime: t.since, CompleteTime: p.now}
 			if strings.HasPrefix(t.task.TaskID, p.hangs) && p.hangs != "" {
-				u.State, status = cluster.Failed, wire.Status{Phase: wire.PhaseFetch, Unreachable: "hangs:80", Cause: "hangs:80 gave no answer"}
+				u.State, status = cluster.Failed, wire.Status{Phase: wire.PhaseFetch, Unreachable: "hangs:80",
+					Cause: "hangs:80 gave no answer"}
 			}
 			u.Status = &status
 			p.send(u)
@@ -148,7 +151,8 @@ func (p *simulatedMaster) allocate() {
 		p.offered++
 		id := fmt.Sprintf("O%d", p.offered)
 		a.offers[id] = free
-		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id, Resources: free, ExecutorIDs: step.SortedKeys(a.executors)})
+		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id,
+			Resources: free, ExecutorIDs: step.SortedKeys(a.executors)})
 	}
 	if len(made) > 0 {
 		p.send(cluster.Offers{Offers: made})
@@ -229,23 +233,29 @@ func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *
 }
 
 // newSimulatedCluster has so many agents of that size, and has not begun.
-func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
+func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
+	change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
-	p := &simulatedMaster{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(step.DefaultOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
+	p := &simulatedMaster{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(step.DefaultOptions()),
+		rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
 	for i := range agents {
-		p.agents = append(p.agents, &simulatedAgent{id: fmt.Sprintf("S%02d", i), free: size, offers: map[string]resources.Amount{}, executors: map[string]bool{}})
+		p.agents = append(p.agents, &simulatedAgent{id: fmt.Sprintf("S%02d", i), free: size,
+			offers: map[string]resources.Amount{}, executors: map[string]bool{}})
 	}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "run", 0.1, 32
 	stored := Stored{Entries: []registry.Entry{{Path: store.Under(store.PathApps, a.AppName), Value: store.Encode(a)}}}
 	a.AppName, a.AppURL = "hanging_app", "http://hangs:80/p.tar"
-	stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathApps, a.AppName), Value: store.Encode(a)})
+	stored.Entries = append(stored.Entries,
+		registry.Entry{Path: store.Under(store.PathApps, a.AppName), Value: store.Encode(a)})
 	a.AppName = "my_app"
 	for i := range n {
 		j := jobs.Default()
-		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%03d", i), a.AppName, jobs.Transient, 1, 0.1, 32
+		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount,
+			j.MemoryMB = fmt.Sprintf("job_%03d", i), a.AppName, jobs.Transient, 1, 0.1, 32
 		change(i, &j)
-		stored.Entries = append(stored.Entries, registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: store.Encode(j)})
+		stored.Entries = append(stored.Entries,
+			registry.Entry{Path: store.Under(store.PathJobs, j.JobName), Value: store.Encode(j)})
 	}
 	p.began = p.now
 	if err := p.core.Load(p.now, stored); err != nil {

@@ -45,7 +45,8 @@ type stage struct {
 func (s *stage) fails(l cluster.TaskLaunch) {
 	s.t.Helper()
 	status := 3
-	st := wire.Status{StartTime: s.now.Add(-time.Minute), CompleteTime: s.now, ExitStatus: &status, Cause: "exit status 3; end of stderr:\nboom"}
+	st := wire.Status{StartTime: s.now.Add(-time.Minute), CompleteTime: s.now, ExitStatus: &status,
+		Cause: "exit status 3; end of stderr:\nboom"}
 	data := &st
 	s.update(l, cluster.Failed, func(u *cluster.Update) { u.Status = data })
 }
@@ -164,7 +165,8 @@ func (s *stage) apply(p *config.Planned, err error) {
 func (s *stage) app(change ...func(*app.Config)) {
 	s.t.Helper()
 	a := app.Default()
-	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar",
+		"bin/start.sh", 0.5, 128
 	for _, f := range change {
 		f(&a)
 	}
@@ -174,7 +176,8 @@ func (s *stage) app(change ...func(*app.Config)) {
 func (s *stage) job(change ...func(*jobs.Config)) {
 	s.t.Helper()
 	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 3, 1, 64
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app",
+		jobs.Transient, 3, 1, 64
 	for _, f := range change {
 		f(&j)
 	}
@@ -216,8 +219,9 @@ func (s *stage) update(l cluster.TaskLaunch, state cluster.State, more ...func(*
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	u := cluster.Update{TaskID: l.TaskID, AgentID: id.Agent, ExecutorID: l.Executor.ID, State: state, Source: cluster.FromExecutor,
-		UUID: fmt.Appendf(nil, "%s-%s", state, l.TaskID), Timestamp: s.now}
+	u := cluster.Update{TaskID: l.TaskID, AgentID: id.Agent, ExecutorID: l.Executor.ID, State: state,
+		Source: cluster.FromExecutor,
+		UUID:   fmt.Appendf(nil, "%s-%s", state, l.TaskID), Timestamp: s.now}
 	for _, f := range more {
 		f(&u)
 	}

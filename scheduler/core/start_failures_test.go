@@ -24,12 +24,14 @@ func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) 
 		if len(l) != 1 {
 			t.Fatalf("try %d: %d launches", i+1, len(l))
 		}
-		s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed), func(u *cluster.Update) { u.Message = "no such file" })
+		s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed),
+			func(u *cluster.Update) { u.Message = "no such file" })
 		if i == 0 {
 			s.until(300 * time.Millisecond)
 			s.offer("S1", 8, 8192)
 			x := s.explain("my_job")
-			if len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "failed to start there") {
+			if len(s.accepts) > 0 || len(x.Waiting) != 1 ||
+				!strings.Contains(x.Waiting[0].Reason, "failed to start there") {
 				t.Fatalf("%+v", x)
 			}
 		}
@@ -60,7 +62,8 @@ func TestF8FailedStartsSurviveALeader(t *testing.T) {
 	if !known || after.Tries != before.Tries || !after.Since.Equal(before.Since) {
 		t.Fatalf("the new leader knows %+v of %+v", after, before)
 	}
-	s.apply(s.core.planUpdateApp("my_app", func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
+	s.apply(s.core.planUpdateApp("my_app",
+		func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
 	if _, known := s.core.starts.Of("my_app", "S1"); known || s.stored["/scheduler/start-failure/my_app@-@S1"] != nil {
 		t.Error("a changed app is kept off the agent for what the old one did")
 	}

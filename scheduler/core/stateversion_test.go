@@ -14,7 +14,8 @@ func TestStateVersion(t *testing.T) {
 	t.Parallel()
 	ours := fmt.Sprintf(`{"version":%d,"release":"v1.1.0"}`, StateVersion)
 	entry := func(value string) []registry.Entry {
-		return []registry.Entry{{Path: store.PathFramework, Value: []byte("elasticjob-1")}, {Path: store.PathStateVersion, Value: []byte(value)}}
+		return []registry.Entry{{Path: store.PathFramework, Value: []byte("elasticjob-1")},
+			{Path: store.PathStateVersion, Value: []byte(value)}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -26,8 +27,10 @@ func TestStateVersion(t *testing.T) {
 		{name: "of releases before there were versions", stored: []registry.Entry{{Path: store.PathFramework, Value: []byte("elasticjob-1")}}, written: ours},
 		{name: "of this version, of another release", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v1.0.0"}`, StateVersion))},
 		{name: "of this version, with fields that are not known", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v1.0.0","more":1}`, StateVersion))},
-		{name: "newer", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v2.0.0"}`, StateVersion+1)), refused: []string{
-			fmt.Sprintf("has version %d", StateVersion+1), "release v2.0.0", "this release, v1.1.0,", fmt.Sprintf("up to %d", StateVersion), "start release v2.0.0 or a later one"}},
+		{name: "newer", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v2.0.0"}`, StateVersion+1)),
+			refused: []string{
+				fmt.Sprintf("has version %d", StateVersion+1), "release v2.0.0", "this release, v1.1.0,",
+				fmt.Sprintf("up to %d", StateVersion), "start release v2.0.0 or a later one"}},
 		{name: "no JSON", stored: entry("2"), refused: []string{store.PathStateVersion, "restore the registry"}},
 		{name: "below 1", stored: entry(`{"version":0}`), refused: []string{store.PathStateVersion, "below 1"}},
 		{name: "not readable", stored: []registry.Entry{{Path: store.PathStateVersion, Unreadable: "no permission"}}, refused: []string{store.PathStateVersion, "no permission"}},

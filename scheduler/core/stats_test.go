@@ -15,7 +15,8 @@ import (
 
 func TestHistogram(t *testing.T) {
 	t.Parallel()
-	for name, h := range map[string]stats.Histogram{"latencies": stats.NewLatencies(), "durations": stats.NewDurations(), "sizes": stats.NewSizes()} {
+	for name, h := range map[string]stats.Histogram{"latencies": stats.NewLatencies(),
+		"durations": stats.NewDurations(), "sizes": stats.NewSizes()} {
 		for i := range h.Bounds[1:] {
 			if h.Bounds[i+1] <= h.Bounds[i] {
 				t.Errorf("%s: bound %v comes after %v", name, h.Bounds[i+1], h.Bounds[i])
@@ -62,7 +63,8 @@ func TestQueuesAreMeasured(t *testing.T) {
 	s.trigger()
 	expect("the second run waits for the first", queues{ready: 1, blocked: 1, daemon: 3})
 	s.after(time.Minute)
-	if st := s.core.views.Stats(); st.Ready.Oldest != time.Minute || st.Daemon.Oldest != time.Minute || st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
+	if st := s.core.views.Stats(); st.Ready.Oldest != time.Minute || st.Daemon.Oldest != time.Minute ||
+		st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
 		t.Errorf("%+v", st)
 	}
 	s.step(operator.PauseRequested{Token: 7, Job: "my_job", Paused: true})
@@ -114,7 +116,8 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	says(first, cluster.Running, wire.Status{StartTime: began})
 	status := 1
 	s.after(8 * time.Second) // a fire waits by now: its delays are not the scheduler's
-	says(first, cluster.Failed, wire.Status{StartTime: began, CompleteTime: began.Add(9 * time.Second), ExitStatus: &status})
+	says(first, cluster.Failed, wire.Status{StartTime: began, CompleteTime: began.Add(9 * time.Second),
+		ExitStatus: &status})
 	s.after(time.Minute)
 	s.offer("S1", 8, 8192)
 	second := s.accepted()[0]

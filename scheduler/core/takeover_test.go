@@ -46,11 +46,13 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if asked < 10 || asked > 20 {
 		t.Errorf("asked %d times in ten minutes", asked)
 	}
-	if x := s.explain("plain_job"); len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, "has not reported yet") {
+	if x := s.explain("plain_job"); len(x.Waiting) != 3 ||
+		!strings.Contains(x.Waiting[0].Reason, "has not reported yet") {
 		t.Errorf("explain: %+v", x)
 	}
 	running := func(state cluster.State) Event {
-		return s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", ExecutorID: "test_app@-@S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
+		return s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", ExecutorID: "test_app@-@S1", State: state,
+			Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
 	}
 	s.step(running(cluster.Running))
 	if kills := calls[step.CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != former {
@@ -97,7 +99,8 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	t.Parallel()
 	const former = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
 	s := newStage(t)
-	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": former, "/state/ready/plain_job": "1"})
+	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/running/plain_job": "",
+		"/state/running/plain_job/plain_job@-@1": former, "/state/ready/plain_job": "1"})
 	s.restart()
 	asked := false
 	for _, c := range calls[step.CallReconcile](s.last) {
@@ -106,13 +109,15 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	if !asked || s.stored["/state/running/plain_job/plain_job@-@1"] == nil {
 		t.Fatal("a task that the original names is asked about, and remembered until it has ended")
 	}
-	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
+	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable,
+		Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
 	s.answer(s.nextQuestion())
 	s.until(9 * time.Minute)
 	if s.core.subscription.TakingOver() {
 		t.Fatal("not taken over after the task was unreachable for ten minutes")
 	}
-	if !isOrphan(s.core, former) || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
+	if !isOrphan(s.core, former) || s.stored["/state/running/plain_job/plain_job@-@1"] != nil ||
+		s.stored["/state/running/plain_job"] != nil {
 		t.Error("no orphan remembers the task, or its entry is still there")
 	}
 	if x, _ := s.core.views.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, "may still run") {
@@ -123,7 +128,8 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	t.Parallel()
 	nodes := map[string]string{
-		"/state/ready/misfire_job": "3", "/state/ready/plain_job": "2", "/state/ready/disabled_job": "1", "/state/ready/nobody": "1", "/state/ready/a b": "1",
+		"/state/ready/misfire_job": "3", "/state/ready/plain_job": "2", "/state/ready/disabled_job": "1",
+		"/state/ready/nobody": "1", "/state/ready/a b": "1",
 		"/config/job/a b":                             "jobName: a b\nappName: test_app\n",
 		"/state/failover/misfire_job":                 "",
 		"/state/failover/misfire_job/misfire_job@-@0": "misfire_job@-@0@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001",
@@ -140,16 +146,19 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 			t.Errorf("waiting: %v", waiting)
 		}
 		lost := s.core.views.FailoverShards()
-		if len(lost) != 2 || lost[0].Item != 0 || lost[1].Item != 2 || lost[0].OriginalTaskID != nodes["/state/failover/misfire_job/misfire_job@-@0"] {
+		if len(lost) != 2 || lost[0].Item != 0 || lost[1].Item != 2 ||
+			lost[0].OriginalTaskID != nodes["/state/failover/misfire_job/misfire_job@-@0"] {
 			t.Errorf("lost: %+v", lost)
 		}
 		for path := range nodes {
-			left := slices.Contains([]string{"/state/ready/nobody", "/state/ready/a b", "/state/failover/plain_job/plain_job@-@7", "/config/job/a b"}, path)
+			left := slices.Contains([]string{"/state/ready/nobody", "/state/ready/a b",
+				"/state/failover/plain_job/plain_job@-@7", "/config/job/a b"}, path)
 			if _, there := s.stored[path]; there != left {
 				t.Errorf("%s is there: %v", path, there)
 			}
 		}
-		if f := s.core.views.FaultyDocuments(); len(f) != 1 || f[0].Path != "/config/job/a b" || !strings.Contains(f[0].Reason, "jobName") {
+		if f := s.core.views.FaultyDocuments(); len(f) != 1 || f[0].Path != "/config/job/a b" ||
+			!strings.Contains(f[0].Reason, "jobName") {
 			t.Errorf("faulty documents: %+v", f)
 		}
 	}
@@ -157,7 +166,8 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	s.storeOriginal(nodes)
 	s.restart()
 	check(t, s)
-	ended := slices.IndexFunc(slices.Collect(s.core.executions.AllEnded()), func(e *executions.Execution) bool { return e.Job() == "disabled_job" && e.State() == executions.Killed })
+	ended := slices.IndexFunc(slices.Collect(s.core.executions.AllEnded()),
+		func(e *executions.Execution) bool { return e.Job() == "disabled_job" && e.State() == executions.Killed })
 	if ended < 0 {
 		t.Error("what waited of a disabled job does not end as killed (rule F6)")
 	}
@@ -174,7 +184,8 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 		}
 		items[id.Job+" "+id.Type] = append(items[id.Job+" "+id.Type], id.Item)
 	}
-	if got := items["misfire_job FAILOVER"]; !slices.Equal(got, []int{0, 2}) || len(items["misfire_job READY"]) > 0 || len(items["plain_job READY"]) != 3 {
+	if got := items["misfire_job FAILOVER"]; !slices.Equal(got, []int{0, 2}) || len(items["misfire_job READY"]) > 0 ||
+		len(items["plain_job READY"]) != 3 {
 		t.Fatalf("launched %v", items)
 	}
 	for _, l := range launches {
@@ -219,7 +230,8 @@ func (s *stage) questions() (ids []string) {
 // answer has the master answer the last question, as it does when all agents are back.
 func (s *stage) answer(question string) Decision {
 	s.t.Helper()
-	return s.step(s.clusterEvent(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+	return s.step(s.clusterEvent(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster,
+		Reason: cluster.ReasonReconciliation}))
 }
 
 // nextQuestion answers the question that is open, and returns the next.

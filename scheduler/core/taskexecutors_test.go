@@ -99,7 +99,8 @@ func TestTasksThatDoNotBegin(t *testing.T) {
 	}
 	says(starting("u1", ""), "")
 	says(starting("u2", "no such image"), "no such image")
-	says(cluster.Update{State: cluster.Starting, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Message: "latest task state"}, "no such image")
+	says(cluster.Update{State: cluster.Starting, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation,
+		Message: "latest task state"}, "no such image")
 	says(starting("u3", ""), "")
 	says(starting("u2", "no such image"), "no such image")
 	says(cluster.Update{State: cluster.Running, Source: cluster.FromExecutor, UUID: []byte("u4")}, "")
@@ -116,7 +117,8 @@ func TestNotesOfJobsThatBringTheirExecutors(t *testing.T) {
 		t.Errorf("a job that just fits has the notes %q, %v", v.Notes, err)
 	}
 	s.job(func(j *jobs.Config) { j.JobName, j.CPUCount = "large", 4 })
-	if v, err := s.core.views.Job("large"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "it needs 4 CPU, 64 MB, the largest") {
+	if v, err := s.core.views.Job("large"); err != nil || len(v.Notes) != 1 ||
+		!strings.Contains(v.Notes[0], "it needs 4 CPU, 64 MB, the largest") {
 		t.Errorf("a job that is too large has the notes %q, %v", v.Notes, err)
 	}
 }
@@ -130,7 +132,8 @@ func TestNotesOfJobsWithTooLittleMemory(t *testing.T) {
 		on.app()
 		on.job(small)
 	}
-	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "memoryMB is 8, and the executor that starts each shard needs 16") {
+	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) != 1 ||
+		!strings.Contains(v.Notes[0], "memoryMB is 8, and the executor that starts each shard needs 16") {
 		t.Errorf("it has the notes %q, %v", v.Notes, err)
 	}
 	if v, err := shared.core.views.Job("my_job"); err != nil || len(v.Notes) > 0 {
@@ -150,7 +153,8 @@ func TestAgentsThatTakeFewTasks(t *testing.T) {
 		t.Fatalf("%d launched", len(l))
 	}
 	x, err := s.core.views.Explain("my_job")
-	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is full: it has as many tasks as it takes") {
+	if err != nil || len(x.Waiting) == 0 ||
+		!strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is full: it has as many tasks as it takes") {
 		t.Errorf("%+v, %v", x.Waiting, err)
 	}
 	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(30, 3000), MaxTasks: 1})
@@ -182,7 +186,8 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 		t.Fatalf("%d launched", len(l))
 	}
 	x, err := s.core.views.Explain("my_job")
-	if err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is avoided: it lacks the label disk=ssd") {
+	if err != nil || len(x.Waiting) != 1 ||
+		!strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is avoided: it lacks the label disk=ssd") {
 		t.Errorf("%+v, %v", x.Waiting, err)
 	}
 	before := asked
@@ -190,7 +195,8 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 	if asked != before {
 		t.Error("the same attributes were looked at again")
 	}
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: &cluster.Attributes{Labels: map[string]string{"disk": "ssd"}}})
+	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000),
+		Attributes: &cluster.Attributes{Labels: map[string]string{"disk": "ssd"}}})
 	if l := s.accepted(); len(l) != 1 {
 		t.Errorf("%d launched", len(l))
 	}
@@ -211,7 +217,8 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	s.after(time.Second)
 	s.update(l, cluster.Running)
 	s.until(s.opt.UnreachableFailover + time.Minute)
-	if v := s.execution(s.core.executions.Ref(l.TaskID).Exec.ID()); v.Shards[0].State != executions.Running || v.Shards[0].TaskID != l.TaskID {
+	if v := s.execution(s.core.executions.Ref(l.TaskID).Exec.ID()); v.Shards[0].State != executions.Running ||
+		v.Shards[0].TaskID != l.TaskID {
 		t.Errorf("%+v", v.Shards[0])
 	}
 }
@@ -221,7 +228,8 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 	t.Parallel()
 	for name, removed := range map[string]func(*cluster.Update){
 		"while it is watched": func(u *cluster.Update) {
-			u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved, nil
+			u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster,
+				cluster.ReasonTaskRemoved, nil
 		},
 		"while nobody watches": func(u *cluster.Update) {
 			u.State, u.Source, u.Reason, u.UUID = cluster.Gone, cluster.FromMaster, cluster.ReasonReconciliation, nil
@@ -268,7 +276,8 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	l := s.accepted()[0]
 	s.update(l, cluster.Running)
 	removed := func(u *cluster.Update) {
-		u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved, nil
+		u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved,
+			nil
 	}
 	s.update(l, cluster.Running, removed)
 	id := s.trigger()
@@ -279,7 +288,8 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	if len(s.accepted()) > 0 {
 		t.Fatal("the next execution begins while the attempt of the last one may live")
 	}
-	if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why, "was removed from the cluster, and may still be ending") {
+	if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why,
+		"was removed from the cluster, and may still be ending") {
 		t.Errorf("it waits because %s", why)
 	}
 	s.until(step.SweepEvery + 2*time.Second)
@@ -300,7 +310,9 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	l := s.accepted()[0]
 	s.update(l, cluster.Running)
 	says := func(agent string) *executions.Progress {
-		s.step(s.clusterEvent(cluster.Message{AgentID: agent, Report: &wire.Report{Tasks: []wire.TaskReport{{TaskID: l.TaskID, Progress: &wire.Progress{Fraction: 0.5}}}}}))
+		s.step(s.clusterEvent(cluster.Message{AgentID: agent,
+			Report: &wire.Report{Tasks: []wire.TaskReport{{TaskID: l.TaskID,
+				Progress: &wire.Progress{Fraction: 0.5}}}}}))
 		return s.execution(id).Shards[0].Progress
 	}
 	if says("n2") != nil {
@@ -326,7 +338,8 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 		if len(launched) != 1 {
 			t.Fatalf("%d launched", len(launched))
 		}
-		s.update(launched[0], cluster.Starting, func(u *cluster.Update) { u.Source, u.Status = cluster.FromAgent, fetches })
+		s.update(launched[0], cluster.Starting,
+			func(u *cluster.Update) { u.Source, u.Status = cluster.FromAgent, fetches })
 		s.update(launched[0], cluster.Failed, func(u *cluster.Update) {
 			u.Source, u.Reason, u.Message = cluster.FromAgent, cluster.ReasonContainerLaunchFailed, "no such image"
 		})
@@ -336,7 +349,8 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 			t.Fatalf("it is launched there at once after %d failures", times+1)
 		}
 		x, err := s.core.views.Explain("my_job")
-		if want := fmt.Sprintf("a task of the app failed to start there %d time", times+1); err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, want) {
+		if want := fmt.Sprintf("a task of the app failed to start there %d time", times+1); err != nil ||
+			len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, want) {
 			t.Errorf("it does not say that it %s: %+v, %v", want, x.Waiting, err)
 		}
 		s.after(time.Minute)

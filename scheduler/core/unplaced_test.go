@@ -44,7 +44,8 @@ func TestUnplacedShards(t *testing.T) {
 		}, 0, ""},
 		"behind a run that is placed": {func(s *stage) {
 			s.trigger()
-			s.run(s.offersAndAccepts(cluster.Offer{AgentID: "n2", Resources: resources.New(3, 9000), Total: resources.New(9, 9000)}))
+			s.run(s.offersAndAccepts(cluster.Offer{AgentID: "n2", Resources: resources.New(3, 9000),
+				Total: resources.New(9, 9000)}))
 			s.trigger()
 		}, 0, ""},
 	} {
@@ -59,7 +60,8 @@ func TestUnplacedShards(t *testing.T) {
 				t.Fatalf("%d are listed, not %d: %+v", len(got), c.want, got)
 			}
 			for i, u := range got {
-				if u.Job != "my_job" || u.Item != i || u.Execution == "" || u.Resources.CPUMilli < 1000 || !strings.Contains(u.Why, c.why) || u.Why != s.explain("my_job").Waiting[i].Reason {
+				if u.Job != "my_job" || u.Item != i || u.Execution == "" || u.Resources.CPUMilli < 1000 ||
+					!strings.Contains(u.Why, c.why) || u.Why != s.explain("my_job").Waiting[i].Reason {
 					t.Errorf("%+v", u)
 				}
 			}

@@ -56,12 +56,14 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	const use = `"cpus":{"total":%s,"used":2.5,"free":null},"memoryMB":{"total":%s,"used":256,"free":null},"tasks":2,"offer":null,"note":""}`
 	const executor = `[{"id":"my_app@-@S1@-@1","app":"my_app","agent":"S1","generation":1,"state":"%s","tasks":2,"cpus":0.5,"memoryMB":128,"tasksCpus":2,"tasksMemoryMB":128,"since":%s,"lastReport":%s,"note":""}]`
 	known := fmt.Sprintf(use, "8", "8000")
-	s.showsAgent("launched", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+known,
+	s.showsAgent("launched", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+
+		known,
 		fmt.Sprintf(executor, "STARTING", `"2026-11-21T08:00:00Z"`, "null"))
 	launches := s.accepted()
 	s.run(launches)
 	report := &wire.Report{Time: s.now}
-	s.after(time.Second, s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: launches[0].Executor.ID, Report: report}))
+	s.after(time.Second, s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: launches[0].Executor.ID,
+		Report: report}))
 	s.showsAgent("runs", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
 	s.unreachable(launches[0])
@@ -69,14 +71,17 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	s.showsAgent("a partition", "S1", `{"id":"S1","hostname":"S1","state":"UNREACHABLE","since":"2026-11-21T08:00:01Z",`+known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
 	s.update(launches[0], cluster.Running, func(u *cluster.Update) { u.UUID = []byte("again") })
-	s.showsAgent("it is back", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:01Z",`+known,
+	s.showsAgent("it is back", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:01Z",`+
+		known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
 	s.after(time.Second, s.clusterEvent(cluster.Failure{AgentID: "S1"}))
-	s.showsAgent("it was removed", "S1", `{"id":"S1","hostname":"S1","state":"AWAY","since":"2026-11-21T08:00:02Z",`+known,
+	s.showsAgent("it was removed", "S1",
+		`{"id":"S1","hostname":"S1","state":"AWAY","since":"2026-11-21T08:00:02Z",`+known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
 
 	s.restart()
-	s.showsAgent("a new leader", "S1", `{"id":"S1","hostname":"","state":null,"since":null,`+fmt.Sprintf(use, "null", "null"), fmt.Sprintf(executor, "RUNNING", "null", "null"))
+	s.showsAgent("a new leader", "S1", `{"id":"S1","hostname":"","state":null,"since":null,`+fmt.Sprintf(use, "null",
+		"null"), fmt.Sprintf(executor, "RUNNING", "null", "null"))
 	if _, err := s.core.views.Agent("S2"); problem.Of(err).Kind != problem.NotFound {
 		t.Errorf("an agent that was never seen: %v", err)
 	}
@@ -94,13 +99,16 @@ func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 		{ID: "O2", AgentID: "S2", Hostname: "h0", Resources: resources.New(4, 4000), Unavailable: s.now.Add(time.Minute), AvailableAgain: s.now.Add(time.Hour)},
 	}}))
 	const none = `,"tasks":0,"offer":null,"note":""}`
-	s.showsAgent("in maintenance soon", "S2", `{"id":"S2","hostname":"h0","state":"DRAINING","since":null,"maintenance":{"from":"2026-11-21T08:01:04.9Z","until":"2026-11-21T09:00:04.9Z"},`+
-		`"cpus":{"total":4,"used":0,"free":null},"memoryMB":{"total":4000,"used":0,"free":null}`+none, `[]`)
-	s.showsAgent("in maintenance later", "S1", `{"id":"S1","hostname":"h1","state":"REGISTERED","since":"2026-11-21T08:00:04.9Z","maintenance":{"from":"2026-11-21T10:00:04.9Z","until":null},`+
-		`"cpus":{"total":8,"used":0,"free":8},"memoryMB":{"total":8000,"used":0,"free":8000},"tasks":0,"offer":{"cpus":8,"memoryMB":8000,"since":"2026-11-21T08:00:04.9Z"},"note":""}`, `[]`)
+	s.showsAgent("in maintenance soon", "S2",
+		`{"id":"S2","hostname":"h0","state":"DRAINING","since":null,"maintenance":{"from":"2026-11-21T08:01:04.9Z","until":"2026-11-21T09:00:04.9Z"},`+
+			`"cpus":{"total":4,"used":0,"free":null},"memoryMB":{"total":4000,"used":0,"free":null}`+none, `[]`)
+	s.showsAgent("in maintenance later", "S1",
+		`{"id":"S1","hostname":"h1","state":"REGISTERED","since":"2026-11-21T08:00:04.9Z","maintenance":{"from":"2026-11-21T10:00:04.9Z","until":null},`+
+			`"cpus":{"total":8,"used":0,"free":8},"memoryMB":{"total":8000,"used":0,"free":8000},"tasks":0,"offer":{"cpus":8,"memoryMB":8000,"since":"2026-11-21T08:00:04.9Z"},"note":""}`, `[]`)
 
 	v := s.core.views.Cluster(nil)
-	if got, _ := json.Marshal([]any{v.Subscribed, v.Since, v.Master, v.CPUs, v.MemoryMB, v.OffersHeld, v.StartFailures}); string(got) !=
+	if got, _ := json.Marshal([]any{v.Subscribed, v.Since, v.Master, v.CPUs, v.MemoryMB, v.OffersHeld,
+		v.StartFailures}); string(got) !=
 		`[true,"2026-11-21T08:00:00Z","master-1",{"total":12,"used":0,"free":8},{"total":12000,"used":0,"free":8000},1,[]]` {
 		t.Errorf("the whole: %s", got)
 	}
@@ -121,11 +129,13 @@ func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 		}
 	}
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S2"}))
-	if v, f := s.core.views.Cluster(nil), s.core.views.Facts().Agents; *v.CPUs.Total != 8 || f.Capacity.CPUs() != 8 || f.Total != 1 || f.Unreachable != 0 {
+	if v, f := s.core.views.Cluster(nil), s.core.views.Facts().Agents; *v.CPUs.Total != 8 || f.Capacity.CPUs() != 8 ||
+		f.Total != 1 || f.Unreachable != 0 {
 		t.Errorf("without the agent that went away: %v CPUs, the overview says %+v", *v.CPUs.Total, f)
 	}
 	s.unsubscribe()
-	if v := s.core.views.Cluster(nil); v.Subscribed || v.Since != nil || v.Master != nil || v.FrameworkID == "" || v.OffersHeld != 0 {
+	if v := s.core.views.Cluster(nil); v.Subscribed || v.Since != nil || v.Master != nil || v.FrameworkID == "" ||
+		v.OffersHeld != 0 {
 		t.Errorf("without a session: %+v", v)
 	}
 }
@@ -169,7 +179,8 @@ func TestStartFailuresAreShown(t *testing.T) {
 	s.job(oneShard)
 	s.trigger()
 	s.offer("S1", 8, 8192)
-	s.update(s.accepted()[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed), func(u *cluster.Update) { u.Message = "no such file" })
+	s.update(s.accepted()[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed),
+		func(u *cluster.Update) { u.Message = "no such file" })
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
 	s.core.starts.Unreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))

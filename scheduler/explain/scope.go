@@ -72,5 +72,6 @@ func (s Scope) Update(old views.JobView, change func(jobs.Config) (jobs.Config, 
 // Hidden is the answer for what is not there, or not in the asker's scope. What is one of the words app, job,
 // execution and task.
 func Hidden(what, name string) error {
-	return problem.Errorf(problem.NotFound, what+"_not_found", "there is no %s %q among those of your apps", what, name)
+	return problem.Errorf(problem.NotFound, what+"_not_found", "there is no %s %q among those of your apps", what,
+		name)
 }

@@ -40,7 +40,8 @@ type Set struct {
 
 // New returns a Set without agents.
 func New(s *step.Shared) *Set {
-	return &Set{shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{}, back: map[string]bool{}}
+	return &Set{shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{},
+		back: map[string]bool{}}
 }
 
 // Get returns the agent with that id, or nil if it was never seen or is forgotten.
@@ -149,7 +150,8 @@ func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
 	as.shared.ClusterChanged()
 	switch {
 	case turned && drift == 0:
-		as.shared.Note(step.Note{Kind: step.NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
+		as.shared.Note(step.Note{Kind: step.NoteAgentClock,
+			Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
 	case turned:
 		as.shared.Note(step.Note{Kind: step.NoteAgentClock, Detail: as.ClockNote(a.id).String(), Problem: true})
 	}
@@ -305,7 +307,8 @@ func (as *Set) attribute(a *Agent, says *cluster.Attributes) {
 // executor is still on an agent.
 func (as *Set) ForgetOld(used func(id string) bool) {
 	for id, a := range as.byID {
-		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.shared.Now().Sub(a.lastSeen) > Kept && !used(id) {
+		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.shared.Now().Sub(a.lastSeen) > Kept &&
+			!used(id) {
 			as.capacities++
 			delete(as.byID, id)
 			delete(as.maintained, id)
@@ -331,7 +334,8 @@ const maintenanceSoon = time.Hour
 // It goes by the wall clock.
 func (as *Set) InMaintenance(id string) bool {
 	a := as.byID[id]
-	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(as.shared.Wall().Add(maintenanceSoon)) &&
+	return a != nil && !a.maintenanceStart.IsZero() &&
+		!a.maintenanceStart.After(as.shared.Wall().Add(maintenanceSoon)) &&
 		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.shared.Wall())) // a schedule may stand long after its window
 }
 

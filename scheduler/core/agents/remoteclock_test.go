@@ -23,16 +23,19 @@ func TestDriftOfAClock(t *testing.T) {
 		return all
 	}
 	for name, reports := range map[string][]report{
-		"right":                       every(-time.Millisecond, 0, 0, 0, 0, 0, 0, 0),
-		"ahead":                       every(1100*time.Millisecond, ahead, ahead),
-		"just within bounds":          every(time.Second, 0, 0),
-		"behind":                      every(-1100*time.Millisecond, 0, 0, 0, 0, 0, behind, behind),
-		"late, but one":               append(every(-5*time.Second, 0, 0, 0, 0), append(every(0, 0), every(-5*time.Second, 0, 0, 0)...)...),
-		"all at once, and late":       {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0}, {0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
-		"set right":                   append(every(3*time.Second, ahead, ahead), every(0, ahead, ahead, ahead, ahead, ahead, 0)...),
-		"not as near as it should be": append(every(3*time.Second, ahead), every(600*time.Millisecond, ahead, ahead, ahead, ahead, ahead, ahead, ahead)...),
-		"beyond all bounds":           {{0, math.MaxInt64, 0}, {0, math.MinInt64, 0}},
-		"of 1970":                     every(-56*365*24*time.Hour, 0, 0, 0, 0, 0, behind),
+		"right":              every(-time.Millisecond, 0, 0, 0, 0, 0, 0, 0),
+		"ahead":              every(1100*time.Millisecond, ahead, ahead),
+		"just within bounds": every(time.Second, 0, 0),
+		"behind":             every(-1100*time.Millisecond, 0, 0, 0, 0, 0, behind, behind),
+		"late, but one": append(every(-5*time.Second, 0, 0, 0, 0),
+			append(every(0, 0), every(-5*time.Second, 0, 0, 0)...)...),
+		"all at once, and late": {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0}, {0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
+		"set right": append(every(3*time.Second, ahead, ahead),
+			every(0, ahead, ahead, ahead, ahead, ahead, 0)...),
+		"not as near as it should be": append(every(3*time.Second, ahead),
+			every(600*time.Millisecond, ahead, ahead, ahead, ahead, ahead, ahead, ahead)...),
+		"beyond all bounds": {{0, math.MaxInt64, 0}, {0, math.MinInt64, 0}},
+		"of 1970":           every(-56*365*24*time.Hour, 0, 0, 0, 0, 0, behind),
 	} {
 		clock, now := remoteClock{}, start
 		for i, r := range reports {

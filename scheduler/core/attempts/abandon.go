@@ -25,7 +25,8 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 		as.killOrphan(&o)
 		as.st.Subscription.AskAgainSoon()
 	}
-	as.st.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why, Problem: true})
+	as.st.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why,
+		Problem: true})
 	as.st.Executions.EndDecided(ref, why)
 	as.recording.TraceDecided(ref, cluster.Lost, why)
 	as.endAttempt(ref, outcomeLost, 0)
@@ -37,13 +38,15 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 // reported only when its kill is known to be kept: its agent may be back without having been given the task, and
 // would start it beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
-	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace), "it was given up while its agent did not answer")
+	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace),
+		"it was given up while its agent did not answer")
 }
 
 // newOrphan returns the record of an attempt that may still run after it was abandoned.
 func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
-	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(), Execution: ref.Exec.ID(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
+	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(),
+		Execution: ref.Exec.ID(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
 		Grace: as.st.Executions.TaskGrace(ref), Known: ref.Shard().Known()}
 }
 

@@ -13,7 +13,8 @@ import (
 func TestE1WhatMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	uuid, at := []byte("u"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	terminated := cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: cluster.ReasonExecutorTerminated, UUID: uuid}
+	terminated := cluster.Update{State: cluster.Failed, Source: cluster.FromAgent,
+		Reason: cluster.ReasonExecutorTerminated, UUID: uuid}
 	unknown := cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}
 	for name, test := range map[string]struct {
 		attempt progressSoFar

@@ -25,7 +25,8 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time
 	}
 	in := as.endingOf(ref, how)
 	v := next(in)
-	as.st.Executions.EndAttempt(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause, v.counts)
+	as.st.Executions.EndAttempt(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause,
+		v.counts)
 	if v.blameAgent && as.st.Config.App(e.Settings().App.AppName) != nil {
 		// Shards that bring their executors are launched together, and fail so.
 		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))

@@ -78,6 +78,7 @@ func (as *Attempts) noteQuiet(e *executions.Execution, s *executions.Shard) {
 	if x := as.st.Executors.Get(s.Executor()); as.st.Executors.BecameQuiet(x) {
 		as.st.JobChanged(e.Job())
 		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
-			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(), quiet.Round(time.Second), x.Agent())})
+			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(),
+				quiet.Round(time.Second), x.Agent())})
 	}
 }

@@ -42,7 +42,9 @@ func (as *Attempts) FrameworkRemoved(by string) {
 			g.Alive, g.Away = true, s.Unreachable()
 		}
 		as.st.Orphans.Add(g)
-		as.st.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
+		as.st.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id,
+			Detail:  "its framework was removed, which its agent, " + g.Agent + ", may still have to hear",
+			Problem: true})
 		as.st.Executions.EndDecided(ref, reason.Of(reason.FrameworkRemoved))
 		as.endAttempt(ref, outcomeLost, 0)
 		as.st.Executions.ForgetTask(id)
@@ -65,7 +67,8 @@ func (as *Attempts) FrameworkRemoved(by string) {
 // as an orphan that blocks its shard. A task whose id names no shard is ignored.
 func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework string) {
 	if id, err := jobs.ParseTaskID(f.ID); err == nil {
-		as.st.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.st.Now(), Blocks: true, Framework: framework})
+		as.st.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.st.Now(),
+			Blocks: true, Framework: framework})
 	}
 }
 

@@ -197,7 +197,8 @@ func (in *ending) afterOwnEnd() verdict {
 		counts.Starts++
 		v := in.requeue(in.cause, in.next, 0)
 		if !mayRepeat(counts.Starts, in.limits.starts) {
-			v = in.complete(executions.Failed, reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
+			v = in.complete(executions.Failed,
+				reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
 		}
 		v.blameAgent = true
 		return v.counting(counts)

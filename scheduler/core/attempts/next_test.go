@@ -57,11 +57,13 @@ func TestNext(t *testing.T) {
 
 		{"E1 what never began is launched again, as it was", job(how(outcomeNeverStarted)),
 			"WAITING NORMAL_TRIGGER in 4s: boom; attempt FAILED"},
-		{"E1 a daemon's delay grows with its failures, not with its age", job(how(outcomeNeverStarted), daemon, counts(executions.Tries{Losses: 1})),
+		{"E1 a daemon's delay grows with its failures, not with its age",
+			job(how(outcomeNeverStarted), daemon, counts(executions.Tries{Losses: 1})),
 			"WAITING DAEMON in 2s: boom; losses 1; attempt FAILED"},
 		{"E1 what the master refused is launched again", job(how(outcomeRejected)),
 			"WAITING NORMAL_TRIGGER in 1s: boom; errors 1; attempt FAILED"},
-		{"E1 on a new executor, where its own may be why", job(how(outcomeRejected), daemon, ran, counts(executions.Tries{Errors: 1})),
+		{"E1 on a new executor, where its own may be why",
+			job(how(outcomeRejected), daemon, ran, counts(executions.Tries{Errors: 1})),
 			"WAITING DAEMON in 2s: boom; errors 2; closes its executor; attempt FAILED"},
 		{"E1 and no more than a few times", job(how(outcomeRejected), counts(executions.Tries{Errors: 1})),
 			"FAILED: boom; errors 2"},
@@ -71,7 +73,8 @@ func TestNext(t *testing.T) {
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
 		{"E2 and no more than a few times", job(how(outcomeLost), failover, counts(executions.Tries{Losses: 1})),
 			"FAILED: lost 2 times; last: boom; losses 2"},
-		{"E2 agents that go away don't count", job(how(outcomeLost), failover, away, counts(executions.Tries{Losses: 1})),
+		{"E2 agents that go away don't count",
+			job(how(outcomeLost), failover, away, counts(executions.Tries{Losses: 1})),
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
 		{"E2 a daemon is run again for ever", job(how(outcomeLost), daemon, counts(executions.Tries{Losses: 9})),
 			"WAITING FAILOVER in 4s: boom; losses 10; attempt LOST"},
@@ -79,7 +82,8 @@ func TestNext(t *testing.T) {
 		{"E3 what failed by itself is not run again", job(how(outcomeFailed)), "FAILED: boom"},
 		{"E3 unless maxRetries says so", job(how(outcomeFailed), retries(2), counts(executions.Tries{Fails: 1})),
 			"WAITING TRIGGER in 4s: boom; fails 2; attempt FAILED"},
-		{"E6 after its own backoff, and so often", job(how(outcomeFailed), retries(2), counts(executions.Tries{Fails: 2})),
+		{"E6 after its own backoff, and so often",
+			job(how(outcomeFailed), retries(2), counts(executions.Tries{Fails: 2})),
 			"FAILED: boom; fails 2"},
 		{"X8 a daemon that ends is run again", job(how(outcomeFailed), daemon),
 			"WAITING DAEMON in 1s: boom; fails 1; attempt FAILED"},
@@ -90,9 +94,11 @@ func TestNext(t *testing.T) {
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor, which the master has otherwise; attempt FAILED"},
 		{"L6 an agent where the executor does not start is avoided", job(how(outcomeExecutorStartFailed)),
 			"WAITING NORMAL_TRIGGER in 1s: boom; starts 1; blames the agent; attempt FAILED"},
-		{"L6 and no more than a few are tried", job(how(outcomeExecutorStartFailed), counts(executions.Tries{Starts: 1})),
+		{"L6 and no more than a few are tried",
+			job(how(outcomeExecutorStartFailed), counts(executions.Tries{Starts: 1})),
 			"FAILED: the app's executor did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
-		{"L6 of a task with an executor of its own", job(how(outcomeExecutorStartFailed), starts, counts(executions.Tries{Starts: 1})),
+		{"L6 of a task with an executor of its own",
+			job(how(outcomeExecutorStartFailed), starts, counts(executions.Tries{Starts: 1})),
 			"FAILED: a task of the app did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
 		{"X4 another leader's address blames no agent", job(how(outcomeExecutorStartFailed), served),
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor; attempt FAILED"},
@@ -128,9 +134,11 @@ func TestNext(t *testing.T) {
 		{"K4 unless it had finished", job(how(outcomeFinished), timedOut), "FINISHED: boom"},
 		{"K4 or was lost with its agent", job(how(outcomeLost), timedOut, failover, away),
 			"WAITING FAILOVER in 1s: boom; attempt LOST"},
-		{"K4 which a stopping server changes nothing of", job(how(outcomeLost), timedOut, failover, away, runEnds(stopped)),
+		{"K4 which a stopping server changes nothing of",
+			job(how(outcomeLost), timedOut, failover, away, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt LOST"},
-		{"K4 somebody who ends the run comes first", job(how(outcomeKilled), timedOut, runEnds(reason.Of(reason.Disabled))),
+		{"K4 somebody who ends the run comes first",
+			job(how(outcomeKilled), timedOut, runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled"},
 		{"K4 and who ends the task", job(how(outcomeKilled), timedOut, kill(asked)), "KILLED: killed on request"},
 		{"K1 a kill without a reason of its own", job(how(outcomeKilled), wanted), "KILLED: "},
@@ -180,9 +188,12 @@ func TestNextAlwaysDecides(t *testing.T) {
 			for _, runEnds := range kills {
 				for flags := range 1 << 6 {
 					bit := func(i int) bool { return bools[flags>>i&1] }
-					in := ending{how: how, cause: boom, kill: kill, runEnds: runEnds, tries: 2, next: executions.NormalTrigger, source: executions.Triggered,
-						wanted: !kill.IsZero() || !runEnds.IsZero() && bit(0), daemon: bit(2), failover: bit(3), away: bit(4),
-						counts: executions.Tries{Errors: 1, Losses: 1, Fails: 1, Starts: 1}, limits: attemptLimits{losses: 2, errors: 2, starts: 2, first: 1, most: 8}}
+					in := ending{how: how, cause: boom, kill: kill, runEnds: runEnds, tries: 2,
+						next: executions.NormalTrigger, source: executions.Triggered,
+						wanted: !kill.IsZero() || !runEnds.IsZero() &&
+							bit(0), daemon: bit(2), failover: bit(3), away: bit(4),
+						counts: executions.Tries{Errors: 1, Losses: 1, Fails: 1, Starts: 1},
+						limits: attemptLimits{losses: 2, errors: 2, starts: 2, first: 1, most: 8}}
 					if bit(5) {
 						in.retry.max = 2
 					}
@@ -197,7 +208,8 @@ func TestNextAlwaysDecides(t *testing.T) {
 					}
 					v := next(in)
 					switch grown := v.counts.Sum() - in.counts.Sum(); {
-					case !v.state.Terminal() && v.state != executions.Waiting, v.state == executions.Waiting && v.source == "", !v.attempt.Terminal():
+					case !v.state.Terminal() && v.state != executions.Waiting, v.state == executions.Waiting &&
+						v.source == "", !v.attempt.Terminal():
 						t.Fatalf("%+v: %v", in, v)
 					case v.counts.Errors < 1, v.counts.Losses < 1, v.counts.Fails < 1, v.counts.Starts < 1, grown > 1:
 						t.Fatalf("%+v counts %+v", in, v.counts)

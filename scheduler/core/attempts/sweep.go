@@ -44,7 +44,8 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	switch {
 	case !s.EndUnclear().IsZero():
 		if as.st.Now().Sub(s.EndUnclear()) >= as.st.Opt.EndUnclear {
-			u := cluster.Update{TaskID: s.TaskID(), AgentID: s.Agent(), State: cluster.State(s.EndState()), Source: cluster.FromAgent}
+			u := cluster.Update{TaskID: s.TaskID(), AgentID: s.Agent(), State: cluster.State(s.EndState()),
+				Source: cluster.FromAgent}
 			end := as.endOf(ref, u)
 			if u.State != cluster.Finished {
 				end.Cause = reason.EndUnexplained(s.EndState())
@@ -81,7 +82,8 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 		case since >= as.st.Opt.StagingKill && s.KillSent().IsZero():
 			as.SendKill(ref)
 			as.st.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID(), AgentID: s.Agent()}}})
-		case since >= as.st.Opt.StagingLost && as.st.Now().Sub(s.KillSent()) >= as.st.Opt.StagingLost-as.st.Opt.StagingKill:
+		case since >= as.st.Opt.StagingLost &&
+			as.st.Now().Sub(s.KillSent()) >= as.st.Opt.StagingLost-as.st.Opt.StagingKill:
 			as.st.Executions.FoundStuck(ref)
 			as.unreachable(ref, as.st.Now())
 			if x := as.st.Executors.Get(s.Executor()); x != nil {
@@ -103,7 +105,8 @@ func (as *Attempts) askAboutUnreachable(last time.Time) {
 	var refs []cluster.TaskRef
 	for _, id := range as.st.Executions.TaskIDs() {
 		s := as.st.Executions.Ref(id).Shard()
-		if s.Live() && s.AcceptSeq() == 0 && s.Known() && !s.Unreachable().IsZero() && doublings(as.st.Now(), s.Unreachable()) > doublings(last, s.Unreachable()) {
+		if s.Live() && s.AcceptSeq() == 0 && s.Known() && !s.Unreachable().IsZero() &&
+			doublings(as.st.Now(), s.Unreachable()) > doublings(last, s.Unreachable()) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}
@@ -124,7 +127,8 @@ func (as *Attempts) endSilentExecutor(ref executions.TaskRef) {
 	x := as.st.Executors.Get(s.Executor())
 	// An agent without offers is known to be there by its tasks.
 	there := as.st.Agents.Registered(s.Agent()) || s.Known()
-	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable().IsZero() || s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {
+	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable().IsZero() ||
+		s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {
 		return
 	}
 	if !as.st.Executors.KillUnanswered(x, as.nextSweep, as.st.Executions.TaskGrace(ref)) {

@@ -44,9 +44,11 @@ func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 // that reason holds (rule K1).
 func (as *Attempts) killTimedOut(ref executions.TaskRef) {
 	s := ref.Shard()
-	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() || as.st.Now().Before(s.RunningAt().Add(ref.Exec.Timeout())) {
+	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() ||
+		as.st.Now().Before(s.RunningAt().Add(ref.Exec.Timeout())) {
 		return
 	}
-	as.st.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
+	as.st.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(),
+		Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
 	as.st.Executions.WantKill(ref, executions.WantedKill{Timeout: true})
 }

@@ -118,7 +118,8 @@ func (as *Attempts) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 // alive applies a report that the task is on its agent. The order of states never goes back (S2).
 func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
-	seen := map[cluster.State]int{cluster.Staging: executions.SeenStaging, cluster.Starting: executions.SeenStarting, cluster.Running: executions.SeenRunning, cluster.Killing: executions.SeenRunning}[u.State]
+	seen := map[cluster.State]int{cluster.Staging: executions.SeenStaging, cluster.Starting: executions.SeenStarting,
+		cluster.Running: executions.SeenRunning, cluster.Killing: executions.SeenRunning}[u.State]
 	if s.StuckStaging() && seen == executions.SeenStaging {
 		return // it counts as unreachable until it gets on
 	}
@@ -181,8 +182,10 @@ func (as *Attempts) unreachable(ref executions.TaskRef, since time.Time) {
 		return
 	}
 	as.st.Executions.FoundUnreachable(ref, since)
-	as.recording.Trace(ref, cluster.Unreachable, event.FromScheduler, "", reason.FromText("agent "+s.Agent()+" does not answer"), as.st.Wall(), since.Format(time.RFC3339Nano))
-	as.st.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
+	as.recording.Trace(ref, cluster.Unreachable, event.FromScheduler, "",
+		reason.FromText("agent "+s.Agent()+" does not answer"), as.st.Wall(), since.Format(time.RFC3339Nano))
+	as.st.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(),
+		Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
 }
 
 // unknown applies the report that the master does not know the task. It has ended only if the present master has had
@@ -207,9 +210,11 @@ func (as *Attempts) terminal(ref executions.TaskRef, u cluster.Update) {
 			return
 		}
 	}
-	if x := as.st.Executors.Get(s.Executor()); x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+	if x := as.st.Executors.Get(s.Executor()); x != nil && u.Source == cluster.FromAgent &&
+		u.Reason == cluster.ReasonExecutorTerminated {
 		as.st.Executors.Close(x) // FAILURE may get lost (rules X1, X3)
-		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.SentWith() != 0 && s.SentWith() == x.SentWith() {
+		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.SentWith() != 0 &&
+			s.SentWith() == x.SentWith() {
 			as.st.Executors.Ended(x)
 		}
 	}
@@ -282,7 +287,8 @@ func (as *Attempts) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
 func (as *Attempts) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	switch {
-	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
+	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running,
+		u.State == cluster.Killing:
 		as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ref), "its attempt has ended")
 	case len(u.UUID) > 0 && s.Cause().IsZero() && s.State() != executions.Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
@@ -307,12 +313,14 @@ func (as *Attempts) unknownTask(u cluster.Update) {
 // learnPackage records which package an attempt runs with, and reports whether that was news.
 func (as *Attempts) learnPackage(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
-	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package() == st.PackageSHA256 {
+	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size ||
+		s.Package() == st.PackageSHA256 {
 		return false
 	}
 	as.st.Executions.RanWith(ref, st.PackageSHA256)
 	if st.PackageNote != "" {
-		as.st.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(), Detail: "agent " + s.Agent() + ": " + store.Shorten(st.PackageNote), Problem: true})
+		as.st.Note(step.Note{Kind: step.NotePackageChanged, Job: ref.Exec.Job(), Execution: ref.Exec.ID(),
+			Task: s.TaskID(), Detail: "agent " + s.Agent() + ": " + store.Shorten(st.PackageNote), Problem: true})
 	}
 	return true
 }

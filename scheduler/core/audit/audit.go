@@ -93,7 +93,8 @@ func (a *Log) number(row event.Audit) Row {
 	r := Row{number: a.last, Audit: row}
 	if r.ID == "" {
 		r.Time = a.shared.Wall().UTC().Truncate(time.Millisecond) // as databases keep it
-		r.ID = event.ID("audit", strconv.FormatInt(a.shared.Opt.Term, 10), strconv.FormatInt(r.number, 10), a.shared.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
+		r.ID = event.ID("audit", strconv.FormatInt(a.shared.Opt.Term, 10), strconv.FormatInt(r.number, 10),
+			a.shared.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
 	}
 	r.encoded = store.Encode(r.Audit)
 	r.size = len(r.encoded)

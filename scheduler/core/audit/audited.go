@@ -26,13 +26,15 @@ type triggered struct {
 // Trigger records that somebody triggered an execution of a job with parameters of its own, which hold no secrets.
 // repeats is the execution that it runs again, "" for none.
 func (a *Log) Trigger(by event.Actor, job, execution, repeats string, own jobs.Overrides) {
-	a.Add(event.Audit{Actor: by, Action: "job.trigger", Target: config.TargetJob, TargetName: job, App: a.config.AppNameOf(job),
+	a.Add(event.Audit{Actor: by, Action: "job.trigger", Target: config.TargetJob, TargetName: job,
+		App:   a.config.AppNameOf(job),
 		After: config.AuditSide(triggered{execution, repeats, own})})
 }
 
 // Pause records that somebody paused a job, or resumed it.
 func (a *Log) Pause(by event.Actor, job string, paused bool) {
-	row := event.Audit{Actor: by, Action: "job.resume", Target: config.TargetJob, TargetName: job, App: a.config.AppNameOf(job), Before: `{"paused":true}`, After: `{"paused":false}`}
+	row := event.Audit{Actor: by, Action: "job.resume", Target: config.TargetJob, TargetName: job,
+		App: a.config.AppNameOf(job), Before: `{"paused":true}`, After: `{"paused":false}`}
 	if paused {
 		row.Action, row.Before, row.After = "job.pause", row.After, row.Before
 	}
@@ -46,10 +48,11 @@ func (a *Log) Kill(by event.Actor, e *executions.Execution, task string, state e
 	if task != "" {
 		target, name = auditTask, task
 	}
-	row := event.Audit{Actor: by, Action: target + ".kill", Target: target, TargetName: name, Before: string(store.Encode(struct {
-		Job   string           `json:"job"`
-		State executions.State `json:"state"`
-	}{e.Job(), state}))}
+	row := event.Audit{Actor: by, Action: target + ".kill", Target: target, TargetName: name,
+		Before: string(store.Encode(struct {
+			Job   string           `json:"job"`
+			State executions.State `json:"state"`
+		}{e.Job(), state}))}
 	if of := a.config.AppOf(e); of != nil {
 		row.App = of.Name()
 	}
@@ -58,10 +61,11 @@ func (a *Log) Kill(by event.Actor, e *executions.Execution, task string, state e
 
 // Forget records that somebody declared an orphan as ended.
 func (a *Log) Forget(by event.Actor, o *orphans.Orphan) {
-	a.Add(event.Audit{Actor: by, Action: "task.forget", Target: auditTask, TargetName: o.TaskID, App: a.config.AppNameOf(o.Job), Before: string(store.Encode(struct {
-		Job   string `json:"job"`
-		Agent string `json:"agent"`
-	}{o.Job, o.Agent}))})
+	a.Add(event.Audit{Actor: by, Action: "task.forget", Target: auditTask, TargetName: o.TaskID,
+		App: a.config.AppNameOf(o.Job), Before: string(store.Encode(struct {
+			Job   string `json:"job"`
+			Agent string `json:"agent"`
+		}{o.Job, o.Agent}))})
 }
 
 // Reconcile records that somebody requested a reconciliation; explicit says that it names each task.

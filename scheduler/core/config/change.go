@@ -86,7 +86,8 @@ func (ch RegisterApp) plan(k *Set) (Planned, error) {
 	cfg := ch.Config
 	p := Planned{AppName: cfg.AppName}
 	if k.apps[cfg.AppName] != nil {
-		return p, problem.Errorf(problem.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", cfg.AppName)
+		return p, problem.Errorf(problem.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it",
+			cfg.AppName)
 	}
 	document := k.writeApp(cfg)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
@@ -106,14 +107,16 @@ func (ch UpdateApp) plan(k *Set) (Planned, error) {
 	case a == nil:
 		return p, problem.NoApp(name)
 	case a.version != ch.Version:
-		return p, problem.Errorf(problem.Conflict, StaleVersion, "app %q has changed since it was read; read it again and repeat the change", name)
+		return p, problem.Errorf(problem.Conflict, StaleVersion,
+			"app %q has changed since it was read; read it again and repeat the change", name)
 	}
 	document := k.writeApp(cfg)
 	if err := k.checkRoom(measured{name, len(document)}, measured{name, a.bytes}); err != nil {
 		return p, err
 	}
 	p.put(store.Under(store.PathApps, name), document, a.version, false)
-	p.Events = append(p.Events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled, Bytes: len(document)})
+	p.Events = append(p.Events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled,
+		Bytes: len(document)})
 	return p, nil
 }
 
@@ -126,7 +129,8 @@ func (ch DisableApp) plan(k *Set) (Planned, error) {
 	}
 	p.putMark(store.PathAppDisabled, name, markWhen(disabled, false))
 	cfg := a.cfg
-	p.Events = append(p.Events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled, Notes: a.notes, MarkOnly: true})
+	p.Events = append(p.Events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled,
+		Notes: a.notes, MarkOnly: true})
 	return p, nil
 }
 
@@ -158,14 +162,18 @@ func (ch RegisterJob) plan(k *Set) (Planned, error) {
 	cfg := ch.Config
 	p := Planned{JobName: cfg.JobName}
 	if j := k.jobs[cfg.JobName]; j != nil && j.cfg != nil {
-		return p, problem.Errorf(problem.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", cfg.JobName)
+		return p, problem.Errorf(problem.Conflict, "job_exists",
+			"Job '%s' already existed. PUT /api/job/update changes it", cfg.JobName)
 	}
 	a := k.apps[cfg.AppName]
 	if a == nil {
-		return p, problem.Errorf(problem.NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then register the job again", cfg.AppName)
+		return p, problem.Errorf(problem.NotFound, "app_not_found",
+			"Register app '%s' firstly. There is no such app: POST it to /api/app, then register the job again",
+			cfg.AppName)
 	}
 	if a.disabled {
-		return p, problem.Errorf(problem.Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
+		return p, problem.Errorf(problem.Conflict, "app_disabled",
+			"app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
 	document := k.writeJob(cfg)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
@@ -182,20 +190,25 @@ func (ch UpdateJob) plan(k *Set) (Planned, error) {
 	p := Planned{JobName: name}
 	j := k.jobs[name]
 	if j == nil || j.cfg == nil {
-		return p, problem.Errorf(problem.NotFound, "job_not_found", "Cannot found job '%s', please register first.", name)
+		return p, problem.Errorf(problem.NotFound, "job_not_found", "Cannot found job '%s', please register first.",
+			name)
 	}
 	if j.version != ch.Version {
-		return p, problem.Errorf(problem.Conflict, StaleVersion, "job %q has changed since it was read; read it again and repeat the change", name)
+		return p, problem.Errorf(problem.Conflict, StaleVersion,
+			"job %q has changed since it was read; read it again and repeat the change", name)
 	}
 	if k.apps[cfg.AppName] == nil {
-		return p, problem.Errorf(problem.NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
+		return p, problem.Errorf(problem.NotFound, "app_not_found",
+			"Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again",
+			cfg.AppName)
 	}
 	document := k.writeJob(cfg)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{j.cfg.AppName, j.bytes}); err != nil {
 		return p, err
 	}
 	p.put(store.Under(store.PathJobs, name), document, j.version, false)
-	p.Events = append(p.Events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.mark.Disables(), Shutdown: j.mark == markedShutdown, Bytes: len(document)})
+	p.Events = append(p.Events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1,
+		Disabled: j.mark.Disables(), Shutdown: j.mark == markedShutdown, Bytes: len(document)})
 	return p, nil
 }
 
@@ -207,7 +220,8 @@ func (ch DisableJob) plan(k *Set) (Planned, error) {
 		return p, problem.NoJob(name)
 	}
 	p.putMark(store.PathJobDisabled, name, markWhen(disabled, false))
-	p.Events = append(p.Events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled, Notes: j.notes, MarkOnly: true})
+	p.Events = append(p.Events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled,
+		Notes: j.notes, MarkOnly: true})
 	return p, nil
 }
 

@@ -49,7 +49,8 @@ type Set struct {
 // New returns a Set without apps and jobs.
 func New(s *step.Shared) *Set {
 	return &Set{shared: s, apps: map[string]*App{}, jobs: map[string]*Job{}, marked: map[string]Mark{},
-		faulty: map[string]Fault{}, sizes: documentSizes{byApp: map[string]int64{}}, parsed: map[string]*cron.Schedule{}, schedules: newSchedules()}
+		faulty: map[string]Fault{}, sizes: documentSizes{byApp: map[string]int64{}},
+		parsed: map[string]*cron.Schedule{}, schedules: newSchedules()}
 }
 
 // touch marks a job's record to be written with the next commit.
@@ -74,7 +75,8 @@ func (k *Set) LoadApp(name string, d Document) {
 		k.AddFault(d.path, d.err, d.version)
 		return
 	}
-	k.apps[name] = &App{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executors.Key(d.app), jobs: map[string]*Job{}, bytes: d.bytes}
+	k.apps[name] = &App{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executors.Key(d.app),
+		jobs: map[string]*Job{}, bytes: d.bytes}
 	k.sizes.add(name, d.bytes)
 }
 

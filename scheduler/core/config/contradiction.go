@@ -42,12 +42,14 @@ func (k *Set) Contradiction() string {
 			shards[key] += j.cfg.ShardingTotalCount
 		}
 	}
-	if len(counted) != len(k.schedules.views) || len(counted) != len(k.schedules.groups) || len(counted) != len(k.schedules.byKey) {
+	if len(counted) != len(k.schedules.views) || len(counted) != len(k.schedules.groups) ||
+		len(counted) != len(k.schedules.byKey) {
 		return fmt.Sprintf("%d schedules, counted %d", len(counted), len(k.schedules.views))
 	}
 	for key, n := range counted {
 		g := k.schedules.byKey[key]
-		if g == nil || k.schedules.groups[g.place] != g || k.schedules.views[g.place].Jobs != n || k.schedules.views[g.place].Shards != shards[key] {
+		if g == nil || k.schedules.groups[g.place] != g || k.schedules.views[g.place].Jobs != n ||
+			k.schedules.views[g.place].Shards != shards[key] {
 			return fmt.Sprintf("schedule %v has %d jobs with %d shards and is counted otherwise", key, n, shards[key])
 		}
 	}

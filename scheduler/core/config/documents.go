@@ -23,7 +23,8 @@ func readApp(opt *step.Options, name string, e registry.Entry) (app.Config, []st
 		return cfg, nil, err
 	}
 	if cfg.AppName != name {
-		return cfg, nil, fmt.Errorf("its appName is %q and its node's name %q: they must be the same", cfg.AppName, name)
+		return cfg, nil, fmt.Errorf("its appName is %q and its node's name %q: they must be the same", cfg.AppName,
+			name)
 	}
 	return cfg, notes, cfg.Check(app.CheckOptions{AllowFile: true, NoContainers: !opt.TaskExecutors}).OrNil()
 }
@@ -35,7 +36,8 @@ func readJob(opt *step.Options, name string, e registry.Entry, wall time.Time) (
 		return cfg, nil, err
 	}
 	if cfg.JobName != name {
-		return cfg, nil, fmt.Errorf("its jobName is %q and its node's name %q: they must be the same", cfg.JobName, name)
+		return cfg, nil, fmt.Errorf("its jobName is %q and its node's name %q: they must be the same", cfg.JobName,
+			name)
 	}
 	violations, _ := cfg.Check(jobs.CheckOptions{Now: wall, Local: opt.Zone})
 	return cfg, notes, violations.OrNil()
@@ -43,11 +45,13 @@ func readJob(opt *step.Options, name string, e registry.Entry, wall time.Time) (
 
 // readDocument decodes a document quickly if it is exactly as this scheduler writes it, and any other with care: an
 // external edit may hold names twice, or in other letters.
-func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C, decode func([]byte) (C, []string, error)) (C, []string, error) {
+func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C,
+	decode func([]byte) (C, []string, error)) (C, []string, error) {
 	if e.Unreadable != "" {
 		return cfg, nil, faultError{reason.DocumentUnreadable(e.Unreadable)}
 	}
-	if format == step.JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil && bytes.Equal(store.Encode(cfg), e.Value) {
+	if format == step.JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil &&
+		bytes.Equal(store.Encode(cfg), e.Value) {
 		return cfg, nil, nil
 	}
 	return decode(e.Value)

@@ -39,18 +39,21 @@ func (k *Set) checkRoom(document, old measured) error {
 		ofApp = all
 	}
 	var full []string
-	if limit := k.shared.Opt.DocumentsPerAppLimit; limit > 0 && ofApp > 0 && k.sizes.byApp[document.app]+ofApp > limit {
+	if limit := k.shared.Opt.DocumentsPerAppLimit; limit > 0 && ofApp > 0 &&
+		k.sizes.byApp[document.app]+ofApp > limit {
 		full = append(full, fmt.Sprintf("the documents of app %q and its jobs would exceed --documents-per-app-limit (%s)",
 			document.app, byteSize(limit)))
 	}
 	if limit := k.shared.Opt.DocumentsLimit; limit > 0 && all > 0 && k.sizes.total+all > limit {
-		full = append(full, fmt.Sprintf("the documents of all apps and jobs would exceed --documents-limit (%s)", byteSize(limit)))
+		full = append(full, fmt.Sprintf("the documents of all apps and jobs would exceed --documents-limit (%s)",
+			byteSize(limit)))
 	}
 	if len(full) == 0 {
 		return nil
 	}
-	return problem.Errorf(problem.Conflict, "documents_full", "this document of %s does not fit: %s. Put data into the "+
-		"package, remove apps or jobs that are not needed, or have the server started with a higher limit",
+	return problem.Errorf(problem.Conflict, "documents_full",
+		"this document of %s does not fit: %s. Put data into the "+
+			"package, remove apps or jobs that are not needed, or have the server started with a higher limit",
 		byteSize(int64(document.bytes)), strings.Join(full, ", and "))
 }
 
@@ -67,7 +70,8 @@ func byteSize(n int64) string {
 
 // DocumentSizes reports how large the documents are now, and their limits.
 func (k *Set) DocumentSizes() stats.DocumentSizes {
-	s := stats.DocumentSizes{Bytes: k.sizes.total, Limit: k.shared.Opt.DocumentsLimit, PerAppLimit: k.shared.Opt.DocumentsPerAppLimit}
+	s := stats.DocumentSizes{Bytes: k.sizes.total, Limit: k.shared.Opt.DocumentsLimit,
+		PerAppLimit: k.shared.Opt.DocumentsPerAppLimit}
 	for _, bytes := range k.sizes.byApp {
 		s.LargestApp = max(s.LargestApp, bytes)
 	}

@@ -31,7 +31,8 @@ func faultOf(err error) reason.Reason {
 // UnreadableMarks returns notes about the disabled marks of a job and of its app that can't be read. The job must
 // have a document.
 func (k *Set) UnreadableMarks(j *Job) (notes []reason.Reason) {
-	for _, path := range []string{store.Under(store.PathJobDisabled, j.name), store.Under(store.PathAppDisabled, j.cfg.AppName)} {
+	for _, path := range []string{store.Under(store.PathJobDisabled, j.name),
+		store.Under(store.PathAppDisabled, j.cfg.AppName)} {
 		if k.HasFault(path) {
 			notes = append(notes, reason.OfPath(path, k.faulty[path].why))
 		}

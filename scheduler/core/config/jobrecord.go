@@ -46,11 +46,13 @@ func (k *Set) CountFiring(j *Job, fires bool) {
 // Disabling a job or shutting it down ends its pause, so that it starts clean when it is enabled (rule F6). The job
 // must have a document.
 func (k *Set) UpdateRecord(j *Job, inactive bool) {
-	want := Record{Schedule: j.cfg.Cron + " " + j.cfg.TimeZone, Inactive: inactive, Paused: j.stored.Paused && !j.mark.Disables()}
+	want := Record{Schedule: j.cfg.Cron + " " + j.cfg.TimeZone, Inactive: inactive,
+		Paused: j.stored.Paused && !j.mark.Disables()}
 	if j.IsDaemon() {
 		want.Schedule += " daemon" // its fires are made elsewhere, as long as it is one
 	}
-	if j.isStored && j.stored.Schedule == want.Schedule && j.stored.Inactive == want.Inactive && j.stored.Paused == want.Paused {
+	if j.isStored && j.stored.Schedule == want.Schedule && j.stored.Inactive == want.Inactive &&
+		j.stored.Paused == want.Paused {
 		return
 	}
 	if k.shared.Wall().After(j.since) {

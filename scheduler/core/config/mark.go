@@ -62,5 +62,6 @@ func (k *Set) SetMark(path string, m Mark) {
 
 // putMark adds the write that sets or removes a disabled mark.
 func (p *Planned) putMark(dir, name string, m Mark) {
-	p.Writes = append(p.Writes, registry.Write{Path: store.Under(dir, name), Value: m.value(name), Delete: !m.Disables()})
+	p.Writes = append(p.Writes, registry.Write{Path: store.Under(dir, name), Value: m.value(name),
+		Delete: !m.Disables()})
 }

@@ -31,7 +31,8 @@ func (k *Set) reloadedApp(path, name string, entry registry.Entry, found bool) [
 		if a == nil && !k.HasFault(path) {
 			return nil
 		}
-		return []step.Event{AppChanged{Name: name, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].Disables()}}
+		return []step.Event{AppChanged{Name: name,
+			Disabled: k.marked[store.Under(store.PathAppDisabled, name)].Disables()}}
 	}
 	cfg, notes, err := readApp(&k.shared.Opt, name, entry)
 	if err != nil {
@@ -40,7 +41,9 @@ func (k *Set) reloadedApp(path, name string, entry registry.Entry, found bool) [
 	if a != nil && a.version == entry.Version && a.cfg == cfg && !k.HasFault(path) {
 		return nil
 	}
-	return []step.Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[store.Under(store.PathAppDisabled, name)].Disables(), Notes: notes, Bytes: len(entry.Value)}}
+	return []step.Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version,
+		Disabled: k.marked[store.Under(store.PathAppDisabled, name)].Disables(), Notes: notes,
+		Bytes: len(entry.Value)}}
 }
 
 func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) []step.Event {
@@ -58,7 +61,8 @@ func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) [
 	if j != nil && j.cfg != nil && j.version == entry.Version && reflect.DeepEqual(*j.cfg, cfg) && !k.HasFault(path) {
 		return nil
 	}
-	return []step.Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes, Bytes: len(entry.Value)})}
+	return []step.Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes,
+		Bytes: len(entry.Value)})}
 }
 
 // marking completes a change of a job's document with its disabled mark, which it leaves unchanged.

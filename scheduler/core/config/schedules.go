@@ -50,7 +50,8 @@ func (ss *schedules) set(j *Job) {
 	if g == nil {
 		g = &scheduleGroup{key, len(ss.groups)}
 		ss.byKey[key] = g
-		ss.groups, ss.views = append(ss.groups, g), append(ss.views, ScheduleView{Schedule: j.schedule, Cron: key.cron, TimeZone: key.zone})
+		ss.groups, ss.views = append(ss.groups, g),
+			append(ss.views, ScheduleView{Schedule: j.schedule, Cron: key.cron, TimeZone: key.zone})
 	}
 	ss.views[g.place].Jobs++
 	ss.views[g.place].Shards += shards

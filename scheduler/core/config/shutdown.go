@@ -21,6 +21,7 @@ func (ch ShutDownJob) plan(k *Set) (Planned, error) {
 		m = j.mark
 	}
 	p.putMark(store.PathJobDisabled, j.name, m)
-	p.Events = append(p.Events, JobChanged{Name: j.name, Config: j.cfg, Version: j.version, Disabled: true, Shutdown: m == markedShutdown, Notes: j.notes, MarkOnly: true})
+	p.Events = append(p.Events, JobChanged{Name: j.name, Config: j.cfg, Version: j.version, Disabled: true,
+		Shutdown: m == markedShutdown, Notes: j.notes, MarkOnly: true})
 	return p, nil
 }

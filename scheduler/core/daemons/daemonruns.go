@@ -34,7 +34,8 @@ type Runs struct {
 // Launching prepares the record of a shard's runs for its next attempt, and sets in next what a daemon's attempt is
 // launched with: Need, Settings and Grace.
 func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.NewTask) {
-	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item), d.st.Executions.KillGrace(e)
+	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item),
+		d.st.Executions.KillGrace(e)
 	first := d.of(e.Job(), item) == nil
 	d.change(e.Job(), item, func(r *Runs) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
@@ -193,10 +194,15 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
 	id := executions.ID(e.Job(), run.Fire)
-	d.st.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(), Problem: !d.notifications.IgnoresFailures(e.Job()),
-		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item(), run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
+	d.st.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(),
+		Problem: !d.notifications.IgnoresFailures(e.Job()),
+		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item(), run.Fire.UTC().Format(time.RFC3339),
+			run.State, run.Cause)})
 	if !run.Retried {
-		d.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: id, Fire: run.Fire, Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.State(run.State), TaskID: s.TaskID(), Agent: s.Agent(), Cause: reason.FromText(run.Cause)}}})
+		d.notifications.ReportFailure(e.Job(),
+			notifications.Failure{Execution: id, Fire: run.Fire,
+				Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.State(run.State),
+					TaskID: s.TaskID(), Agent: s.Agent(), Cause: reason.FromText(run.Cause)}}})
 	}
 }
 
@@ -211,6 +217,9 @@ func (d *Daemons) Requeued(ref executions.TaskRef) {
 	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != cannotRunAfter {
 		return
 	}
-	d.notifications.ReportFailure(e.Job(), notifications.Failure{Execution: e.ID(), Fire: d.st.Wall(), Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(), Agent: s.Agent(),
-		Cause: reason.CannotStay(cannotRunAfter, s.Cause())}}})
+	d.notifications.ReportFailure(e.Job(),
+		notifications.Failure{Execution: e.ID(), Fire: d.st.Wall(),
+			Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(),
+				Agent: s.Agent(),
+				Cause: reason.CannotStay(cannotRunAfter, s.Cause())}}})
 }

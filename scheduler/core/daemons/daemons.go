@@ -177,7 +177,8 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 	switch {
 	case d.st.Draining(), e != nil && !e.Kill().IsZero():
 	case e == nil:
-		d.st.Executions.Enqueue(executions.Made{ID: executions.ID(j.Name(), d.st.Wall()) + "-" + d.st.UUID()[:8], Job: j.Name(), Fire: d.st.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
+		d.st.Executions.Enqueue(executions.Made{ID: executions.ID(j.Name(), d.st.Wall()) + "-" + d.st.UUID()[:8],
+			Job: j.Name(), Fire: d.st.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
 	case e.Launched() && d.st.Opt.Held != "": // what is killed would get no successor
 	case e.Launched():
 		d.rollOut(j, e)
@@ -198,7 +199,8 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 		return
 	}
 	d.forgetFrom(j.Name(), e.NumShards()) // it may have had more
-	d.st.Executions.TakeSettings(e, executions.Settings{App: *d.st.Config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()})
+	d.st.Executions.TakeSettings(e, executions.Settings{App: *d.st.Config.App(j.Config().AppName).Config(),
+		Job: j.Config().WithoutNotifications()})
 	for i := range e.NumShards() {
 		s := e.Shard(i)
 		if !s.Replacing() {
@@ -227,7 +229,8 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 				}
 				return
 			}
-			d.st.Executions.WantKill(e.Ref(i), executions.WantedKill{Why: reason.Of(reason.SettingsChanged), Replace: true})
+			d.st.Executions.WantKill(e.Ref(i),
+				executions.WantedKill{Why: reason.Of(reason.SettingsChanged), Replace: true})
 		}
 		return
 	}

@@ -86,7 +86,8 @@ type attempt struct {
 
 // past is what stays of an attempt that ended while its shard waits for the next: where it ran, and why it ended.
 func (a *attempt) past() attempt {
-	return attempt{TaskID: a.TaskID, Agent: a.Agent, Host: a.Host, Executor: a.Executor, Framework: a.Framework, Cause: a.Cause, Package: a.Package}
+	return attempt{TaskID: a.TaskID, Agent: a.Agent, Host: a.Host, Executor: a.Executor, Framework: a.Framework,
+		Cause: a.Cause, Package: a.Package}
 }
 
 // EarlierAttempt is what is kept of an attempt after another one has followed it: where its output is.
@@ -129,7 +130,8 @@ func (s *Shard) keepOutput(path string) {
 	if path == "" {
 		return
 	}
-	s.rec.Earlier = append(s.rec.Earlier, EarlierAttempt{Attempt: s.rec.Attempt, TaskID: s.rec.TaskID, AgentURL: s.rec.AgentURL, Path: path})
+	s.rec.Earlier = append(s.rec.Earlier,
+		EarlierAttempt{Attempt: s.rec.Attempt, TaskID: s.rec.TaskID, AgentURL: s.rec.AgentURL, Path: path})
 	if over := len(s.rec.Earlier) - MostEarlier; over > 0 {
 		s.rec.Earlier = slices.Clone(s.rec.Earlier[over:])
 	}

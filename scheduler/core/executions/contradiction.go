@@ -66,7 +66,8 @@ func (es *Set) Contradiction() string {
 			return "launchable and ended " + e.rec.ID
 		}
 	}
-	if !slices.IsSortedFunc(es.launchable, func(a, b *Execution) int { return compareLaunchKeys(a.launchKey, b.launchKey) }) {
+	if !slices.IsSortedFunc(es.launchable,
+		func(a, b *Execution) int { return compareLaunchKeys(a.launchKey, b.launchKey) }) {
 		return "launchable out of order"
 	}
 	return ""

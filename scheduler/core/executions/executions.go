@@ -50,7 +50,9 @@ type Set struct {
 
 // New returns a Set without executions and without an observer.
 func New(s *step.Shared) *Set {
-	return &Set{shared: s, open: map[string]*Execution{}, tasks: map[string]TaskRef{}, onAgent: map[string]map[string]TaskRef{}, queues: map[string][]*Execution{}, ended: newHistory(), keys: map[string]time.Time{}}
+	return &Set{shared: s, open: map[string]*Execution{}, tasks: map[string]TaskRef{},
+		onAgent: map[string]map[string]TaskRef{}, queues: map[string][]*Execution{}, ended: newHistory(),
+		keys: map[string]time.Time{}}
 }
 
 // touch marks an execution to be written without its chunks of shards.
@@ -238,7 +240,8 @@ func (es *Set) Failures(job string) (n int, since time.Time) {
 		upTo = well.rec.Ended
 	}
 	failed := es.ended.jobs[job].rings[ResultFailed].list
-	first, _ := slices.BinarySearchFunc(failed, upTo, func(e *Execution, after int64) int { return cmp.Compare(e.rec.Ended, after+1) })
+	first, _ := slices.BinarySearchFunc(failed, upTo,
+		func(e *Execution, after int64) int { return cmp.Compare(e.rec.Ended, after+1) })
 	if first == len(failed) {
 		return 0, since
 	}

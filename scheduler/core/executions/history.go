@@ -23,7 +23,8 @@ type history struct {
 }
 
 // stateOf is the state of executions with each result.
-var stateOf = [results]State{ResultFinished: Finished, ResultFailed: Failed, ResultKilled: Killed, resultDropped: Killed}
+var stateOf = [results]State{ResultFinished: Finished, ResultFailed: Failed, ResultKilled: Killed,
+	resultDropped: Killed}
 
 // jobHistory is what is kept of one job's ended executions.
 type jobHistory struct{ rings [results]ring }
@@ -151,7 +152,8 @@ const unstoredShards = 2 * historyShards
 // trimUnstored takes the oldest out until most are left with unstoredShards, though they may not be stored: a
 // database that is away for long must not take all memory, nor the registry's. What ended after recorded stays.
 func (h *history) trimUnstored(most int, recorded int64) []*Execution {
-	return h.takeOldest(func() bool { return h.order.Len() > most || h.shards > unstoredShards && h.order.Len() > 1 }, recorded)
+	return h.takeOldest(func() bool { return h.order.Len() > most || h.shards > unstoredShards && h.order.Len() > 1 },
+		recorded)
 }
 
 // takeOldest takes the oldest out while there are too many, but nothing that ended after upto.

@@ -11,9 +11,11 @@ import (
 // ended makes an execution that has ended, the n-th of a job.
 func ended(job string, n int, state State, shards int) *Execution {
 	fire := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
-	e := &Execution{rec: record{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &Settings{}, Ended: int64(n)}}
+	e := &Execution{rec: record{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &Settings{},
+		Ended: int64(n)}}
 	for i := range shards {
-		e.shards = append(e.shards, Shard{rec: shardRecord{Item: i, State: state, attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.rec.ID, i)}}})
+		e.shards = append(e.shards, Shard{rec: shardRecord{Item: i, State: state,
+			attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.rec.ID, i)}}})
 	}
 	return e
 }
@@ -54,7 +56,8 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 		t.Errorf("the last run of both is %+v", e)
 	}
 	if len(h.byID) != h.order.Len() || len(h.tasks) != h.order.Len() || len(h.crowded) != 0 {
-		t.Errorf("%d executions, %d ids, %d tasks, %d crowded rings", h.order.Len(), len(h.byID), len(h.tasks), len(h.crowded))
+		t.Errorf("%d executions, %d ids, %d tasks, %d crowded rings", h.order.Len(), len(h.byID), len(h.tasks),
+			len(h.crowded))
 	}
 }
 
@@ -64,7 +67,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	h := newHistory()
 	for n := range 3000 {
-		e := ended(fmt.Sprint("job", rnd.IntN(200)), n+1, []State{Finished, Failed, Killed}[rnd.IntN(3)], 1+rnd.IntN(3))
+		e := ended(fmt.Sprint("job", rnd.IntN(200)), n+1, []State{Finished, Failed, Killed}[rnd.IntN(3)],
+			1+rnd.IntN(3))
 		e.rec.Dropped = rnd.IntN(4) == 0
 		h.add(e)
 		h.trim(time.Now(), 500, math.MaxInt64)
@@ -81,7 +85,8 @@ func TestHistoryIsBounded(t *testing.T) {
 		}
 	}
 	if h.order.Len() != 500 || shards != h.shards || len(h.tasks) != shards {
-		t.Errorf("%d executions with %d shards, counted as %d, %d tasks", h.order.Len(), shards, h.shards, len(h.tasks))
+		t.Errorf("%d executions with %d shards, counted as %d, %d tasks", h.order.Len(), shards, h.shards,
+			len(h.tasks))
 	}
 	h.trim(time.Now(), 0, math.MaxInt64)
 	if h.order.Len()+h.shards+len(h.byID)+len(h.tasks)+len(h.jobs)+len(h.crowded) != 0 {
@@ -116,7 +121,8 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 		add("fast", now, true)
 	}
 	if kept("slow", ResultFinished) != 20 || kept("fast", ResultFinished) != 50 || kept("fast", resultDropped) != 1 {
-		t.Errorf("%d, %d and %d", kept("slow", ResultFinished), kept("fast", ResultFinished), kept("fast", resultDropped))
+		t.Errorf("%d, %d and %d", kept("slow", ResultFinished), kept("fast", ResultFinished),
+			kept("fast", resultDropped))
 	}
 	for range 500 {
 		add("fast", now, false)
@@ -140,7 +146,8 @@ func TestHistoryBoundsShards(t *testing.T) {
 		h.add(ended("huge", n+31, Failed, ringShards+1))
 		h.trim(time.Now(), 10_000, math.MaxInt64)
 	}
-	if big, huge := len(h.jobs["big"].rings[ResultFinished].list), len(h.jobs["huge"].rings[ResultFailed].list); big != 5 || huge != 1 {
+	if big, huge := len(h.jobs["big"].rings[ResultFinished].list),
+		len(h.jobs["huge"].rings[ResultFailed].list); big != 5 || huge != 1 {
 		t.Errorf("%d and %d are kept, want 5 and 1", big, huge)
 	}
 }

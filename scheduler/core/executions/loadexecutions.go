@@ -83,7 +83,8 @@ func (es *Set) Join() (ended []*Execution, err error) {
 		for i := range e.shards {
 			s := &e.shards[i]
 			s.rec.runningSince = es.shared.Now()
-			es.shared.Clamp(0, &s.rec.Launched, &s.rec.Unreachable, &s.rec.EndUnclear, &s.rec.KillSince, &s.rec.WaitSince, &s.rec.RunningAt)
+			es.shared.Clamp(0, &s.rec.Launched, &s.rec.Unreachable, &s.rec.EndUnclear, &s.rec.KillSince,
+				&s.rec.WaitSince, &s.rec.RunningAt)
 			es.shared.Clamp(es.longestDelay(e), &s.rec.NotBefore)
 			if !s.rec.State.Terminal() {
 				e.shardsOpen++
@@ -117,7 +118,8 @@ func (es *Set) QueuesLoaded() {
 				}
 				return 1
 			}
-			return compareLaunchKeys(LaunchKey{fire: a.rec.Fire, id: a.rec.ID}, LaunchKey{fire: b.rec.Fire, id: b.rec.ID})
+			return compareLaunchKeys(LaunchKey{fire: a.rec.Fire, id: a.rec.ID},
+				LaunchKey{fire: b.rec.Fire, id: b.rec.ID})
 		})
 	}
 }
@@ -150,7 +152,8 @@ func (es *Set) Imported(m Made) { es.open1(es.newExecution(m)) }
 func (es *Set) open1(e *Execution) {
 	es.add(e)
 	es.queues[e.rec.Job] = append(es.queues[e.rec.Job], e)
-	es.shared.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source) + ", which waited in the original's queue"})
+	es.shared.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID,
+		Detail: string(e.rec.Source) + ", which waited in the original's queue"})
 }
 
 // ImportedLost opens an execution of shards that the original has lost: lost has the last task of each by its item.
@@ -162,8 +165,9 @@ func (es *Set) ImportedLost(m Made, with *Settings, lost map[int]string, ended t
 	for i := range e.shards {
 		e.shards[i] = Shard{rec: shardRecord{Item: i, State: Finished, attempt: attempt{Complete: ended}}}
 		if task, isLost := lost[i]; isLost {
-			e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting, Type: FailoverSource, Attempt: 1, WaitSince: es.shared.Now(),
-				attempt: attempt{TaskID: task, Cause: reason.Of(reason.LostBeforeImport)}}}
+			e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting, Type: FailoverSource, Attempt: 1,
+				WaitSince: es.shared.Now(),
+				attempt:   attempt{TaskID: task, Cause: reason.Of(reason.LostBeforeImport)}}}
 			e.shardsOpen++
 		}
 		es.touchShard(e, i)

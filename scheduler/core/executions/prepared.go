@@ -35,7 +35,8 @@ func (e *Execution) Prepare() *Prepared {
 		command = []string{line}
 	}
 	parameters, _ := jobs.ShardingParameters(e.rec.Settings.Job)
-	e.prepared = &Prepared{executorKey: executors.Key(e.rec.Settings.App), command: command, parameters: parameters, env: e.rec.Settings.Job.Environment(), props: e.rec.Settings.Job.OwnProps()}
+	e.prepared = &Prepared{executorKey: executors.Key(e.rec.Settings.App), command: command, parameters: parameters,
+		env: e.rec.Settings.Job.Environment(), props: e.rec.Settings.Job.OwnProps()}
 	return e.prepared
 }
 

@@ -89,7 +89,8 @@ func (es *Set) Enqueue(m Made) *Execution {
 	}
 	queue = slices.Insert(queue, i, e)
 	es.queues[e.rec.Job] = queue
-	es.shared.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID, Detail: string(e.rec.Source)})
+	es.shared.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID,
+		Detail: string(e.rec.Source)})
 	if i == 0 && len(queue) > 1 {
 		es.removeLaunchable(queue[1])
 	}

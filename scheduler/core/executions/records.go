@@ -53,7 +53,8 @@ func appendShards(b []byte, shards []Shard) []byte {
 func (e *Execution) write(r *store.Commit) {
 	if e.chunks() > 0 {
 		for _, i := range step.SortedKeys(e.dirtyChunks) {
-			r.Raw(store.ChunkPath(e.rec.ID, i), appendShards(nil, e.shards[i*store.ChunkShards:min((i+1)*store.ChunkShards, len(e.shards))]))
+			r.Raw(store.ChunkPath(e.rec.ID, i),
+				appendShards(nil, e.shards[i*store.ChunkShards:min((i+1)*store.ChunkShards, len(e.shards))]))
 			e.storedChunks = max(e.storedChunks, i+1)
 		}
 		clear(e.dirtyChunks)

@@ -86,7 +86,8 @@ type End struct {
 // EndReported notes how an attempt has ended. What follows from that is another transition, in the same step.
 func (es *Set) EndReported(ref TaskRef, end End) {
 	s := ref.Shard()
-	s.rec.UUID, s.rec.Complete, s.rec.Exit, s.rec.Cause = end.UUID, end.Complete, end.Exit, end.Cause.Shortened(store.Shorten)
+	s.rec.UUID, s.rec.Complete, s.rec.Exit, s.rec.Cause = end.UUID, end.Complete, end.Exit,
+		end.Cause.Shortened(store.Shorten)
 }
 
 // EndDecided notes the cause of an end that the scheduler decides because none was reported.

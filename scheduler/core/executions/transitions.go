@@ -39,8 +39,10 @@ type NewTask struct {
 
 // Launch gives a waiting shard its next attempt.
 func (es *Set) Launch(ref TaskRef, t NewTask) {
-	a := attempt{TaskID: t.TaskID, Agent: t.Agent, AgentURL: t.AgentURL, Host: t.Host, Original: t.Original, Executor: t.Executor,
-		Need: t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.shared.Now(), acceptSeq: t.Accept, sentWith: t.Accept}
+	a := attempt{TaskID: t.TaskID, Agent: t.Agent, AgentURL: t.AgentURL, Host: t.Host, Original: t.Original,
+		Executor: t.Executor,
+		Need:     t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.shared.Now(), acceptSeq: t.Accept,
+		sentWith: t.Accept}
 	s := ref.Shard()
 	ref.must(s.rec.State == Waiting, "is launched")
 	s.rec.State, s.rec.NotBefore = Launching, time.Time{}
@@ -156,7 +158,8 @@ func (es *Set) complete(ref TaskRef, state State) (last bool) {
 	if s.rec.Complete.IsZero() {
 		s.rec.Complete = es.shared.Wall()
 	}
-	s.rec.Unreachable, s.rec.EndUnclear, s.rec.KillSince, s.rec.NotBefore = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.rec.Unreachable, s.rec.EndUnclear, s.rec.KillSince, s.rec.NotBefore = time.Time{}, time.Time{}, time.Time{},
+		time.Time{}
 	s.rec.acceptSeq = 0
 	es.touchShard(e, ref.index)
 	e.shardsOpen--

@@ -27,7 +27,8 @@ func TestTransitions(t *testing.T) {
 		es := New(&step.Shared{})
 		began := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 		es.shared.Begin(began)
-		e := &Execution{rec: record{ID: "my_job@1", Job: "my_job", Settings: &Settings{App: app.Default(), Job: jobs.Default()}}}
+		e := &Execution{rec: record{ID: "my_job@1", Job: "my_job",
+			Settings: &Settings{App: app.Default(), Job: jobs.Default()}}}
 		es.add(e)
 		e.shards = make([]Shard, rapid.IntRange(1, 2*store.ChunkShards).Draw(t, "shards"))
 		for i := range e.shards {
@@ -59,7 +60,8 @@ func TestTransitions(t *testing.T) {
 			if changes != (s.encoded == nil) || changes != (len(es.changed.Take()) == 1) {
 				t.Fatalf("%+v became %+v, and is written: %v", before, s, s.encoded == nil)
 			}
-			if !before.rec.Start.IsZero() && s.rec.State == Waiting && (first.IsZero() || before.rec.Start.Before(first)) {
+			if !before.rec.Start.IsZero() && s.rec.State == Waiting &&
+				(first.IsZero() || before.rec.Start.Before(first)) {
 				first = before.rec.Start
 			}
 			if !e.rec.Begun.Equal(first) || s.rec.Attempt < before.rec.Attempt {
@@ -119,7 +121,8 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 	default:
 		es.requeue(ref, FailoverSource, time.Minute)
 		later := es.shared.Now().Add(time.Minute)
-		if s.rec.State != Waiting || !s.rec.NotBefore.Equal(later) || !s.rec.KillSince.IsZero() || s.rec.TaskID != before.rec.TaskID {
+		if s.rec.State != Waiting || !s.rec.NotBefore.Equal(later) || !s.rec.KillSince.IsZero() ||
+			s.rec.TaskID != before.rec.TaskID {
 			t.Fatalf("requeued as %+v", s)
 		}
 		return true
@@ -143,7 +146,8 @@ func agree(t *rapid.T, es *Set, e *Execution) {
 		}
 	}
 	if open != e.shardsOpen || len(es.tasks) != len(tasks) || len(es.onAgent) != len(agents) {
-		t.Fatalf("%d shards are open, not %d; %d tasks are known, not %d", open, e.shardsOpen, len(es.tasks), len(tasks))
+		t.Fatalf("%d shards are open, not %d; %d tasks are known, not %d", open, e.shardsOpen, len(es.tasks),
+			len(tasks))
 	}
 	for id, i := range tasks {
 		if ref := es.tasks[id]; ref.Exec != e || ref.index != i {
@@ -172,7 +176,8 @@ func TestIllegalTransitions(t *testing.T) {
 		e := &Execution{rec: record{ID: "my_job@1"}, shards: []Shard{{rec: shardRecord{State: state}}}}
 		func() {
 			defer func() {
-				if said, _ := recover().(string); !strings.Contains(said, "item 0 of my_job@1, which is "+string(state)) {
+				if said, _ := recover().(string); !strings.Contains(said,
+					"item 0 of my_job@1, which is "+string(state)) {
 					t.Errorf("%s: %q", state, said)
 				}
 			}()

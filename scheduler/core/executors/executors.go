@@ -38,7 +38,8 @@ type Set struct {
 
 // New returns a Set without executors.
 func New(s *step.Shared) *Set {
-	return &Set{shared: s, byID: map[string]*Executor{}, onAgent: map[string][]*Executor{}, closing: map[string]*Executor{}}
+	return &Set{shared: s, byID: map[string]*Executor{}, onAgent: map[string][]*Executor{},
+		closing: map[string]*Executor{}}
 }
 
 // Restore adds a stored executor while a term is loaded. It fails if value can't be read.
@@ -61,7 +62,8 @@ func (es *Set) RestoreCounter(value []byte) (err error) {
 // Start adds an executor that the next ACCEPT starts; info is what the cluster is sent. Its role is that of this
 // scheduler.
 func (es *Set) Start(app, key, agent string, info cluster.Executor) *Executor {
-	x := &Executor{madeAt: es.shared.Now(), rec: record{App: app, Key: key, Agent: agent, Role: role(es.shared.Opt.Role), Info: info}}
+	x := &Executor{madeAt: es.shared.Now(),
+		rec: record{App: app, Key: key, Agent: agent, Role: role(es.shared.Opt.Role), Info: info}}
 	es.add(x)
 	return x
 }
@@ -92,7 +94,8 @@ func (es *Set) RepeatShutdown(x *Executor) { x.shutdownSent, x.shutdownTry = tim
 
 // ShutdownIsDue reports whether the backoff since the last SHUTDOWN is over, so that it may be sent, or sent again.
 func (es *Set) ShutdownIsDue(x *Executor) bool {
-	return step.ResendDue(es.shared.Now(), x.shutdownSent, es.shared.Opt.ResendFirst, es.shared.Opt.ResendMost, x.shutdownTry)
+	return step.ResendDue(es.shared.Now(), x.shutdownSent, es.shared.Opt.ResendFirst, es.shared.Opt.ResendMost,
+		x.shutdownTry)
 }
 
 // ShutDown sends SHUTDOWN to an executor and schedules a step to repeat it. The executor must be closing.
@@ -315,7 +318,8 @@ func (es *Set) Closing() []*Executor {
 func (es *Set) Contradiction() string {
 	for agent, of := range es.onAgent {
 		for _, x := range of {
-			if x.rec.Agent != agent || es.byID[x.rec.Info.ID] != x || (es.closing[x.rec.Info.ID] == x) != x.rec.Closing {
+			if x.rec.Agent != agent || es.byID[x.rec.Info.ID] != x ||
+				(es.closing[x.rec.Info.ID] == x) != x.rec.Closing {
 				return "an executor is misfiled " + x.rec.Info.ID
 			}
 		}
@@ -329,5 +333,6 @@ func (es *Set) Counter() int64 { return es.counter }
 // Usable reports whether a stored executor may be given tasks. If it was started with another role, the master would
 // refuse tasks for it (rule X1); with another user, it would run them as that user.
 func (es *Set) Usable(x *Executor) bool {
-	return x.rec.Role == role(es.shared.Opt.Role) && (x.rec.Info.Version <= 1 || x.rec.Info.User == es.shared.Opt.ExecutorUser)
+	return x.rec.Role == role(es.shared.Opt.Role) &&
+		(x.rec.Info.Version <= 1 || x.rec.Info.User == es.shared.Opt.ExecutorUser)
 }

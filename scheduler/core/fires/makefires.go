@@ -46,7 +46,8 @@ func (f *Fires) clockBehind() bool {
 	if !f.behind {
 		f.behind = true
 		f.st.Note(step.Note{Kind: step.NoteClock, Problem: true, Detail: fmt.Sprintf(
-			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), f.cursor.Time.Format(time.RFC3339))})
+			"the clock is %s behind the last fires made; none are made until it has passed %s",
+			behind.Round(time.Second), f.cursor.Time.Format(time.RFC3339))})
 	}
 	return true
 }
@@ -143,7 +144,8 @@ func (f *Fires) fireDueBatch(budget int) int {
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
 		j := f.st.Config.Job(name)
-		if j == nil || !j.FiredHere() || f.st.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) || f.cursor.covers(p.at, name) {
+		if j == nil || !j.FiredHere() || f.st.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) ||
+			f.cursor.covers(p.at, name) {
 			continue
 		}
 		f.st.Numbers.Fires++

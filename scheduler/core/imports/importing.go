@@ -83,7 +83,8 @@ func (im *Imports) importMoment() time.Time { return im.st.Wall().Truncate(time.
 func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
 	dir, _ := store.Split(e.path)
 	left[dir] = true
-	im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
+	im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true,
+		Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
 }
 
 // importable returns why the entries of a job cannot be run, or nil.
@@ -91,7 +92,8 @@ func (im *Imports) importable(job string) error {
 	j := im.st.Config.Job(job)
 	switch {
 	case im.st.Config.HasFault(store.Under(store.PathJobs, job)):
-		return fmt.Errorf("the job's document can't be used: %s", im.st.Config.FaultAt(store.Under(store.PathJobs, job)).Why())
+		return fmt.Errorf("the job's document can't be used: %s",
+			im.st.Config.FaultAt(store.Under(store.PathJobs, job)).Why())
 	case j == nil || j.Config() == nil:
 		return fmt.Errorf("there is no job %q", job)
 	case im.st.Config.App(j.Config().AppName) == nil:
@@ -119,11 +121,14 @@ func (im *Imports) importReady(e importEntry) error {
 		times, source = 1, executions.NormalTrigger
 	}
 	if times > im.st.Opt.QueuedFires {
-		im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times, im.st.Opt.QueuedFires)})
+		im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true,
+			Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times,
+				im.st.Opt.QueuedFires)})
 		times = im.st.Opt.QueuedFires
 	}
 	for n := range times {
-		im.st.Executions.Imported(executions.Made{ID: fmt.Sprintf("%s-%03d", im.importID(e.job), n+1), Job: e.job, Fire: im.importMoment(), Source: source})
+		im.st.Executions.Imported(executions.Made{ID: fmt.Sprintf("%s-%03d", im.importID(e.job), n+1), Job: e.job,
+			Fire: im.importMoment(), Source: source})
 	}
 	im.Took(e.path)
 	return nil
@@ -156,8 +161,10 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 	if len(lost) == 0 {
 		return
 	}
-	e := executions.Made{ID: im.importID(job) + "-failover", Job: job, Fire: im.importMoment(), Source: executions.FailoverSource}
-	with := &executions.Settings{App: *im.st.Config.App(j.Config().AppName).Config(), Job: j.Config().WithoutNotifications()}
+	e := executions.Made{ID: im.importID(job) + "-failover", Job: job, Fire: im.importMoment(),
+		Source: executions.FailoverSource}
+	with := &executions.Settings{App: *im.st.Config.App(j.Config().AppName).Config(),
+		Job: j.Config().WithoutNotifications()}
 	im.st.Executions.ImportedLost(e, with, lost, im.importMoment())
 }
 

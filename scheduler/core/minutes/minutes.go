@@ -78,10 +78,14 @@ func (ms *Minutes) Sample(at time.Time) {
 		}
 	}
 	s, last := &ms.st.Numbers, &ms.last
-	now := totals{s.TasksFinished + s.DaemonRuns - s.DaemonRunsFailed, s.TasksFailed + s.TasksTimedOut + s.TasksKilled + s.TasksLost + s.TasksRequeued + s.DaemonRunsFailed, s.TasksLaunched, s.FireDelay}
+	now := totals{s.TasksFinished + s.DaemonRuns - s.DaemonRunsFailed,
+		s.TasksFailed + s.TasksTimedOut + s.TasksKilled + s.TasksLost + s.TasksRequeued + s.DaemonRunsFailed,
+		s.TasksLaunched, s.FireDelay}
 	delays := now.fireDelay.Since(&last.fireDelay)
-	m := search.Activity{Time: at.Add(-gaugesEvery), Results: true, Sampled: true, Loaded: true, Running: tasks, Waiting: waiting - tasks, Fires: delays.Count(),
-		Finished: now.finished - last.finished, Failed: now.failed - last.failed, Launched: now.launched - last.launched,
+	m := search.Activity{Time: at.Add(-gaugesEvery), Results: true, Sampled: true, Loaded: true, Running: tasks,
+		Waiting: waiting - tasks, Fires: delays.Count(),
+		Finished: now.finished - last.finished, Failed: now.failed - last.failed,
+		Launched: now.launched - last.launched,
 		DelayP50: delays.Quantile(0.5), DelayP95: delays.Quantile(0.95)}
 	*last = now
 	ms.kept = append(ms.kept, m)
@@ -90,7 +94,8 @@ func (ms *Minutes) Sample(at time.Time) {
 	}
 	ms.samples([]event.Sample{{Of: event.TasksRunning, Value: tasks, Time: at},
 		{Of: event.JobsRunning, Value: int64(len(running)), Time: at}, {Of: event.JobsRegistered, Value: registered, Time: at}},
-		event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50, DelayP95: m.DelayP95})
+		event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50,
+			DelayP95: m.DelayP95})
 }
 
 // Activity returns a copy of the kept minutes that began at from or later, the oldest first.

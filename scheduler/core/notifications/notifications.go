@@ -113,7 +113,8 @@ type Notifications struct {
 
 // New makes a Notifications without pending messages. Restore adds those that are stored.
 func New(s *step.Shared, k *config.Set) *Notifications {
-	return &Notifications{shared: s, config: k, pending: map[string]*pending{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
+	return &Notifications{shared: s, config: k, pending: map[string]*pending{}, underWay: map[string]int64{},
+		sent: map[string]time.Time{}}
 }
 
 // Restore takes in the stored message of a job. It fails if the value is not one.
@@ -221,11 +222,13 @@ func (ns *Notifications) answered(e NotificationSent) {
 	n.problem = e.Problem
 	if ns.shared.Now().Sub(n.Since) < NotifyFor {
 		ns.shared.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
-			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.shared.Shown(n.after).Format(time.TimeOnly), e.Problem)})
+			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s",
+				ns.shared.Shown(n.after).Format(time.TimeOnly), e.Problem)})
 		return
 	}
 	ns.shared.Note(step.Note{Kind: step.NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
-		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", NotifyFor, problem.Counted(n.tries, "time"), e.Problem)})
+		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", NotifyFor,
+			problem.Counted(n.tries, "time"), e.Problem)})
 	ns.Drop(e.Job)
 }
 
@@ -300,7 +303,8 @@ func FailureOf(e *executions.Execution) Failure {
 		}
 		f.FailedShards++
 		if len(f.Shards) < FailedShardsShown {
-			f.Shards = append(f.Shards, FailedShard{Item: s.Item(), State: s.State(), TaskID: s.TaskID(), Agent: s.Agent(), Cause: s.Cause()})
+			f.Shards = append(f.Shards, FailedShard{Item: s.Item(), State: s.State(), TaskID: s.TaskID(),
+				Agent: s.Agent(), Cause: s.Cause()})
 		}
 	}
 	return f

@@ -55,7 +55,8 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 		return "", problem.Errorf(problem.Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job)
 	}
 	if op.st.Config.Paused(j) {
-		return "", problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, op.st.Config.InactiveReason(j))
+		return "", problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job,
+			op.st.Config.InactiveReason(j))
 	}
 	if inactive := op.st.Config.InactiveReason(j); !inactive.IsZero() {
 		why := inactive.String()
@@ -65,7 +66,8 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 		return "", problem.Errorf(problem.Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why)
 	}
 	if op.st.Draining() {
-		return "", problem.Errorf(problem.Unavailable, "stopping", "the scheduler is stopping; try again when it is back")
+		return "", problem.Errorf(problem.Unavailable, "stopping",
+			"the scheduler is stopping; try again when it is back")
 	}
 	t.Overrides = t.Overrides.KeepSecrets(*j.Config())
 	if bad := t.Overrides.Check(*j.Config()); len(bad) > 0 {
@@ -84,15 +86,18 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 		most = op.st.Opt.QueuedFires
 	}
 	if waiting >= most {
-		return "", problem.Errorf(problem.Conflict, "trigger_waits", "job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, problem.Counted(waiting, "execution"), t.Job)
+		return "", problem.Errorf(problem.Conflict, "trigger_waits",
+			"job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, problem.Counted(waiting, "execution"), t.Job)
 	}
 	if t.Key != "" {
 		op.st.Executions.KeepKey(id, op.st.Now())
 	}
 	op.st.Numbers.Triggers++
-	e := executions.Made{ID: id, Job: t.Job, Fire: op.st.Wall().Truncate(time.Millisecond), Source: executions.Triggered}
+	e := executions.Made{ID: id, Job: t.Job, Fire: op.st.Wall().Truncate(time.Millisecond),
+		Source: executions.Triggered}
 	if !t.Overrides.IsZero() {
-		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.Config().AppName, executions.SecretsTo(&t.Overrides, j.Config())
+		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.Config().AppName,
+			executions.SecretsTo(&t.Overrides, j.Config())
 	}
 	op.st.Executions.Enqueue(e)
 	op.audit.Trigger(t.Actor, t.Job, id, t.Again, t.Overrides.WithoutSecrets(*j.Config()))
@@ -117,11 +122,13 @@ func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
 	j := op.st.Config.Job(e.Job())
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
-		return problem.Errorf(problem.Forbidden, "not_allowed", "execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
+		return problem.Errorf(problem.Forbidden, "not_allowed",
+			"execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
 	case j != nil && j.Config() != nil && e.OverridesMoved(j.Config()):
-		return problem.Errorf(problem.Conflict, "job_moved", "execution %q had settings of its own, and its job was of another app "+
-			"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
-			"POST /api/job/%s/trigger", e.ID(), e.Job())
+		return problem.Errorf(problem.Conflict, "job_moved",
+			"execution %q had settings of its own, and its job was of another app "+
+				"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
+				"POST /api/job/%s/trigger", e.ID(), e.Job())
 	}
 	return nil
 }
@@ -143,9 +150,11 @@ func (op *Operator) killExecution(id string, by event.Actor) *problem.Error {
 	e := op.st.Executions.Get(id)
 	if e == nil {
 		if old := op.st.Executions.EndedByID(id); old != nil {
-			return problem.Errorf(problem.Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.State())
+			return problem.Errorf(problem.Conflict, "execution_ended",
+				"execution %q has ended as %s: there is nothing of it to kill", id, old.State())
 		}
-		return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
+		return problem.Errorf(problem.NotFound, "execution_not_found",
+			"there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
 	}
 	op.st.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: id})
 	op.st.NeedChanged()
@@ -178,24 +187,28 @@ func (op *Operator) killTask(id string, by event.Actor) *problem.Error {
 }
 
 func taskHasEnded(id string, state executions.State) *problem.Error {
-	return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id, state)
+	return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id,
+		state)
 }
 
 // noTaskToKill explains why a task that is not on the cluster, and not among the ended ones, cannot be killed.
 func (op *Operator) noTaskToKill(id string) *problem.Error {
 	if o, orphaned := op.st.Orphans.Get(id); orphaned {
-		return problem.Errorf(problem.Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
+		return problem.Errorf(problem.Conflict, "task_orphaned",
+			"task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
 	if parsed, err := jobs.ParseTaskID(id); err == nil && op.st.Config.Job(parsed.Job) != nil {
 		for _, e := range op.st.Executions.Queue(parsed.Job) {
 			for i := range e.NumShards() {
 				if s := e.Shard(i); s.TaskID() == id {
-					return problem.Errorf(problem.Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID())
+					return problem.Errorf(problem.Conflict, "task_ended",
+						"task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID())
 				}
 			}
 		}
 	}
-	return problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
+	return problem.Errorf(problem.NotFound, "task_not_found",
+		"there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
 }
 
 // Pause pauses a job or resumes it (rule F10), and reports whether that changes anything. A pause is part of the
@@ -211,7 +224,8 @@ func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Erro
 		if !p.Paused {
 			what = "resumed"
 		}
-		return false, problem.Errorf(problem.Conflict, "job_disabled", "job %q is disabled and can't be %s: POST /api/job/%s/enable lets it run again", j.Name(), what, j.Name())
+		return false, problem.Errorf(problem.Conflict, "job_disabled",
+			"job %q is disabled and can't be %s: POST /api/job/%s/enable lets it run again", j.Name(), what, j.Name())
 	case j.Stored().Paused == p.Paused:
 		return false, nil
 	}
@@ -225,7 +239,8 @@ func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Erro
 // refused without a subscription.
 func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 	if !op.st.Subscription.Open() {
-		return problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+		return problem.Errorf(problem.Unavailable, "not_subscribed",
+			"there is no subscription to the cluster; every subscription begins with reconciliation")
 	}
 	op.audit.Reconcile(e.Actor, e.Explicit)
 	if e.Explicit {
@@ -241,7 +256,8 @@ func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 func (op *Operator) Forget(f ForgetRequested) *problem.Error {
 	o, orphaned := op.st.Orphans.Get(f.TaskID)
 	if !orphaned {
-		return problem.Errorf(problem.NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
+		return problem.Errorf(problem.NotFound, "task_not_abandoned",
+			"task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}
 	op.audit.Forget(f.Actor, &o)
 	op.st.Orphans.Remove(f.TaskID)

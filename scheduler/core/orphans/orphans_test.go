@@ -29,7 +29,8 @@ func TestIndexes(t *testing.T) {
 			case 0, 1, 2:
 				if _, there := s.Get(id); !there {
 					s.Add(Orphan{
-						TaskID: id, Job: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "job"), Item: rapid.IntRange(0, 2).Draw(t, "item"),
+						TaskID: id, Job: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "job"),
+						Item:  rapid.IntRange(0, 2).Draw(t, "item"),
 						Agent: "S1", Framework: present, Since: now,
 						Blocks: rapid.Bool().Draw(t, "blocks"), Known: rapid.Bool().Draw(t, "known"),
 					})
@@ -63,8 +64,10 @@ func TestIndexes(t *testing.T) {
 			agree(t, s, present)
 			is, isThere := s.Get(id)
 			blocked, blocks := wasThere && was.IsBlocking(), isThere && is.IsBlocking()
-			if need := s.shared.TakeNeedChanged(); s.shared.MatchWanted() != (blocked && !blocks) || !need && blocked != blocks {
-				t.Fatalf("blocked %v, blocks %v: a match is made: %v, offers are looked at: %v", blocked, blocks, s.shared.MatchWanted(), need)
+			if need := s.shared.TakeNeedChanged(); s.shared.MatchWanted() != (blocked && !blocks) ||
+				!need && blocked != blocks {
+				t.Fatalf("blocked %v, blocks %v: a match is made: %v, offers are looked at: %v", blocked, blocks,
+					s.shared.MatchWanted(), need)
 			}
 			var c store.Commit
 			s.Write(&c)

@@ -87,7 +87,8 @@ func (f *offerFlow) leaveLeftover(started []*executors.Executor) {
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
 			someWait = true
-			cheaper = cheaper || slices.ContainsFunc(started, func(x *executors.Executor) bool { return x.Key() == w.executorKey })
+			cheaper = cheaper || slices.ContainsFunc(started,
+				func(x *executors.Executor) bool { return x.Key() == w.executorKey })
 		}
 	}
 	if someWait && !cheaper {

@@ -35,7 +35,8 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 				continue
 			}
 			a := pl.st.Config.App(j.Config().AppName)
-			d.with, d.executorKey = &executions.Settings{App: *a.Config(), Job: e.SettingsOf(j.Config().WithoutNotifications())}, a.ExecutorKey()
+			d.with, d.executorKey = &executions.Settings{App: *a.Config(),
+				Job: e.SettingsOf(j.Config().WithoutNotifications())}, a.ExecutorKey()
 			items = pl.itemsUpTo(j.Config().ShardingTotalCount)
 		}
 		if len(items) == 0 {
@@ -62,7 +63,8 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
-		if s.State() == executions.Waiting && !s.NotBefore().After(pl.st.Now()) && !pl.st.Orphans.Blocks(e.Job(), s.Item()) {
+		if s.State() == executions.Waiting && !s.NotBefore().After(pl.st.Now()) &&
+			!pl.st.Orphans.Blocks(e.Job(), s.Item()) {
 			items = append(items, s.Item())
 		}
 	}
@@ -71,7 +73,8 @@ func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 
 // DemandOf returns the demand of some shards of one job with those settings, for a match. id is the execution or
 // the job that they belong to, and key the key of the app's executor.
-func (pl *Placement) DemandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]reason.Reason) offers.Demand {
+func (pl *Placement) DemandOf(id string, a *app.Config, j *jobs.Config, key string, items []int,
+	maintained map[string]reason.Reason) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: j.JobName, App: a.AppName, Items: items,
 		Shard: j.Resources(), ExecutorSize: pl.st.ExecutorSize(a), Executor: key,

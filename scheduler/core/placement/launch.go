@@ -20,7 +20,8 @@ func (pl *Placement) Launch() {
 		return
 	}
 	pl.st.Matched()
-	if pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() || len(pl.st.Executions.Launchable()) == 0 {
+	if pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() ||
+		len(pl.st.Executions.Launchable()) == 0 {
 		return
 	}
 	ds, more := pl.demands()
@@ -159,7 +160,8 @@ func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Pla
 }
 
 // launchShard makes the next attempt of a shard.
-func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executors.Executor, stock offers.Stock) cluster.TaskLaunch {
+func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executors.Executor,
+	stock offers.Stock) cluster.TaskLaunch {
 	e := d.exec
 	s := e.Shard(item)
 	kind := jobs.TaskReady
@@ -176,7 +178,8 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	if x != nil {
 		info = x.Info()
 	}
-	next := executions.NewTask{TaskID: id, Agent: agentID, AgentURL: on.URL(), Host: on.Host(), Original: lost, Executor: info.ID, Accept: pl.acceptSeq}
+	next := executions.NewTask{TaskID: id, Agent: agentID, AgentURL: on.URL(), Host: on.Host(), Original: lost,
+		Executor: info.ID, Accept: pl.acceptSeq}
 	need := d.with.Job.Resources()
 	if e.Daemon() {
 		pl.daemons.Launching(e, item, &next)
@@ -184,7 +187,8 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	pl.st.Executions.Launch(e.Ref(item), next)
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: need, Reserved: takeReserved(stock, need), Executor: info, Container: executors.Container(&d.with.App),
-		Task: pl.tasks.Describe(e, s, id), Shared: pl.tasks.Common(e), Size: d.Bytes,
+		Resources: need, Reserved: takeReserved(stock, need), Executor: info,
+		Container: executors.Container(&d.with.App),
+		Task:      pl.tasks.Describe(e, s, id), Shared: pl.tasks.Common(e), Size: d.Bytes,
 	}
 }

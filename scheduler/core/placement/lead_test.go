@@ -11,7 +11,8 @@ import (
 // One late answer of the master lengthens the lead only for a while.
 func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	t.Parallel()
-	pl, now := New(state.New(&step.Shared{Opt: step.DefaultOptions()}), nil, nil, nil), time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
+	pl, now := New(state.New(&step.Shared{Opt: step.DefaultOptions()}), nil, nil, nil),
+		time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 	answer := func(took time.Duration) {
 		pl.flow.timing.asked(now)
 		pl.flow.timing.answered(now.Add(took), pl.st.Opt.OfferAhead)

@@ -16,7 +16,8 @@ func (pl *Placement) ManageOffers() {
 	}
 	pl.findNeed()
 	o := outlook{
-		idle: pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
+		idle: pl.st.Opt.Held != "" || pl.st.Draining() ||
+			pl.st.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
 		maintained: pl.st.Agents.AllInMaintenance(), runs: pl.st.Executors.TakesTasks,
 	}
 	o.waits, o.hopeless = pl.anyWaiting()
@@ -46,7 +47,8 @@ func (pl *Placement) anyWaiting() (waits, hopeless bool) {
 		}
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State() == executions.Waiting && !pl.st.Orphans.Blocks(e.Job(), s.Item()) && !s.NotBefore().After(pl.st.Now()) {
+			if s.State() == executions.Waiting && !pl.st.Orphans.Blocks(e.Job(), s.Item()) &&
+				!s.NotBefore().After(pl.st.Now()) {
 				return true, hopeless
 			}
 		}
@@ -89,7 +91,8 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 		var first time.Time
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State() != executions.Waiting || !e.Kill().IsZero() || !s.NotBefore().After(pl.st.Now()) || s.NotBefore().After(upTo) || pl.st.Orphans.Blocks(e.Job(), s.Item()) {
+			if s.State() != executions.Waiting || !e.Kill().IsZero() || !s.NotBefore().After(pl.st.Now()) ||
+				s.NotBefore().After(upTo) || pl.st.Orphans.Blocks(e.Job(), s.Item()) {
 				continue
 			}
 			items = append(items, s.Item())
@@ -98,7 +101,8 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, pl.DemandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(), items, maintained)), append(at, first)
+			ds, at = append(ds, pl.DemandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(),
+				items, maintained)), append(at, first)
 		}
 		if len(ds) >= fewFires {
 			return nil, nil, true

@@ -131,7 +131,8 @@ type demand struct {
 
 // Offer takes in an offer and requests a match.
 func (pl *Placement) Offer(o cluster.Offer) {
-	pl.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, MaxTasks: o.MaxTasks,
+	pl.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources,
+		MaxTasks: o.MaxTasks,
 		Reserved: reservedOf(o), Received: pl.st.Now()})
 	pl.st.MatchAgain()
 }
@@ -207,7 +208,8 @@ func (pl *Placement) Reserved() (r Reserved, ok bool) {
 	if pl.reservation == nil {
 		return r, false
 	}
-	return Reserved{pl.reservation.exec, step.SortedKeys(pl.reservation.agents), pl.reservation.since, pl.reservation.until}, true
+	return Reserved{pl.reservation.exec, step.SortedKeys(pl.reservation.agents), pl.reservation.since,
+		pl.reservation.until}, true
 }
 
 // Suppressed reports whether the cluster was asked for no offers (SUPPRESS).

@@ -113,7 +113,8 @@ func (pl *Placement) reserve() {
 			break
 		}
 		looked++
-		if e.Unplaced().Never || !e.Unplaced().Matched || !pl.st.CanLaunch(pl.st.Config.Job(e.Job())) || pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
+		if e.Unplaced().Never || !e.Unplaced().Matched || !pl.st.CanLaunch(pl.st.Config.Job(e.Job())) ||
+			pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if best == nil || pl.waitsSince(e).Before(pl.waitsSince(best)) {
@@ -128,7 +129,8 @@ func (pl *Placement) reserve() {
 	if best == nil {
 		return
 	}
-	pl.reservation = &reservation{exec: best.ID(), agents: agents, since: pl.st.Now(), until: pl.st.Now().Add(pl.longestRun(agents) + pl.st.Opt.ReserveBeyond)}
+	pl.reservation = &reservation{exec: best.ID(), agents: agents, since: pl.st.Now(),
+		until: pl.st.Now().Add(pl.longestRun(agents) + pl.st.Opt.ReserveBeyond)}
 	pl.st.MatchAt(pl.reservation.until)
 	pl.flow.wantRefusedBack()
 }
@@ -150,7 +152,8 @@ func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) 
 				break
 			}
 			// How long a lost one ran is not known.
-			if s := e.Shard(i); agents[s.Agent()] && !s.Start().IsZero() && (s.State() == executions.Finished || s.State() == executions.Failed) {
+			if s := e.Shard(i); agents[s.Agent()] && !s.Start().IsZero() &&
+				(s.State() == executions.Finished || s.State() == executions.Failed) {
 				longest = max(longest, s.Complete().Sub(s.Start()))
 			}
 		}
@@ -170,7 +173,8 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	held := pl.heldByDaemons()
 	var all []*agents.Agent
 	for _, id := range pl.st.Agents.IDs() {
-		if ag := pl.st.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.st.Agents.InMaintenance(id) && avoided[id].IsZero() {
+		if ag := pl.st.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.st.Agents.InMaintenance(id) &&
+			avoided[id].IsZero() {
 			all = append(all, ag)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // executorsFor returns the executor of each placement on an agent, and those that this ACCEPT is the first to name
 // since the term began; nil where each task has an executor of its own. New ones take their part of the stock
 // before any task does, because they hold it the longest.
-func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs, started []*executors.Executor) {
+func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs,
+	started []*executors.Executor) {
 	runs = make([]*executors.Executor, len(placed))
 	if pl.st.Opt.TaskExecutors {
 		return runs, nil // the cluster starts one for each task

@@ -68,7 +68,8 @@ func NoApp(name string) *Error {
 
 // AppInUse makes the error for the deletion of an app that still has jobs. It names the first of them.
 func AppInUse(name string, jobNames []string) *Error {
-	return Errorf(Conflict, "app_has_jobs", "app %q has %s (%s): deregister them first, or delete with ?jobs=true", name, Counted(len(jobNames), "job"), someNames(jobNames))
+	return Errorf(Conflict, "app_has_jobs", "app %q has %s (%s): deregister them first, or delete with ?jobs=true",
+		name, Counted(len(jobNames), "job"), someNames(jobNames))
 }
 
 func someNames(names []string) string {

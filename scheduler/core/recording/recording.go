@@ -240,7 +240,8 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 		r.Raw(store.PathHistoryBase, strconv.AppendInt(nil, h.base, 10))
 	}
 	h.rows = event.Rows{}
-	r.Raw(store.Under(store.PathHistoryBatches, strconv.FormatInt(h.shared.Opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
+	r.Raw(store.Under(store.PathHistoryBatches, strconv.FormatInt(h.shared.Opt.Term, 10)),
+		strconv.AppendInt(nil, h.batches, 10))
 	for _, t := range slices.Sorted(maps.Keys(h.former)) {
 		if t < h.shared.Opt.Term-FormerTerms {
 			r.Remove(store.Under(store.PathHistoryBatches, strconv.FormatInt(t, 10)))

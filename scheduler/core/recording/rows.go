@@ -27,26 +27,31 @@ func (h *Recording) Step(s event.Step, id ...string) {
 // Waits records the reason for which an execution waits, unless it is empty or was the last one that was recorded.
 func (h *Recording) Waits(e *executions.Execution, why reason.Reason) {
 	if h.On() && h.of.RecordWait(e, why) {
-		h.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why}, h.shared.Wall().Format(time.RFC3339Nano))
+		h.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why},
+			h.shared.Wall().Format(time.RFC3339Nano))
 	}
 }
 
 // Dropped records a fire that made no execution, and the reason.
 func (h *Recording) Dropped(job string, at time.Time, why reason.Reason) {
-	h.Step(event.Step{Execution: executions.ID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why})
+	h.Step(event.Step{Execution: executions.ID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem,
+		Message: why})
 }
 
 // Missed records that fires of a job up to a moment of the wall clock were not made in time, and the reason.
 func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
-	h.Step(event.Step{Execution: executions.ID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, string(store.Encode(why)))
+	h.Step(event.Step{Execution: executions.ID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem,
+		Message: why}, string(store.Encode(why)))
 }
 
 // executionRow returns the row of an execution as it is now.
 func (h *Recording) executionRow(e *executions.Execution) event.Execution {
-	row := event.Execution{ID: e.ID(), Revision: event.Begun, Job: e.Job(), Source: string(e.Source()), State: string(e.State()),
-		Fire: e.Fire(), Made: h.shared.Shown(e.Made()), Shards: e.NumShards()}
+	row := event.Execution{ID: e.ID(), Revision: event.Begun, Job: e.Job(), Source: string(e.Source()),
+		State: string(e.State()),
+		Fire:  e.Fire(), Made: h.shared.Shown(e.Made()), Shards: e.NumShards()}
 	if e.Launched() {
-		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings().App.AppName, e.LaunchedAt(), e.Begin()
+		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings().App.AppName, e.LaunchedAt(),
+			e.Begin()
 	}
 	if e.Ended() == 0 {
 		return row
@@ -61,7 +66,8 @@ func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 // lastRuns records the last run of each shard that ended in a former term.
 func (h *Recording) lastRuns(e *executions.Execution) {
 	for _, ref := range h.of.Unrecorded(e) {
-		if s := ref.Shard(); s.TaskID() != "" && !e.Daemon() && (!s.Start().IsZero() || s.State() == executions.Failed) {
+		if s := ref.Shard(); s.TaskID() != "" && !e.Daemon() &&
+			(!s.Start().IsZero() || s.State() == executions.Failed) {
 			h.Run(e, s, s.State(), s.Cause())
 		}
 	}
@@ -71,9 +77,11 @@ func (h *Recording) lastRuns(e *executions.Execution) {
 // that did not finish.
 func (h *Recording) Run(e *executions.Execution, s *executions.Shard, state executions.State, cause reason.Reason) {
 	row := h.runRow(e, s)
-	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(s.TaskID()), string(state), string(s.SourceOfRun()), e.Fire(), s.Start()
+	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(s.TaskID()), string(state), string(s.SourceOfRun()),
+		e.Fire(), s.Start()
 	if row.Revision = event.Begun; state.Terminal() {
-		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == executions.Finished, s.Exit(), s.Complete()
+		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == executions.Finished, s.Exit(),
+			s.Complete()
 		if row.End.IsZero() {
 			row.End = h.shared.Wall()
 		}
@@ -97,12 +105,14 @@ func (h *Recording) runRow(e *executions.Execution, s *executions.Shard) event.R
 	if host == "" {
 		host = ip
 	}
-	return event.Run{Job: e.Job(), Task: s.TaskID(), Execution: e.ID(), Item: s.Item(), Attempt: s.Attempt(), Agent: s.Agent(), Host: host, IP: ip}
+	return event.Run{Job: e.Job(), Task: s.TaskID(), Execution: e.ID(), Item: s.Item(), Attempt: s.Attempt(),
+		Agent: s.Agent(), Host: host, IP: ip}
 }
 
 // Trace records a state of a shard's present task. at is the time of the change, and id distinguishes repetitions
 // of the same state.
-func (h *Recording) Trace(ref executions.TaskRef, state cluster.State, source, reported string, message reason.Reason, at time.Time, id string) {
+func (h *Recording) Trace(ref executions.TaskRef, state cluster.State, source, reported string, message reason.Reason,
+	at time.Time, id string) {
 	if !h.On() {
 		return
 	}
@@ -111,8 +121,11 @@ func (h *Recording) Trace(ref executions.TaskRef, state cluster.State, source, r
 	if s.SourceOfRun() == executions.FailoverSource {
 		kind = jobs.TaskFailover
 	}
-	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(s.TaskID(), name, id), Job: e.Job(), OriginalTask: s.Original(), Task: s.TaskID(), Agent: s.Agent(),
-		Source: source, Type: kind, Item: s.Item(), State: name, Reason: reported, Message: message, Execution: e.ID(), Attempt: s.Attempt(), Time: at})
+	h.rows.Traces = append(h.rows.Traces,
+		event.Trace{ID: event.ID(s.TaskID(), name, id), Job: e.Job(), OriginalTask: s.Original(), Task: s.TaskID(),
+			Agent:  s.Agent(),
+			Source: source, Type: kind, Item: s.Item(), State: name, Reason: reported, Message: message,
+			Execution: e.ID(), Attempt: s.Attempt(), Time: at})
 }
 
 // TraceUpdate records a status update for a shard's task, as the cluster reports it.
@@ -140,10 +153,12 @@ func (h *Recording) DaemonRun(ref executions.TaskRef, run *wire.Run) {
 	}
 	s := ref.Shard()
 	row := h.runRow(ref.Exec, s)
-	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID(), strconv.FormatInt(run.Number, 10)), run.Number, run.Attempt, run.Source, run.State
+	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID(), strconv.FormatInt(run.Number, 10)),
+		run.Number, run.Attempt, run.Source, run.State
 	row.Fire, row.Start = run.Fire, run.Start
 	if row.Revision = event.Begun; run.State != wire.RunRunning {
-		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, reason.FromText(run.Cause)
+		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus,
+			reason.FromText(run.Cause)
 		if row.End = run.Complete; row.End.IsZero() {
 			row.End = h.shared.Wall()
 		}
@@ -170,8 +185,11 @@ func (h *Recording) Tally(ref executions.TaskRef, was, now wire.Totals, reported
 		return
 	}
 	s := ref.Shard()
-	h.rows.Tallies = append(h.rows.Tallies, event.Tally{ID: event.ID(s.TaskID(), "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
-		Job: ref.Exec.Job(), Task: s.TaskID(), Success: max(runs-failed, 0), Failed: failed, Time: h.shared.Wall()})
+	h.rows.Tallies = append(h.rows.Tallies,
+		event.Tally{ID: event.ID(s.TaskID(), "tally", strconv.FormatInt(now.Runs, 10),
+			strconv.FormatInt(now.Failed, 10)),
+			Job: ref.Exec.Job(), Task: s.TaskID(), Success: max(runs-failed, 0), Failed: failed,
+			Time: h.shared.Wall()})
 }
 
 // Sampled records the gauges and the load of a full minute.

@@ -99,7 +99,8 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps
 		// no executor.
 		first := r.st.Executions.First(j.Name())
-		if first != nil && !first.Unplaced().Never && !r.st.HeldBack(first) && (first.BusyBy(again) || !first.Launched() && r.st.CanLaunch(j)) {
+		if first != nil && !first.Unplaced().Never && !r.st.HeldBack(first) &&
+			(first.BusyBy(again) || !first.Launched() && r.st.CanLaunch(j)) {
 			return again
 		}
 		if known || r.st.Opt.ExecutorIdle == 0 || !j.FiredHere() || r.st.Config.Inactive(j) != config.Active {

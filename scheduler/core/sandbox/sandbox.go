@@ -58,7 +58,8 @@ func (p *Places) FrameworkOf(kept, executorID string) string {
 func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
 	changed = p.st.Executions.WritesTo(ref, st.Dir)
-	workDir, container, found := strings.Cut(st.Sandbox, sandboxRuns(s.Agent(), p.FrameworkOf(s.Framework(), s.Executor()), s.Executor()))
+	workDir, container, found := strings.Cut(st.Sandbox,
+		sandboxRuns(s.Agent(), p.FrameworkOf(s.Framework(), s.Executor()), s.Executor()))
 	if !found || container == "" || strings.Contains(container, "/") || !strings.HasPrefix(st.Sandbox, "/") {
 		return changed
 	}

@@ -17,10 +17,12 @@ const quietAfter = time.Minute
 // registered and there is a session. It is 0 for less than a minute, and where something else explains the silence.
 func (s *State) QuietFor(e *executions.Execution, sh *executions.Shard) time.Duration {
 	x, a := s.Executors.Get(sh.Executor()), s.Agents.Get(sh.Agent())
-	if x == nil || a == nil || !a.Registered() || !s.Subscription.Open() || sh.State() != executions.Running || !sh.Unreachable().IsZero() || e.Settings().Job.JobExecutionType != jobs.Daemon {
+	if x == nil || a == nil || !a.Registered() || !s.Subscription.Open() || sh.State() != executions.Running ||
+		!sh.Unreachable().IsZero() || e.Settings().Job.JobExecutionType != jobs.Daemon {
 		return 0
 	}
-	since := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate(), a.RegisteredAt(), sh.Launched()}, time.Time.Compare)
+	since := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate(), a.RegisteredAt(), sh.Launched()},
+		time.Time.Compare)
 	if quiet := s.Now().Sub(since); quiet >= quietAfter {
 		return quiet
 	}

@@ -40,8 +40,9 @@ type State struct {
 
 // New makes the state of a term that knows nothing yet; loading fills it.
 func New(s *step.Shared) *State {
-	st := &State{Shared: s, Config: config.New(s), Executions: executions.New(s), Agents: agents.New(s), Executors: executors.New(s),
-		Orphans: orphans.New(s), Subscription: subscription.New(s)}
+	st := &State{Shared: s, Config: config.New(s), Executions: executions.New(s), Agents: agents.New(s),
+		Executors: executors.New(s),
+		Orphans:   orphans.New(s), Subscription: subscription.New(s)}
 	st.Starts = startfailures.New(s, func(id string) bool { return st.Executions.Get(id) != nil })
 	return st
 }

@@ -15,17 +15,20 @@ type Histogram struct {
 
 // NewLatencies makes an empty histogram for what takes milliseconds, and minutes when something is wrong.
 func NewLatencies() Histogram {
-	return Histogram{Bounds: [...]float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}}
+	return Histogram{Bounds: [...]float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+		60, 300}}
 }
 
 // NewDurations makes an empty histogram for what takes from a part of a second to a day.
 func NewDurations() Histogram {
-	return Histogram{Bounds: [...]float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800, 3600, 3 * 3600, 8 * 3600, 24 * 3600}}
+	return Histogram{Bounds: [...]float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800, 3600, 3 * 3600,
+		8 * 3600, 24 * 3600}}
 }
 
 // NewSizes makes an empty histogram for numbers of things.
 func NewSizes() Histogram {
-	return Histogram{Bounds: [...]float64{1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000}}
+	return Histogram{Bounds: [...]float64{1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000,
+		50_000}}
 }
 
 // Observe counts one value.

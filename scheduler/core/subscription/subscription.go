@@ -160,7 +160,8 @@ func (s *Subscription) SessionBegan(number int64, masterID string) bool {
 	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
 	s.shared.Fence()
 	s.shared.Numbers.Subscriptions++
-	s.session = session{number: number, open: true, tries: s.tries, masterID: masterID, began: s.shared.Now(), reconcileAt: s.shared.Now()}
+	s.session = session{number: number, open: true, tries: s.tries, masterID: masterID, began: s.shared.Now(),
+		reconcileAt: s.shared.Now()}
 	s.takeover.begin()
 	s.shared.Note(step.Note{Kind: step.NoteSession, Detail: "subscribed to master " + masterID})
 	return true
@@ -188,7 +189,8 @@ func (s *Subscription) SessionEnded(number int64, reason string) (by string, end
 	if s.tries <= triesLogged || s.shared.Now().Sub(s.loggedAt) >= logAgainAfter {
 		s.loggedAt = s.shared.Now()
 		s.shared.Note(step.Note{Kind: step.NoteSession, Problem: true,
-			Detail: fmt.Sprintf("no subscription: %s; next try in %s", reason, s.notUntil.Sub(s.shared.Now()).Round(time.Millisecond))})
+			Detail: fmt.Sprintf("no subscription: %s; next try in %s", reason,
+				s.notUntil.Sub(s.shared.Now()).Round(time.Millisecond))})
 	}
 	return by, true
 }

@@ -137,7 +137,8 @@ func (s *Subscription) killUnknown(f *UnknownTask, giveUp func(UnknownTask)) {
 	if !f.unreachable.IsZero() && s.shared.Now().Sub(f.unreachable) >= s.shared.Opt.UnreachableLost {
 		delete(s.takeover.unknown, f.ID)
 		giveUp(*f)
-		s.shared.Note(step.Note{Kind: step.NoteOrphan, Task: f.ID, Detail: "a task of another scheduler; its agent does not answer", Problem: true})
+		s.shared.Note(step.Note{Kind: step.NoteOrphan, Task: f.ID,
+			Detail: "a task of another scheduler; its agent does not answer", Problem: true})
 		return
 	}
 	if step.ResendDue(s.shared.Now(), f.killSent, s.shared.Opt.ResendFirst, s.shared.Opt.ResendMost, f.killTry) {
@@ -200,7 +201,8 @@ func (s *Subscription) addUnknown(u cluster.Update) *UnknownTask {
 func (s *Subscription) TakenOver() (running []string) {
 	running = s.EndTakeover()
 	s.ours, s.oursChanged = s.frameworkID, true
-	s.shared.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID + " is taken over: no task of another scheduler is left under it"})
+	s.shared.Note(step.Note{Kind: step.NoteTakeover,
+		Detail: "the framework id " + s.frameworkID + " is taken over: no task of another scheduler is left under it"})
 	return running
 }
 

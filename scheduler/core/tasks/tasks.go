@@ -37,8 +37,10 @@ func (ts *Describer) Task(e *executions.Execution, item int) wire.Task {
 		ExecutionID: e.ID(), JobName: e.Job(), Item: item, Total: e.NumShards(),
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire().UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files, EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
-		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(), KillGraceMillis: ts.st.Executions.KillGrace(e).Milliseconds(),
+		AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files,
+		EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
+		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(),
+		KillGraceMillis: ts.st.Executions.KillGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
@@ -59,7 +61,8 @@ func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	}
 	first, _ := ts.st.Executions.RetryBackoff(cfg)
 	return &wire.Daemon{
-		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount, Failover: cfg.Failover,
+		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount,
+		Failover:    cfg.Failover,
 		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
 		MaxRetries: cfg.MaxRetries, RetryBackoffMillis: first.Milliseconds(),
 	}
@@ -140,5 +143,6 @@ func (ts *Describer) TooLarge(e *executions.Execution, with *executions.Settings
 	if n*each <= ts.st.Opt.RunBytes {
 		return reason.Reason{}
 	}
-	return reason.SettingsTooLarge(e.Launched(), n, jobs.Bytes(each), jobs.Bytes(n*each), jobs.Bytes(ts.st.Opt.RunBytes), e.ID())
+	return reason.SettingsTooLarge(e.Launched(), n, jobs.Bytes(each), jobs.Bytes(n*each),
+		jobs.Bytes(ts.st.Opt.RunBytes), e.ID())
 }

@@ -14,7 +14,8 @@ func (vs *Views) Explain(name string) (Explanation, error) {
 	j := vs.st.Config.Job(name)
 	if j != nil && vs.st.Config.IsFaulty(j) {
 		x := Explanation{
-			JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{},
+			JobName: name, State: "FAULTY", NextFires: []time.Time{}, Waiting: []WaitingView{},
+			Running: []RunningView{},
 		}
 		x.Note(vs.st.Config.InactiveReason(j))
 		for _, e := range vs.st.Executions.Queue(j.Name()) {
@@ -71,7 +72,9 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 			shards = j.Config().ShardingTotalCount
 		}
 		for item := range min(shards, explainItems) {
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID(), Item: item, Since: vs.st.Shown(e.Made()).Truncate(time.Millisecond), Why: WhyOf(why)})
+			x.Waiting = append(x.Waiting,
+				WaitingView{ExecutionID: e.ID(), Item: item, Since: vs.st.Shown(e.Made()).Truncate(time.Millisecond),
+					Why: WhyOf(why)})
 		}
 		return
 	}
@@ -79,15 +82,22 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 		s := e.Shard(i)
 		switch {
 		case s.State() == executions.Waiting:
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID(), Item: s.Item(), Since: vs.st.Shown(s.WaitSince()).Truncate(time.Millisecond), Why: WhyOf(vs.ShardWaitReason(e, s))})
+			x.Waiting = append(x.Waiting,
+				WaitingView{ExecutionID: e.ID(), Item: s.Item(),
+					Since: vs.st.Shown(s.WaitSince()).Truncate(time.Millisecond),
+					Why:   WhyOf(vs.ShardWaitReason(e, s))})
 		case s.Live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(), Agent: s.Agent(), Since: vs.st.Shown(s.Launched()).Truncate(time.Millisecond), OptionalWhy: OptionalWhy(WhyOf(reason.FromText(s.Waits()))), Progress: s.ShownProgress()})
+			x.Running = append(x.Running,
+				RunningView{ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(),
+					Agent: s.Agent(), Since: vs.st.Shown(s.Launched()).Truncate(time.Millisecond),
+					OptionalWhy: OptionalWhy(WhyOf(reason.FromText(s.Waits()))), Progress: s.ShownProgress()})
 			if why := vs.runningNote(s).Or(vs.st.QuietNote(e, s)); !why.IsZero() {
 				x.Note(reason.OfItem(s.Item(), why))
 			}
 		case s.State() != executions.Finished:
 			x.Ended = append(x.Ended, EndedView{
-				ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(), Agent: s.Agent(), Why: WhyOf(s.Cause())})
+				ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(), Agent: s.Agent(),
+				Why: WhyOf(s.Cause())})
 		}
 	}
 }

@@ -26,7 +26,8 @@ func (vs *Views) FaultyDocuments() []FaultyView {
 	for _, path := range vs.st.Config.Faults() {
 		f := vs.st.Config.FaultAt(path)
 		dir, name := store.Split(path)
-		v := FaultyView{Path: path, Kind: "job", Name: name, Why: WhyOf(f.Why()), Since: f.Since().Truncate(time.Millisecond)}
+		v := FaultyView{Path: path, Kind: "job", Name: name, Why: WhyOf(f.Why()),
+			Since: f.Since().Truncate(time.Millisecond)}
 		switch j := vs.st.Config.Job(name); {
 		case dir == store.PathApps:
 			v.Kind, v.LastGood = "app", vs.st.Config.App(name) != nil

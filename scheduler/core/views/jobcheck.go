@@ -102,11 +102,13 @@ func (vs *Views) byCapacity(v PlacementView, d offers.Demand, held []offers.Agen
 	}
 	for _, id := range vs.st.Agents.IDs() {
 		ag := vs.st.Agents.Get(id)
-		if onOffer[id] || !ag.Registered() || ag.Closed() != "" || ag.Capacity().IsZero() || len(id) > jobs.MaxAgentIDBytes {
+		if onOffer[id] || !ag.Registered() || ag.Closed() != "" || ag.Capacity().IsZero() ||
+			len(id) > jobs.MaxAgentIDBytes {
 			continue
 		}
 		use := vs.UseOf(ag)
-		agents = append(agents, offers.Agent{ID: id, Host: ag.Host(), Free: use.total.Minus(use.used), Capacity: ag.Capacity(), Executors: vs.st.Executors.KeysOn(id)})
+		agents = append(agents, offers.Agent{ID: id, Host: ag.Host(), Free: use.total.Minus(use.used),
+			Capacity: ag.Capacity(), Executors: vs.st.Executors.KeysOn(id)})
 	}
 	d.Together = false
 	room := len(offers.Match([]offers.Demand{d}, agents, vs.st.Opt.Strategy).Placements)

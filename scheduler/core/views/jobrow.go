@@ -64,7 +64,8 @@ func (vs *Views) JobRow(name string) (JobRow, bool) {
 	if j == nil || j.Config() == nil && !vs.st.Config.IsFaulty(j) {
 		return JobRow{}, false
 	}
-	r := JobRow{Name: name, Config: j.Config(), Disabled: j.Mark().Disables(), NextFire: vs.fires.NextOf(j), LastMissed: j.Stored().Fires.LastMissed}
+	r := JobRow{Name: name, Config: j.Config(), Disabled: j.Mark().Disables(), NextFire: vs.fires.NextOf(j),
+		LastMissed: j.Stored().Fires.LastMissed}
 	if j.Schedule() != nil && j.IsDaemon() && vs.st.Config.Inactive(j) == config.Active {
 		r.Schedule = j.Schedule()
 	}
@@ -130,7 +131,8 @@ func (vs *Views) lastRun(r *JobRow, j *config.Job) {
 		}
 		return
 	}
-	e := vs.st.Executions.LastEnded(j.Name(), executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
+	e := vs.st.Executions.LastEnded(j.Name(), executions.ResultFinished, executions.ResultFailed,
+		executions.ResultKilled)
 	if e == nil {
 		return
 	}

@@ -68,14 +68,16 @@ type Counts struct {
 // Counts returns the totals of the term so far. Runs of daemons count as executions do.
 func (vs *Views) Counts() Counts {
 	s := &vs.st.Numbers
-	return Counts{Launched: s.TasksLaunched, Finished: s.ExecutionsFinished + s.DaemonRuns - s.DaemonRunsFailed, Failed: s.ExecutionsFailed + s.DaemonRunsFailed, FireDelay: s.FireDelay}
+	return Counts{Launched: s.TasksLaunched, Finished: s.ExecutionsFinished + s.DaemonRuns - s.DaemonRunsFailed,
+		Failed: s.ExecutionsFailed + s.DaemonRunsFailed, FireDelay: s.FireDelay}
 }
 
 // Facts returns the facts of now. It looks at everything that waits and runs.
 func (vs *Views) Facts() Facts {
 	var s stats.Stats
 	vs.measureQueues(&s)
-	f := Facts{Subscribed: vs.st.Subscription.Open(), Ready: s.Ready, Failover: s.Failover, Retry: s.Retry, Daemon: s.Daemon, Documents: vs.st.Config.DocumentSizes()}
+	f := Facts{Subscribed: vs.st.Subscription.Open(), Ready: s.Ready, Failover: s.Failover, Retry: s.Retry,
+		Daemon: s.Daemon, Documents: vs.st.Config.DocumentSizes()}
 	for name := range vs.st.Config.AllApps() {
 		f.Apps = append(f.Apps, name)
 	}
@@ -99,7 +101,8 @@ func (vs *Views) Facts() Facts {
 	vs.startTroubles(&f)
 	for _, name := range vs.notifications.Jobs() {
 		if n, is := vs.notifications.Unsent(name); is {
-			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: vs.st.Config.AppNameOf(name), Count: n.Tries, Since: vs.st.Shown(n.Since), Why: reason.FromText(n.Problem)})
+			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: vs.st.Config.AppNameOf(name), Count: n.Tries,
+				Since: vs.st.Shown(n.Since), Why: reason.FromText(n.Problem)})
 		}
 	}
 	vs.silentTroubles(&f)
@@ -162,7 +165,8 @@ func (vs *Views) startTroubles(f *Facts) {
 		if !s.Until().After(vs.st.Now()) && vs.st.Now().Sub(s.Since) > startfailures.Backoff {
 			return // it may be placed there again, and has not been tried since
 		}
-		t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since), Why: s.Reason}
+		t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since),
+			Why: s.Reason}
 		if agent == startfailures.EveryAgent {
 			last := reason.Reason{}
 			if s.Package != "" && !vs.st.Starts.IsShared(app) {

@@ -51,7 +51,8 @@ func (vs *Views) Job(name string) (JobView, error) {
 }
 
 func (vs *Views) jobView(j *config.Job) JobView {
-	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(vs.st.Executions.Busy(j.Name())), Version: j.Version()}
+	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(vs.st.Executions.Busy(j.Name())),
+		Version: j.Version()}
 	v.Note(vs.notesOf(j)...)
 	return v
 }
@@ -61,7 +62,8 @@ func (vs *Views) Jobs() []JobView {
 	out := make([]JobView, 0, vs.st.Config.NumJobs())
 	for _, name := range vs.st.Config.JobNames() {
 		if j := vs.st.Config.Job(name); j.Config() != nil {
-			out = append(out, JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(vs.st.Executions.Busy(j.Name()))})
+			out = append(out, JobView{Config: *j.Config(), Disabled: j.Mark().Disables(),
+				State: j.State(vs.st.Executions.Busy(j.Name()))})
 		}
 	}
 	return out
@@ -74,7 +76,8 @@ func (vs *Views) notesOf(j *config.Job) []reason.Reason {
 	if a == nil {
 		notes = append(notes, vs.st.Config.AppMissingReason(j.Config().AppName))
 	}
-	for _, path := range []string{store.Under(store.PathJobs, j.Name()), store.Under(store.PathApps, j.Config().AppName)} {
+	for _, path := range []string{store.Under(store.PathJobs, j.Name()),
+		store.Under(store.PathApps, j.Config().AppName)} {
 		if vs.st.Config.HasFault(path) && (a != nil || path == store.Under(store.PathJobs, j.Name())) {
 			notes = append(notes, reason.LastGoodInForce(path, vs.st.Config.FaultAt(path).Why()))
 		}
@@ -98,7 +101,8 @@ func (vs *Views) Execution(id string) (ExecutionView, error) {
 	if e == nil {
 		return ExecutionView{}, vs.ExecutionNotFound(id)
 	}
-	v := ExecutionView{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(), State: e.State(), Shards: []ShardView{},
+	v := ExecutionView{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(),
+		State: e.State(), Shards: []ShardView{},
 		Overrides: vs.shownOverrides(e)}
 	if v.State.Terminal() {
 		v.Why = WhyOf(e.Reason())
@@ -125,17 +129,20 @@ func (vs *Views) Execution(id string) (ExecutionView, error) {
 // daemon's execution.
 func (vs *Views) ExecutionNotFound(id string) *problem.Error {
 	if of := vs.standingOf(id); of != nil {
-		return problem.Errorf(problem.NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID())
+		return problem.Errorf(problem.NotFound, "execution_not_found",
+			"%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID())
 	}
 	kept := vs.keptText()
 	if vs.st.Opt.History {
 		kept = "those that the history has, which forgets what is older than --history-days"
 	}
-	return problem.Errorf(problem.NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
+	return problem.Errorf(problem.NotFound, "execution_not_found",
+		"there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
 }
 
 func viewShard(s *executions.Shard) ShardView {
-	v := ShardView{Item: s.Item(), State: s.State(), Attempt: s.Attempt(), Agent: s.Agent(), TaskID: s.TaskID(), ExitStatus: s.Exit(), PackageSHA256: s.Package(), Progress: s.ShownProgress()}
+	v := ShardView{Item: s.Item(), State: s.State(), Attempt: s.Attempt(), Agent: s.Agent(), TaskID: s.TaskID(),
+		ExitStatus: s.Exit(), PackageSHA256: s.Package(), Progress: s.ShownProgress()}
 	if s.Live() {
 		v.OptionalWhy = OptionalWhy(WhyOf(reason.FromText(s.Waits())))
 	}
@@ -171,7 +178,8 @@ func (vs *Views) RunningTasks() []TaskView {
 		if s.Type() == executions.FailoverSource {
 			kind = jobs.TaskFailover
 		}
-		out = append(out, TaskView{TaskID: id, JobName: ref.Exec.Job(), Item: s.Item(), Type: string(kind), Agent: s.Agent(), ExecutionID: ref.Exec.ID(), State: s.State(), Progress: s.ShownProgress()})
+		out = append(out, TaskView{TaskID: id, JobName: ref.Exec.Job(), Item: s.Item(), Type: string(kind),
+			Agent: s.Agent(), ExecutionID: ref.Exec.ID(), State: s.State(), Progress: s.ShownProgress()})
 	}
 	return out
 }

@@ -48,7 +48,8 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 		picked = picked[:min(len(picked), f.Limit)]
 	}
 	look := func(e *executions.Execution) {
-		if f.Job != "" && e.Job() != f.Job || e.Fire().Before(f.Since) || len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isBefore(e) {
+		if f.Job != "" && e.Job() != f.Job || e.Fire().Before(f.Since) ||
+			len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isBefore(e) {
 			return
 		}
 		if f.May != nil && !f.May(e.Job()) {
@@ -88,7 +89,8 @@ func (vs *Views) eachExecution(job string, look func(*executions.Execution)) {
 }
 
 func (vs *Views) summary(e *executions.Execution) ExecutionSummary {
-	v := ExecutionSummary{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(), State: e.State(), Shards: map[executions.State]int{}}
+	v := ExecutionSummary{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(),
+		State: e.State(), Shards: map[executions.State]int{}}
 	if v.State.Terminal() {
 		v.Why = WhyOf(e.Reason())
 		t := e.Complete().UTC().Truncate(time.Millisecond)
@@ -137,5 +139,6 @@ func (vs *Views) explainPast(x *Explanation, j *config.Job) {
 // keptText describes which ended executions are kept.
 func (vs *Views) keptText() string {
 	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
-		executions.RingSizes[executions.ResultFinished], executions.RingSizes[executions.ResultFailed], executions.RingSizes[executions.ResultKilled], vs.st.Opt.EndedKept)
+		executions.RingSizes[executions.ResultFinished], executions.RingSizes[executions.ResultFailed],
+		executions.RingSizes[executions.ResultKilled], vs.st.Opt.EndedKept)
 }

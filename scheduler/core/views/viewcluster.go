@@ -31,7 +31,8 @@ type ClusterFilter struct {
 func (f ClusterFilter) Of(all []AgentName) (ids []string, total int) {
 	search := strings.ToLower(f.Search)
 	found := slices.DeleteFunc(slices.Clone(all), func(a AgentName) bool {
-		return !strings.Contains(strings.ToLower(a.ID), search) && !strings.Contains(strings.ToLower(a.Hostname), search)
+		return !strings.Contains(strings.ToLower(a.ID), search) && !strings.Contains(strings.ToLower(a.Hostname),
+			search)
 	})
 	slices.SortFunc(found, func(a, b AgentName) int {
 		return cmp.Or(strings.Compare(a.Hostname, b.Hostname), strings.Compare(a.ID, b.ID))
@@ -189,12 +190,14 @@ func (vs *Views) AgentNames() []AgentName {
 // Cluster returns the cluster as far as it is known, with those of the agents of these ids that are still known.
 func (vs *Views) Cluster(ids []string) ClusterView {
 	s := vs.st.Subscription
-	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: vs.placement.Held().Len(), Agents: []AgentView{}, Executors: []ExecutorView{}}
+	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: vs.placement.Held().Len(),
+		Agents: []AgentView{}, Executors: []ExecutorView{}}
 	if s.Open() {
 		v.Since, v.Master = vs.shownOrNil(s.Began()), new(s.MasterID())
 	}
 	totals := vs.AgentTotals()
-	all := AgentUse{total: totals.Capacity, used: totals.Used, free: vs.placement.Held().Sum(), offered: vs.placement.Held().Len() > 0}
+	all := AgentUse{total: totals.Capacity, used: totals.Used, free: vs.placement.Held().Sum(),
+		offered: vs.placement.Held().Len() > 0}
 	v.CPUs, v.MemoryMB = all.views()
 	for _, id := range ids {
 		if a := vs.st.Agents.Get(id); a != nil {
@@ -210,18 +213,23 @@ func (vs *Views) Cluster(ids []string) ClusterView {
 func (vs *Views) Agent(id string) (AgentDetail, error) {
 	a := vs.st.Agents.Get(id)
 	if a == nil {
-		return AgentDetail{}, problem.Errorf(problem.NotFound, "agent_not_found", "there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were", id)
+		return AgentDetail{}, problem.Errorf(problem.NotFound, "agent_not_found",
+			"there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were",
+			id)
 	}
 	v := AgentDetail{AgentView: vs.viewAgent(a), Executors: vs.executorsOn(id), Running: []AgentTaskView{}}
 	v.StartFailures, _ = vs.startFailures(func(agent string) bool { return agent == id })
 	for ref := range vs.st.Executions.On(id) {
 		if s := ref.Shard(); s.Live() {
-			v.Running = append(v.Running, AgentTaskView{ExecutionID: ref.Exec.ID(), JobName: ref.Exec.Job(), Item: s.Item(), TaskID: s.TaskID(),
-				State: s.ClusterState(), Since: vs.st.Shown(s.Launched()).Truncate(time.Millisecond), Progress: s.ShownProgress()})
+			v.Running = append(v.Running,
+				AgentTaskView{ExecutionID: ref.Exec.ID(), JobName: ref.Exec.Job(), Item: s.Item(), TaskID: s.TaskID(),
+					State: s.ClusterState(), Since: vs.st.Shown(s.Launched()).Truncate(time.Millisecond),
+					Progress: s.ShownProgress()})
 		}
 	}
 	slices.SortFunc(v.Running, func(a, b AgentTaskView) int {
-		return cmp.Or(strings.Compare(a.JobName, b.JobName), strings.Compare(a.ExecutionID, b.ExecutionID), a.Item-b.Item)
+		return cmp.Or(strings.Compare(a.JobName, b.JobName), strings.Compare(a.ExecutionID, b.ExecutionID),
+			a.Item-b.Item)
 	})
 	v.Running = v.Running[:min(len(v.Running), explainItems)]
 	return v, nil
@@ -241,7 +249,8 @@ func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 		v.Tasks += x.Tasks()
 	}
 	if use.offered {
-		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(), Since: vs.st.Shown(vs.placement.Held().Oldest(a.ID())).UTC().Truncate(time.Millisecond)}
+		v.Offer = &OfferView{CPUs: use.free.CPUs(), MemoryMB: use.free.MemoryMB(),
+			Since: vs.st.Shown(vs.placement.Held().Oldest(a.ID())).UTC().Truncate(time.Millisecond)}
 	}
 	if !a.MaintenanceStart().IsZero() {
 		v.Maintenance = &MaintenanceView{From: a.MaintenanceStart().UTC(), Until: orNil(a.MaintenanceEnd())}
@@ -268,8 +277,10 @@ func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 func (vs *Views) executorsOn(agent string) []ExecutorView {
 	out := []ExecutorView{}
 	for _, x := range vs.st.Executors.On(agent) {
-		v := ExecutorView{ID: x.ID(), App: x.App(), Agent: x.Agent(), State: "STARTING", Tasks: x.Tasks(), CPUs: x.Resources().CPUs(), MemoryMB: x.Resources().MemoryMB(),
-			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: vs.shownOrNil(x.MadeAt()), LastReport: vs.shownOrNil(x.ReportedAt())}
+		v := ExecutorView{ID: x.ID(), App: x.App(), Agent: x.Agent(), State: "STARTING", Tasks: x.Tasks(),
+			CPUs: x.Resources().CPUs(), MemoryMB: x.Resources().MemoryMB(),
+			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: vs.shownOrNil(x.MadeAt()),
+			LastReport: vs.shownOrNil(x.ReportedAt())}
 		if id, err := jobs.ParseExecutorID(x.ID()); err == nil {
 			v.Generation = id.N
 		}
@@ -301,8 +312,9 @@ func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailure
 		if !on(agentID) {
 			return
 		}
-		v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries, NotBefore: vs.st.Shown(t.Until()).UTC().Truncate(time.Millisecond),
-			Cause: t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
+		v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries,
+			NotBefore: vs.st.Shown(t.Until()).UTC().Truncate(time.Millisecond),
+			Cause:     t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
 		if agentID == startfailures.EveryAgent {
 			v.Agent = ""
 		} else if a := vs.st.Agents.Get(agentID); a != nil {
@@ -311,7 +323,8 @@ func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailure
 		shown = append(shown, v)
 	})
 	slices.SortFunc(shown, func(a, b StartFailureView) int {
-		return cmp.Or(b.NotBefore.Compare(a.NotBefore), strings.Compare(a.App, b.App), strings.Compare(a.Agent, b.Agent))
+		return cmp.Or(b.NotBefore.Compare(a.NotBefore), strings.Compare(a.App, b.App),
+			strings.Compare(a.Agent, b.Agent))
 	})
 	return shown[:min(len(shown), startFailuresShown)], len(shown)
 }
@@ -324,7 +337,8 @@ type AgentUse struct {
 
 // UseOf returns the use of an agent as of now.
 func (vs *Views) UseOf(a *agents.Agent) AgentUse {
-	u := AgentUse{used: a.Own().Used(), free: vs.placement.Held().Free(a.ID()), offered: !vs.placement.Held().Oldest(a.ID()).IsZero()}
+	u := AgentUse{used: a.Own().Used(), free: vs.placement.Held().Free(a.ID()),
+		offered: !vs.placement.Held().Oldest(a.ID()).IsZero()}
 	for _, x := range vs.st.Executors.On(a.ID()) {
 		u.used = u.used.Plus(x.Uses())
 	}

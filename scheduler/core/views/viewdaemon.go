@@ -34,7 +34,8 @@ func viewRun(run *wire.Run) *RunView {
 		return nil
 	}
 	millis := func(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
-	v := &RunView{FireTime: millis(run.Fire), Source: run.Source, Attempt: run.Attempt, State: run.State, StartTime: millis(run.Start),
+	v := &RunView{FireTime: millis(run.Fire), Source: run.Source, Attempt: run.Attempt, State: run.State,
+		StartTime:  millis(run.Start),
 		ExitStatus: run.ExitStatus, FailureCause: run.Cause}
 	if !run.Complete.IsZero() {
 		at := millis(run.Complete)
@@ -119,7 +120,8 @@ func (vs *Views) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *
 		run := pick(r)
 		fire := run.Fire.UTC()
 		if v == nil || fire.After(v.FireTime) {
-			v = &ExecutionSummary{ExecutionID: executions.ID(job, fire), JobName: job, FireTime: fire, Source: executions.Source(run.Source), State: executions.Finished, Shards: map[executions.State]int{}}
+			v = &ExecutionSummary{ExecutionID: executions.ID(job, fire), JobName: job, FireTime: fire,
+				Source: executions.Source(run.Source), State: executions.Finished, Shards: map[executions.State]int{}}
 		}
 		if !fire.Equal(v.FireTime) {
 			continue

@@ -55,18 +55,21 @@ func (vs *Views) placeOf(s *executions.Shard) (LogPlace, error) {
 	case s.State().Terminal() && (s.Dir() == "" || s.Start().IsZero()):
 		return LogPlace{}, noOutput(s)
 	case s.Dir() == "":
-		return LogPlace{}, problem.Errorf(problem.Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", s.TaskID())
+		return LogPlace{}, problem.Errorf(problem.Unavailable, "no_output_yet",
+			"task %q has no output yet: its process has not started", s.TaskID())
 	}
 	return LogPlace{AgentURL: s.AgentURL(), Dir: vs.places.Output(s), Live: s.Live()}, nil
 }
 
 func noOutput(s *executions.Shard) error {
-	return problem.Errorf(problem.LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID(), s.Cause())
+	return problem.Errorf(problem.LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID(),
+		s.Cause())
 }
 
 // earlierPlace returns where the output of an attempt is that ended while its shard went on.
 func (vs *Views) earlierPlace(taskID string) (place LogPlace, err error) {
-	err = problem.Errorf(problem.NotFound, "task_not_found", "there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MostEarlier, vs.keptText())
+	err = problem.Errorf(problem.NotFound, "task_not_found",
+		"there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MostEarlier, vs.keptText())
 	id, unreadable := jobs.ParseTaskID(taskID)
 	if unreadable != nil {
 		return place, err

@@ -12,7 +12,8 @@ import (
 // in the job's queue.
 func (vs *Views) WaitReason(j *config.Job, e *executions.Execution) reason.Reason {
 	if first := vs.st.Executions.First(j.Name()); first != e {
-		if j.Config() != nil && first.Launched() && first.Settings().Job.JobName == j.Name() && !first.Kill().IsZero() {
+		if j.Config() != nil && first.Launched() && first.Settings().Job.JobName == j.Name() &&
+			!first.Kill().IsZero() {
 			return reason.BeingEnded(first.ID(), first.Kill())
 		}
 		if first.Daemon() {

@@ -47,7 +47,8 @@ func New(s *state.State, p *placement.Placement, f *fires.Fires) *Watch {
 
 func (w *Watch) commonView() common {
 	s := w.st.Subscription
-	v := common{draining: w.st.Draining(), open: s.Open(), behind: !w.fires.BehindUntil().IsZero(), reason: s.Reason(), frameworkID: s.FrameworkID(), masterID: s.MasterID(),
+	v := common{draining: w.st.Draining(), open: s.Open(), behind: !w.fires.BehindUntil().IsZero(), reason: s.Reason(),
+		frameworkID: s.FrameworkID(), masterID: s.MasterID(),
 		ahead: w.st.Ahead(), capacities: w.st.Agents.Capacities()}
 	if s.TakingOver() {
 		v.takeover = s.TakeoverReason()
